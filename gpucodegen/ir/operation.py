@@ -1,0 +1,256 @@
+"""Operations, blocks, regions and values.
+
+Everything is immutable but its identity: a rewrite builds new operations and reuses the
+values.  A :class:`Value` does not know who defines it, so an operation can be rebuilt
+around unchanged values; who defines or uses what is computed by walking.
+
+    Operation ::= results = name(operands)[successors] (regions) {attributes} : types
+    Region    ::= Block*          Block ::= ^label(arguments): Operation*
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.types import Type
+
+_EMPTY: Mapping[str, Attribute] = MappingProxyType({})
+
+
+@dataclass(eq=False, slots=True, frozen=True)
+class Value:
+    """An SSA value, compared by identity; ``name`` is only a hint for printing."""
+
+    type: Type
+    name: str = ""
+    location: Location = UNKNOWN
+
+    def renewed(self, ty: Type | None = None) -> Value:
+        """A new value with the same hint and location, and ``ty`` if given."""
+        return Value(ty or self.type, self.name, self.location)
+
+
+@dataclass(eq=False, slots=True, frozen=True)
+class Operation:
+    """One operation; ``attributes`` and ``properties`` are read-only mappings."""
+
+    name: str
+    operands: tuple[Value, ...] = ()
+    results: tuple[Value, ...] = ()
+    attributes: Mapping[str, Attribute] = field(default_factory=lambda: _EMPTY)
+    regions: tuple[Region, ...] = ()
+    successors: tuple[Successor, ...] = ()
+    properties: Mapping[str, Attribute] = field(default_factory=lambda: _EMPTY)
+    location: Location = UNKNOWN
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (value,) = self.results
+        return value
+
+    @property
+    def dialect(self) -> str:
+        """Name up to the first dot."""
+        return self.name.partition(".")[0]
+
+    def with_(self, **changes: object) -> Operation:
+        """A copy with some fields replaced; values keep their identity."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def with_attribute(self, name: str, value: Attribute | None) -> Operation:
+        """A copy with one attribute set, or removed when ``value`` is None."""
+        attributes = {k: v for k, v in self.attributes.items() if k != name}
+        if value is not None:
+            attributes[name] = value
+        return replace(self, attributes=attributes)
+
+    def with_body(self, operations: Iterable[Operation]) -> Operation:
+        """A copy whose first region's only block holds ``operations``."""
+        block = self.regions[0].blocks[0].with_operations(operations)
+        return replace(self, regions=(Region((block,)), *self.regions[1:]))
+
+    @property
+    def body(self) -> Block:
+        """The only block of the first region."""
+        (block,) = self.regions[0].blocks
+        return block
+
+    def walk(self) -> Iterator[Operation]:
+        """This operation and all nested ones, in textual order (pre-order)."""
+        stack = [self]
+        while stack:
+            op = stack.pop()
+            yield op
+            for region in reversed(op.regions):
+                for block in reversed(region.blocks):
+                    stack.extend(reversed(block.operations))
+
+
+@dataclass(eq=False, slots=True, frozen=True)
+class Block:
+    """A list of operations with arguments; compared by identity (branch targets).
+
+    ``successors`` of terminators refer to blocks through :class:`Label`, which survives
+    rebuilding the block.
+    """
+
+    arguments: tuple[Value, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    label: Label | None = None
+
+    def with_operations(self, operations: Iterable[Operation]) -> Block:
+        """The same block with other operations."""
+        return replace(self, operations=tuple(operations))
+
+
+@dataclass(eq=False, slots=True, frozen=True)
+class Label:
+    """Identity of a block that branches name; ``name`` is a printing hint."""
+
+    name: str = ""
+
+
+@dataclass(eq=False, slots=True, frozen=True)
+class Successor:
+    """A branch target with the operands it passes."""
+
+    label: Label
+    operands: tuple[Value, ...] = ()
+
+
+@dataclass(eq=False, slots=True, frozen=True)
+class Region:
+    """A list of blocks; the first is the entry."""
+
+    blocks: tuple[Block, ...] = ()
+
+
+def single_block(operations: Sequence[Operation], arguments: Sequence[Value] = ()) -> Region:
+    """A region of one block."""
+    return Region((Block(tuple(arguments), tuple(operations)),))
+
+
+Rewrite = Callable[[Operation], "Sequence[Operation] | None"]
+
+
+def rewrite_bottom_up(op: Operation, rewrite: Rewrite) -> list[Operation]:
+    """Rebuild ``op`` from its innermost operations outwards.
+
+    ``rewrite`` gets each operation with its regions already rewritten and returns the
+    operations to put in its place, or None to keep it.
+    """
+    rebuilt = op
+    if op.regions:
+        regions = tuple(_rewrite_region(region, rewrite) for region in op.regions)
+        if any(a is not b for a, b in zip(regions, op.regions, strict=True)):
+            rebuilt = replace(op, regions=regions)
+    replacement = rewrite(rebuilt)
+    return [rebuilt] if replacement is None else list(replacement)
+
+
+def _rewrite_region(region: Region, rewrite: Rewrite) -> Region:
+    blocks = tuple(_rewrite_block(block, rewrite) for block in region.blocks)
+    same = all(a is b for a, b in zip(blocks, region.blocks, strict=True))
+    return region if same else Region(blocks)
+
+
+def _rewrite_block(block: Block, rewrite: Rewrite) -> Block:
+    operations: list[Operation] = []
+    for op in block.operations:
+        operations += rewrite_bottom_up(op, rewrite)
+    unchanged = len(operations) == len(block.operations) and all(
+        a is b for a, b in zip(operations, block.operations, strict=True)
+    )
+    return block if unchanged else block.with_operations(operations)
+
+
+ValueMap = dict[Value, Value]
+
+
+def substitute_values(op: Operation, mapping: Mapping[Value, Value]) -> Operation:
+    """Replace uses of values in ``op`` and everything nested; definitions stay.
+
+    >>> from gpucodegen.ir.types import F32
+    >>> a, b = Value(F32), Value(F32)
+    >>> substitute_values(Operation("test.use", (a,)), {a: b}).operands[0] is b
+    True
+    """
+    (result,) = rewrite_bottom_up(op, lambda o: [_with_operands(o, mapping)])
+    return result
+
+
+def _with_operands(op: Operation, mapping: Mapping[Value, Value]) -> Operation:
+    touched = any(v in mapping for v in op.operands) or any(
+        v in mapping for s in op.successors for v in s.operands
+    )
+    if not touched:
+        return op
+    successors = tuple(
+        Successor(s.label, tuple(mapping.get(v, v) for v in s.operands))
+        for s in op.successors
+    )
+    operands = tuple(mapping.get(v, v) for v in op.operands)
+    return replace(op, operands=operands, successors=successors)
+
+
+def clone(op: Operation, mapping: ValueMap | None = None) -> Operation:
+    """A deep copy with fresh results, block arguments and labels.
+
+    ``mapping`` (old value -> new value) is applied to uses and extended with every
+    value that the copy defines.
+    """
+    mapping = {} if mapping is None else mapping
+    labels = {
+        block.label: Label(block.label.name)
+        for nested in op.walk()
+        for region in nested.regions
+        for block in region.blocks
+        if block.label is not None
+    }
+    for nested in op.walk():
+        for value in _defined_by(nested):
+            mapping[value] = value.renewed()
+    return _copy(op, mapping, labels)
+
+
+def _defined_by(op: Operation) -> Iterator[Value]:
+    yield from op.results
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arguments
+
+
+def _copy(
+    op: Operation, values: Mapping[Value, Value], labels: Mapping[Label, Label]
+) -> Operation:
+    def renamed(used: Iterable[Value]) -> tuple[Value, ...]:
+        return tuple(values.get(v, v) for v in used)
+
+    regions = tuple(
+        Region(
+            tuple(
+                Block(
+                    renamed(block.arguments),
+                    tuple(_copy(nested, values, labels) for nested in block.operations),
+                    None if block.label is None else labels[block.label],
+                )
+                for block in region.blocks
+            )
+        )
+        for region in op.regions
+    )
+    successors = tuple(
+        Successor(labels.get(s.label, s.label), renamed(s.operands)) for s in op.successors
+    )
+    return replace(
+        op,
+        operands=renamed(op.operands),
+        results=renamed(op.results),
+        regions=regions,
+        successors=successors,
+    )
