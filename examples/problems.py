@@ -7,7 +7,7 @@ are computed in float64 (integers: exactly) from the definition of the operation
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,8 +33,9 @@ class Problem(Protocol):
         """Arguments of one call."""
         ...
 
-    def answer(self, *arguments: Any) -> Answer:
-        """What a call with these arguments must leave or return."""
+    @property
+    def answer(self) -> Callable[..., Answer]:
+        """Maps the arguments of a call to what it must leave or return."""
         ...
 
     def work(self, size: Size) -> int:
