@@ -1,0 +1,78 @@
+"""Two-dimensional convolution: ``linalg.conv_2d_*`` behind a function of arrays."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import gpucodegen as gcg
+from gpucodegen.kernels.arrays import ArrayT, library, require_rank
+from gpucodegen.kernels.sources import element_aliases, source, vector
+from gpucodegen.kernels.windows import (
+    NO_PADDING,
+    Layout,
+    Padding,
+    Pair,
+    Window,
+    axes_of,
+    positive_pair,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def conv2d(
+    x: ArrayT,
+    w: ArrayT,
+    *,
+    strides: Pair = (1, 1),
+    dilations: Pair = (1, 1),
+    padding: Padding = "valid",
+    layout: Layout = "NHWC",
+    out: ArrayT | None = None,
+    target: str = "auto",
+) -> ArrayT:
+    """The convolution (no flip, as in neural networks) of a batch of images.
+
+    ``layout`` is ``"NHWC"`` with filters HWCF, or ``"NCHW"`` with filters FCHW.
+    ``padding`` is ``"valid"`` (none), ``"same"`` (output extent = input / stride,
+    rounded up), one width for all sides, or ``((top, bottom), (left, right))``.
+
+    >>> import numpy as np
+    >>> image, filters = np.ones((1, 4, 4, 1), "f4"), np.ones((3, 3, 1, 1), "f4")
+    >>> conv2d(image, filters, padding="same")[0, :, :, 0]
+    array([[4., 6., 6., 4.],
+           [6., 9., 9., 6.],
+           [6., 9., 9., 6.],
+           [4., 6., 6., 4.]], dtype=float32)
+    """
+    require_rank("x", x, 4)
+    require_rank("w", w, 4)
+    axes = axes_of(layout)
+    window = Window(
+        (w.shape[axes.kernel[0]], w.shape[axes.kernel[1]]),
+        positive_pair("strides", strides),
+        positive_pair("dilations", dilations),
+    )
+    xp = library(x)
+    image = (x.shape[axes.image[0]], x.shape[axes.image[1]])
+    widths = window.padding(padding, image)
+    if widths != NO_PADDING:
+        x = xp.pad(x, axes.per_axis(x.shape, widths))
+    shape = axes.result_shape(x.shape, w.shape[axes.filters], window)
+    result: ArrayT = xp.empty(shape, x.dtype) if out is None else out
+    kernel = _kernel(axes.file, str(x.dtype), window.strides, window.dilations, target)
+    kernel(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
+    return result
+
+
+@cache
+def _kernel(
+    file: str, dtype: str, strides: Pair, dilations: Pair, target: str
+) -> Callable[..., object]:
+    aliases = element_aliases(dtype) | {
+        "#strides": vector(strides),
+        "#dilations": vector(dilations),
+    }
+    return gcg.compile(source(file, aliases), target=target).conv2d

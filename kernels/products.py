@@ -1,0 +1,42 @@
+"""Matrix product: ``linalg.matmul`` behind a function of arrays."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import gpucodegen as gcg
+from gpucodegen.kernels.arrays import ArrayT, library, require_rank
+from gpucodegen.kernels.sources import element_aliases, source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def matmul(
+    a: ArrayT, b: ArrayT, *, out: ArrayT | None = None, target: str = "auto"
+) -> ArrayT:
+    """The product of two matrices of one dtype, NumPy or CuPy.
+
+    Operands that are not contiguous are copied first.  The result is written to ``out``
+    if given, which must be contiguous.
+
+    >>> import numpy as np
+    >>> matmul(np.ones((2, 3), "f4"), np.ones((3, 4), "f4"))
+    array([[3., 3., 3., 3.],
+           [3., 3., 3., 3.]], dtype=float32)
+    """
+    require_rank("a", a, 2)
+    require_rank("b", b, 2)
+    xp = library(a)
+    shape = (a.shape[0], b.shape[1])
+    result: ArrayT = xp.empty(shape, a.dtype) if out is None else out
+    kernel = _kernel(str(a.dtype), target)
+    kernel(xp.ascontiguousarray(a), xp.ascontiguousarray(b), result)
+    return result
+
+
+@cache
+def _kernel(dtype: str, target: str) -> Callable[..., object]:
+    text = source("matmul.mlir", element_aliases(dtype))
+    return gcg.compile(text, target=target).matmul

@@ -1,0 +1,124 @@
+"""The geometry of a sliding window: layouts, padding and extents of the result."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import gpucodegen as gcg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Pair = tuple[int, int]
+Padding = Literal["valid", "same"] | int | tuple[Pair, Pair]
+Layout = Literal["NHWC", "NCHW"]
+
+NO_PADDING = (0, 0), (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Extents, strides and dilations of the filters, along the height and the width."""
+
+    extents: Pair
+    strides: Pair
+    dilations: Pair
+
+    def reach(self, side: int) -> int:
+        """Rows or columns of the image under the window.
+
+        >>> Window((3, 3), (1, 1), (2, 1)).reach(0)
+        5
+        """
+        return (self.extents[side] - 1) * self.dilations[side] + 1
+
+    def outputs(self, side: int, image: int) -> int:
+        """Positions of the window on an image that is already padded."""
+        return (image - self.reach(side)) // self.strides[side] + 1
+
+    def padding(self, wish: Padding, image: Pair) -> tuple[Pair, Pair]:
+        """Zeros before and after, along the height and the width.
+
+        >>> Window((3, 3), (2, 2), (1, 1)).padding("same", (4, 5))
+        ((0, 1), (1, 1))
+        """
+        match wish:
+            case "valid":
+                return NO_PADDING
+            case "same":
+                return self._same(0, image[0]), self._same(1, image[1])
+            case int():
+                return (wish, wish), (wish, wish)
+            case ((int(), int()) as high, (int(), int()) as wide):
+                return high, wide
+            case _:
+                message = (
+                    f"padding={wish!r}; pass 'valid', 'same', an integer or "
+                    "((top, bottom), (left, right))"
+                )
+                raise gcg.LaunchError(message)
+
+    def _same(self, side: int, image: int) -> Pair:
+        stride = self.strides[side]
+        outputs = -(-image // stride)
+        total = max((outputs - 1) * stride + self.reach(side) - image, 0)
+        return total // 2, total - total // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Where a layout keeps what, and the file that holds its operation."""
+
+    file: str
+    image: Pair
+    channels: int
+    kernel: Pair
+    filters: int
+
+    def per_axis(
+        self, shape: tuple[int, ...], widths: tuple[Pair, Pair]
+    ) -> tuple[Pair, ...]:
+        """Padding widths of every axis of an image."""
+        sides = dict(zip(self.image, widths, strict=True))
+        return tuple(sides.get(axis, (0, 0)) for axis in range(len(shape)))
+
+    def result_shape(
+        self, shape: tuple[int, ...], filters: int, window: Window
+    ) -> tuple[int, ...]:
+        """Shape of the result, from that of the padded image."""
+        extents = list(shape)
+        extents[self.channels] = filters
+        for side, axis in enumerate(self.image):
+            extents[axis] = window.outputs(side, shape[axis])
+        return tuple(extents)
+
+
+LAYOUTS = {
+    "NHWC": Axes(
+        "conv_2d_nhwc_hwcf.mlir", image=(1, 2), channels=3, kernel=(0, 1), filters=3
+    ),
+    "NCHW": Axes(
+        "conv_2d_nchw_fchw.mlir", image=(2, 3), channels=1, kernel=(2, 3), filters=0
+    ),
+}
+
+
+def axes_of(layout: str) -> Axes:
+    """Axes of a layout, or a refusal that lists the known ones."""
+    if layout not in LAYOUTS:
+        message = f"unknown layout {layout!r}; pass one of {', '.join(LAYOUTS)}"
+        raise gcg.LaunchError(message)
+    return LAYOUTS[layout]
+
+
+def positive_pair(name: str, values: Iterable[int]) -> Pair:
+    """Two positive integers, or a refusal that names the parameter."""
+    numbers = tuple(map(operator.index, values))
+    match numbers:
+        case (int() as high, int() as wide) if min(numbers) > 0:
+            return high, wide
+        case _:
+            message = f"{name}={numbers}; pass two positive integers"
+            raise gcg.LaunchError(message)
