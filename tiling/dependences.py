@@ -1,0 +1,213 @@
+"""Memory-based dependences: which executions must keep their order, and why.
+
+Comes in: a `Model`. Goes out: one `Dependence` per ordered pair of references and per
+loop that carries it. All of read-after-write, write-after-read and write-after-write
+count, so that keeping them keeps every value. What isl cannot decide is a dependence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from .isl import IN, OUT, Interval, Map
+from .model import Model, Reference, common_loops
+from .scop import Loop, Reduction, Statement
+from .witness import Witness, find_witness
+
+
+class Kind(Enum):
+    """What the two accesses do, in order of execution."""
+
+    RAW = "read after write"
+    WAR = "write after read"
+    WAW = "write after write"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Executions of ``sink`` that follow executions of ``source`` on the same cell.
+
+    ``level`` is the position, among the common loops, of the loop that carries the
+    dependence: the outermost one in which the two iterations differ. None stands for
+    the same iteration of all of them. ``pairs`` relates instances of the two
+    statements. ``assumed`` tells that isl gave no answer.
+    """
+
+    model: Model
+    source: Reference
+    sink: Reference
+    level: int | None
+    pairs: Map
+    assumed: bool
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around both statements."""
+        return common_loops(self.source.instances, self.sink.instances)
+
+    @property
+    def carrier(self) -> Loop | None:
+        """The loop that carries the dependence."""
+        return None if self.level is None else self.loops[self.level]
+
+    @property
+    def kind(self) -> Kind:
+        """Read after write, write after read, or write after write."""
+        if not self.source.access.writes:
+            return Kind.WAR
+        return Kind.WAW if self.sink.access.writes else Kind.RAW
+
+    @property
+    def reduces(self) -> str | None:
+        """The operator, if both ends accumulate into the cell with the same one."""
+        operator = _accumulates(self.source)
+        return operator if operator == _accumulates(self.sink) else None
+
+    @property
+    def reassociable(self) -> bool:
+        """Whether the program allows the accumulation in another order."""
+        ends = (_reduction(self.source), _reduction(self.sink))
+        return all(end is not None and end.reassociable for end in ends)
+
+    @property
+    def distance(self) -> tuple[Interval, ...]:
+        """Per common loop, the values of ``sink`` minus those of ``source``."""
+        return distance(self.model, self.source, self.sink, self.level, self.pairs)
+
+    @property
+    def witness(self) -> Witness | None:
+        """One pair of executions that shows the dependence."""
+        return find_witness(self.model.solver, self.pairs, self.source, self.sink)
+
+    def __str__(self) -> str:
+        where = f" carried by {self.carrier.name}" if self.carrier else ""
+        found = self.witness
+        shown = f": {found}" if found else " is assumed: not decided within the limit"
+        return f"{self.kind.value} on {self.source.access.array}{where}{shown}"
+
+
+def dependences(model: Model) -> tuple[Dependence, ...]:
+    """All dependences of the model, in textual order of source and sink.
+
+    >>> from .model import model
+    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> shift = Statement("S", (read("A", "i"), write("A", "i + 1")))
+    >>> body = nest([Loop("i", "0", "N")], (shift,))
+    >>> found = dependences(model(Scop(("N",), (), (Array("A", ("N",)),), body)))
+    >>> [(d.kind.name, str(d.distance[0])) for d in found]
+    [('RAW', '[1, 1]')]
+    >>> print(found[0].witness)
+    S at (i=0) writes A[1] and S at (i=1) reads it where N=2
+    """
+    references = model.references
+    return tuple(
+        dependence
+        for source in references
+        for sink in references
+        if may_conflict(source, sink)
+        for dependence in between(model, source, sink)
+    )
+
+
+def may_conflict(source: Reference, sink: Reference) -> bool:
+    """Whether the two use one array and at least one of them writes."""
+    a, b = source.access, sink.access
+    return a.array == b.array and (a.writes or b.writes)
+
+
+def between(model: Model, source: Reference, sink: Reference) -> Iterator[Dependence]:
+    """The dependences from one reference to another, outermost carrier first.
+
+    A statement is executed as a whole: within one instance there is none.
+    """
+    one_statement = source.instances is sink.instances
+    for level, pairs in levels(model, source, sink):
+        if level is None and one_statement:
+            continue
+        empty = model.solver.ask(pairs.is_empty, None)
+        if not empty:
+            yield Dependence(model, source, sink, level, pairs, assumed=empty is None)
+
+
+def levels(
+    model: Model, source: Reference, sink: Reference
+) -> Iterator[tuple[int | None, Map]]:
+    """Conflicting instances in order of execution, split by carrying loop.
+
+    conflict     = { x -> y : source(x) = sink(y) }
+    at loop d    = conflict with x_0 = y_0, ..., x_(d-1) = y_(d-1), x_d < y_d
+    at no loop   = conflict with equal common iterations, source before sink in the text
+    """
+    ask = model.solver.ask
+    anything = source.relation.universe(
+        source.instances.domain.get_space().map_from_domain_and_range(
+            sink.instances.domain.get_space()
+        )
+    )
+    same = ask(lambda: source.relation.apply_range(sink.relation.reverse()), anything)
+    if same.plain_is_empty():
+        return
+    for d in range(len(common_loops(source.instances, sink.instances))):
+        yield d, same.order_lt(IN, d, OUT, d)
+        same = same.equate(IN, d, OUT, d)
+    if before_in_text(source, sink):
+        yield None, same
+
+
+def before_in_text(source: Reference, sink: Reference) -> bool:
+    """Whether, within one iteration, ``source`` is executed first."""
+    a, b = source.instances.order, sink.instances.order
+    return (a, source.position) < (b, sink.position)
+
+
+def distance(
+    model: Model, source: Reference, sink: Reference, level: int | None, pairs: Map
+) -> tuple[Interval, ...]:
+    """Per common loop the exact range of { j - i : x -> y in pairs, i, j values }."""
+    count = len(common_loops(source.instances, sink.instances))
+    deltas = model.solver.ask(
+        lambda: (
+            pairs.apply_domain(_first(source.instances.values, count))
+            .apply_range(_first(sink.instances.values, count))
+            .deltas()
+        ),
+        None,
+    )
+    if deltas is None:
+        return tuple(_carried(d, level) for d in range(count))
+    return tuple(
+        _meet(_carried(d, level), model.solver.interval(deltas, d))
+        for d in range(count)
+    )
+
+
+def _carried(d: int, level: int | None) -> Interval:
+    """What is known of a distance from the level alone."""
+    if level is None or d < level:
+        return Interval(0, 0)
+    return Interval(1, None) if d == level else Interval(None, None)
+
+
+def _meet(known: Interval, found: Interval) -> Interval:
+    lower = known.lower if found.lower is None else found.lower
+    upper = known.upper if found.upper is None else found.upper
+    return Interval(lower, upper)
+
+
+def _first(values: Map, count: int) -> Map:
+    return values.project_out(OUT, count, values.dim(OUT) - count)
+
+
+def _accumulates(reference: Reference) -> str | None:
+    reduction = _reduction(reference)
+    if reduction is None:
+        return None
+    ends = (reduction.read, reduction.write)
+    return reduction.operator if reference.position in ends else None
+
+
+def _reduction(reference: Reference) -> Reduction | None:
+    node = reference.instances.node
+    return node.reduction if isinstance(node, Statement) else None

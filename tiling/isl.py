@@ -1,0 +1,141 @@
+"""The door to isl: contexts with an operation limit, exact intervals, sample points.
+
+Comes in: isl text of sets and relations. Goes out: islpy objects of one context and
+plain Python values. islpy is imported here and nowhere else; other modules of this
+package take the types `Map` and `Set` from here.
+
+An isl query may blow up, so each runs under a limit of isl operations, and whoever asks
+says what to assume when there is no answer: always the side on which nothing is proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+import islpy
+
+Map: TypeAlias = islpy.Map
+Set: TypeAlias = islpy.Set
+Point: TypeAlias = tuple[dict[str, int], tuple[int, ...]]
+Answer = TypeVar("Answer")
+
+IN = islpy.dim_type.in_
+OUT = islpy.dim_type.out
+SET = islpy.dim_type.set
+PARAM = islpy.dim_type.param
+
+DEFAULT_QUOTA = 400_000
+SMALLEST_QUOTA = 2_000
+
+
+@dataclass(slots=True)
+class Solver:
+    """One isl context; each query may take ``quota`` operations.
+
+    A query over the limit halves the limit, so that hopeless problems end soon.
+
+    >>> solver = Solver()
+    >>> evens = solver.set("{ [i] : 0 <= i < 10 and i mod 2 = 0 }")
+    >>> str(solver.interval(evens, 0))
+    '[0, 8]'
+    >>> solver.ask(evens.is_empty, otherwise=False)
+    False
+    """
+
+    quota: int = DEFAULT_QUOTA
+    overruns: int = 0
+    context: islpy.Context = field(default_factory=islpy.Context)
+
+    def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
+        """The answer of ``query``, or ``otherwise`` when isl gives none."""
+        self.context.reset_operations()
+        self.context.set_max_operations(self.quota)
+        try:
+            return query()
+        except islpy.Error:
+            self.overruns += 1
+            self.quota = max(self.quota // 2, SMALLEST_QUOTA)
+            return otherwise
+        finally:
+            self.context.reset_operations()
+            self.context.set_max_operations(0)
+
+    def map(self, text: str) -> Map:
+        """The relation written as isl text."""
+        return islpy.Map.read_from_str(self.context, text)
+
+    def set(self, text: str) -> Set:
+        """The set written as isl text."""
+        return islpy.Set.read_from_str(self.context, text)
+
+    def is_empty(self, relation: Map | Set) -> bool:
+        """Whether ``relation`` is certainly empty."""
+        return self.ask(relation.is_empty, otherwise=False)
+
+    def interval(self, points: Set, dimension: int) -> Interval:
+        """The exact range of one dimension over all points and all parameters."""
+        lower = self.ask(lambda: _finite(points.dim_min_val(dimension)), None)
+        upper = self.ask(lambda: _finite(points.dim_max_val(dimension)), None)
+        return Interval(lower, upper)
+
+    def smallest(self, points: Set) -> Point | None:
+        """Parameters and coordinates of the first point in lexicographic order.
+
+        Any point where there is no first one; None where none is found.
+        """
+        first = self.ask(lambda: _first(points), None)
+        return first or self.ask(lambda: _any(points), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An integer interval; None is an infinite end.
+
+    >>> print(Interval(1, None))
+    [1, +inf]
+    """
+
+    lower: int | None
+    upper: int | None
+
+    def __str__(self) -> str:
+        lower = "-inf" if self.lower is None else self.lower
+        upper = "+inf" if self.upper is None else self.upper
+        return f"[{lower}, {upper}]"
+
+    @property
+    def exact(self) -> int | None:
+        """The only member, if there is just one."""
+        return self.lower if self.lower == self.upper else None
+
+
+def _finite(value: islpy.Val) -> int | None:
+    return value.to_python() if value.is_int() else None
+
+
+def _first(points: Set) -> Point | None:
+    count = points.dim(PARAM)
+    names = [str(points.get_dim_name(PARAM, i)) for i in range(count)]
+    free = points.flatten().move_dims(SET, 0, PARAM, 0, count)
+    point = free.lexmin().sample_point()
+    if point.is_void():
+        return None
+    values = _coordinates(point, SET)
+    return dict(zip(names, values[:count], strict=True)), values[count:]
+
+
+def _any(points: Set) -> Point | None:
+    point = points.flatten().sample_point()
+    if point.is_void():
+        return None
+    names = [str(points.get_dim_name(PARAM, i)) for i in range(points.dim(PARAM))]
+    parameters = dict(zip(names, _coordinates(point, PARAM), strict=True))
+    return parameters, _coordinates(point, SET)
+
+
+def _coordinates(point: islpy.Point, kind: islpy.dim_type) -> tuple[int, ...]:
+    count = point.get_space().dim(kind)
+    values = [point.get_coordinate_val(kind, i) for i in range(count)]
+    return tuple(value.to_python() for value in values)

@@ -1,0 +1,279 @@
+"""The polyhedral model of a `Scop`: integer relations for iterations and accesses.
+
+Comes in: a `Scop`. Goes out: a `Model`, in which every statement has
+
+* its *instances*: one integer tuple per execution, one dimension per surrounding loop,
+  counting trips where the step is not 1, so that steps are always 1 here;
+* ``values``: instance -> values of the loop variables;
+* ``relations``: instance -> cell, one per access, restricted to the domain.
+
+Tuples carry no names: relations of different statements are told apart by who holds
+them. Cells of arrays allocated in loops begin with the loops' values (`Array.scope`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .isl import DEFAULT_QUOTA, Map, Set, Solver
+from .scop import Access, Array, Barrier, If, Loop, Node, Scop, Statement, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """A statement (or barrier, or wait) with its iteration domain and accesses."""
+
+    node: Statement | Barrier | Wait
+    order: int
+    loops: tuple[Loop, ...]
+    certain: bool
+    values: Map
+    domain: Set
+    relations: tuple[Map, ...]
+
+    @property
+    def name(self) -> str:
+        """The statement's name, or what else it is."""
+        match self.node:
+            case Statement(name=name):
+                return name
+            case Barrier():
+                return "barrier"
+            case Wait():
+                return "wait"
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The accesses, parallel to ``relations``."""
+        return self.node.accesses if isinstance(self.node, Statement) else ()
+
+    def depth(self, loop: Loop) -> int | None:
+        """The position of ``loop`` among the surrounding loops."""
+        names = [outer.name for outer in self.loops]
+        return names.index(loop.name) if loop.name in names else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One access of one statement."""
+
+    instances: Instances
+    position: int
+
+    @property
+    def access(self) -> Access:
+        """The access itself."""
+        return self.instances.accesses[self.position]
+
+    @property
+    def relation(self) -> Map:
+        """Instance -> cell."""
+        return self.instances.relations[self.position]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The relations of a whole `Scop`, in one isl context.
+
+    >>> from .scop import Array, Loop, nest, read, write
+    >>> shift = Statement("S", (read("A", "i + 1"), write("A", "i")))
+    >>> scop = Scop(
+    ...     ("N",), (), (Array("A", ("N",)),), nest([Loop("i", "0", "N")], (shift,))
+    ... )
+    >>> [instances.name for instances in model(scop).statements]
+    ['S']
+    """
+
+    scop: Scop
+    solver: Solver
+    everything: tuple[Instances, ...]
+
+    @property
+    def statements(self) -> tuple[Instances, ...]:
+        """The statements in textual order."""
+        return tuple(i for i in self.everything if isinstance(i.node, Statement))
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Every access of every statement in textual order."""
+        return tuple(
+            Reference(instances, position)
+            for instances in self.statements
+            for position in range(len(instances.accesses))
+        )
+
+    def array(self, name: str) -> Array:
+        """The array of this name."""
+        return next(array for array in self.scop.arrays if array.name == name)
+
+    def statement(self, name: str) -> Instances:
+        """The statement of this name."""
+        return next(i for i in self.statements if i.name == name)
+
+    def where(self, names: Sequence[str], constraints: Sequence[str]) -> Set:
+        """The tuples named ``names`` that satisfy ``constraints``."""
+        return self.solver.set(
+            f"{header(self.scop)} {{ [{', '.join(names)}] : {_all(constraints)} }}"
+        )
+
+
+def model(scop: Scop, quota: int = DEFAULT_QUOTA) -> Model:
+    """Build the relations of ``scop``; ``quota`` limits every later isl query."""
+    solver = Solver(quota)
+    arrays = {array.name: array for array in scop.arrays}
+    builder = _Builder(scop, arrays, solver)
+    everything = tuple(
+        builder.instances(order, place) for order, place in enumerate(_places(scop))
+    )
+    return Model(scop, solver, everything)
+
+
+def header(scop: Scop) -> str:
+    """The parameter tuple that opens every isl text of ``scop``."""
+    return f"[{', '.join(scop.parameters)}] ->"
+
+
+def common_loops(a: Instances, b: Instances) -> tuple[Loop, ...]:
+    """The loops around both, outermost first."""
+    shared: list[Loop] = []
+    for x, y in zip(a.loops, b.loops, strict=False):
+        if x.name != y.name:
+            break
+        shared.append(x)
+    return tuple(shared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The loops and conditions around a node; whether it certainly runs under them."""
+
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[str, ...] = ()
+    certain: bool = True
+
+    def loop(self, loop: Loop) -> _Around:
+        known = bool(loop.lowers and loop.uppers) and not loop.opaque
+        loops = (*self.loops, loop)
+        return replace(self, loops=loops, certain=self.certain and known)
+
+    def branch(self, node: If, *, taken: bool) -> _Around:
+        if node.constraints is None:
+            return replace(self, certain=False)
+        holds = _all(node.constraints)
+        condition = holds if taken else f"not ({holds})"
+        return replace(self, conditions=(*self.conditions, condition))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    node: Statement | Barrier | Wait
+    around: _Around
+
+
+def _places(scop: Scop) -> Iterator[_Place]:
+    """Every statement, barrier and wait in textual order."""
+
+    def visit(body: tuple[Node, ...], around: _Around) -> Iterator[_Place]:
+        for node in body:
+            match node:
+                case Loop():
+                    yield from visit(node.body, around.loop(node))
+                case If():
+                    yield from visit(node.body, around.branch(node, taken=True))
+                    yield from visit(node.orelse, around.branch(node, taken=False))
+                case _:
+                    yield _Place(node, around)
+
+    return visit(scop.body, _Around())
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    scop: Scop
+    arrays: dict[str, Array]
+    solver: Solver
+
+    def instances(self, order: int, place: _Place) -> Instances:
+        values = self._values(place)
+        accesses = place.node.accesses if isinstance(place.node, Statement) else ()
+        relations = tuple(self._relation(place, values, access) for access in accesses)
+        return Instances(
+            node=place.node,
+            order=order,
+            loops=place.around.loops,
+            certain=place.around.certain,
+            values=values,
+            domain=values.domain(),
+            relations=relations,
+        )
+
+    def _values(self, place: _Place) -> Map:
+        """{ trips -> values : bounds, steps, conditions, context }."""
+        names = [loop.name for loop in place.around.loops]
+        trips = [_trip(name) for name in names]
+        constraints = [c for loop in place.around.loops for c in _iteration(loop)]
+        relation = f"[{', '.join(trips)}] -> [{', '.join(names)}]"
+        every = _all((*constraints, *place.around.conditions, *self.scop.context))
+        unknown = _all([f"{n} = {t}" for n, t in zip(names, trips, strict=True)])
+        return self.solver.ask(
+            lambda: self._map(f"{relation} : {every}"),
+            otherwise=self._map(f"{relation} : {unknown}"),
+        )
+
+    def _relation(self, place: _Place, values: Map, access: Access) -> Map:
+        """{ trips -> scope, indices : span } over the domain."""
+        names = [loop.name for loop in place.around.loops]
+        scope = [
+            name if name in names else None for name in self.arrays[access.array].scope
+        ]
+        indices = (*scope, *access.indices)
+        cell = [f"__c{i}" for i in range(len(indices))]
+        touched = [
+            f"{c} = {index}"
+            for c, index in zip(cell, indices, strict=True)
+            if index is not None
+        ]
+        if access.span:
+            local = [name for name, _ in access.span]
+            ranges = [f"0 <= {name} < {extent}" for name, extent in access.span]
+            inside = _all([*ranges, *touched])
+            touched = [f"exists {', '.join(local)} : ({inside})"]
+        target = f"[{', '.join(names)}] -> [{', '.join(cell)}]"
+        anywhere = self._map(target)
+        cells = self.solver.ask(
+            lambda: self._map(f"{target} : {_all(touched)}"), otherwise=anywhere
+        )
+        return self.solver.ask(
+            lambda: values.apply_range(cells), otherwise=values.apply_range(anywhere)
+        )
+
+    def _map(self, text: str) -> Map:
+        return self.solver.map(f"{header(self.scop)} {{ {text} }}")
+
+
+def _iteration(loop: Loop) -> list[str]:
+    """What holds between a loop's variable and the number of its trip.
+
+    step 1:  i = t and lower <= i < upper
+    step s:  i = max(lower) + s*t and t >= 0 and i < upper
+    """
+    if loop.opaque:
+        return [f"{loop.name} = {_trip(loop.name)}"]
+    below = [f"{loop.name} < {bound}" for bound in loop.uppers]
+    if loop.step == 1 or not loop.lowers:
+        above = [f"{loop.name} >= {bound}" for bound in loop.lowers]
+        return [f"{loop.name} = {_trip(loop.name)}", *above, *below]
+    start = loop.lowers[0]
+    if len(loop.lowers) > 1:
+        start = f"max({', '.join(loop.lowers)})"
+    stride = f"{loop.name} = ({start}) + {loop.step}*{_trip(loop.name)}"
+    return [stride, f"{_trip(loop.name)} >= 0", *below]
+
+
+def _trip(name: str) -> str:
+    return f"__t_{name}"
+
+
+def _all(constraints: Sequence[str]) -> str:
+    return " and ".join(f"({constraint})" for constraint in constraints) or "1 = 1"
