@@ -1,0 +1,14 @@
+# The main job and the tests on a CPU.  From the root of the repository:
+#   docker build -f docker/cpu.Dockerfile -t gpucodegen .
+#   docker build -f docker/cpu.Dockerfile --target test .
+FROM python:3.12-slim AS source
+WORKDIR /gpucodegen
+COPY . .
+
+FROM source AS test
+RUN python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/python -m pytest
+
+FROM source AS run
+RUN python3 -m venv .venv && .venv/bin/pip install -e . && .venv/bin/python examples/matmul.py
+ENTRYPOINT [".venv/bin/gpucodegen"]
+CMD ["doctor"]

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.house.readme import ROOT
+
+BESIDE_THE_PACKAGE = {
+    *("tests", "examples", "bench", "docs", "docker", ".ci"),
+    *("README.md", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_NOTICES.md"),
+    *("pyproject.toml", "PKG-INFO", ".gitignore"),
+}
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "hatchling", "build", "-d", folder, cwd=ROOT)
+    return folder
+
+
+@pytest.fixture
+def wheel(dist: Path) -> Path:
+    (path,) = dist.glob("*.whl")
+    return path
+
+
+@pytest.fixture
+def sdist(dist: Path) -> Path:
+    (path,) = dist.glob("*.tar.gz")
+    return path
+
+
+def test_the_links_are_links() -> None:
+    for name in ("tiling", "kernels"):
+        link = ROOT / "gpucodegen" / name
+        assert link.is_symlink()
+        assert link.readlink() == Path("..") / name
+
+
+def test_wheel_holds_one_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.partition("/")[0] for name in archive.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"gpucodegen"}
+
+
+def test_wheel_holds_no_links(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        modes = [info.external_attr >> 16 for info in archive.infolist()]
+    assert not any(map(stat.S_ISLNK, modes))
+
+
+def test_wheel_is_complete(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+    needed = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("gpucodegen", "gpucodegen/tiling", "gpucodegen/kernels")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".mlir", ".typed"} or path.name == "py.typed"
+    }
+    assert needed <= packed
+
+
+def test_sdist_holds_no_links_and_no_stray_package(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
+    assert not any(member.issym() or member.islnk() for member in members)
+    tops = {member.name.split("/")[1] for member in members}
+    assert tops <= {"gpucodegen", *BESIDE_THE_PACKAGE}
+    packed = {member.name.partition("/")[2] for member in members}
+    assert "gpucodegen/tiling/__init__.py" in packed
+    assert "gpucodegen/kernels/matmul.mlir" in packed
+
+
+@pytest.mark.slow
+def test_installed_wheel_runs_the_main_job(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", wheel, cwd=tmp_path)
+    where = run(python, "-c", "print(__import__('gpucodegen').__file__)", cwd=tmp_path)
+    assert Path(where.strip()).is_relative_to(tmp_path)
+    out = run(python, ROOT / "examples" / "matmul.py", cwd=tmp_path)
+    assert "NumPy time / gpucodegen time: best " in out
+    help_text = run(tmp_path / "venv" / "bin" / "gpucodegen", "--help", cwd=tmp_path)
+    assert "doctor" in help_text

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.house import readme
+
+
+def test_first_command_runs_the_main_job() -> None:
+    assert readme.MAIN_JOB.endswith(".venv/bin/python examples/matmul.py")
+
+
+def test_second_command_runs_all_tests() -> None:
+    assert readme.TESTS.endswith(".venv/bin/python -m pytest")
+
+
+@pytest.mark.parametrize("command", readme.COMMANDS)
+def test_commands_do_all_the_set_up_they_need(command: str) -> None:
+    make_venv, install, use = command.split(" && ")
+    assert make_venv == "python3 -m venv .venv"
+    assert install.startswith(".venv/bin/pip install -e ")
+    assert use.startswith(".venv/bin/python ")
+
+
+def test_ci_runs_the_test_command() -> None:
+    script = readme.ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert readme.TESTS in script.read_text(encoding="utf-8").splitlines()
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [readme.ROOT / "README.md", *(readme.ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.slow
+def test_main_job_in_a_fresh_clone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    clone = tmp_path_factory.mktemp("clone") / "gpucodegen"
+    unwanted = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache")
+    shutil.copytree(readme.ROOT, clone, symlinks=True, ignore=unwanted)
+    done = subprocess.run(
+        ["bash", "-euc", readme.MAIN_JOB],
+        cwd=clone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "NumPy time / gpucodegen time: best " in done.stdout
