@@ -30,6 +30,10 @@ DEFAULT_QUOTA = 400_000
 SMALLEST_QUOTA = 2_000
 
 
+class _OverLimit(Exception):
+    """The operation limit was reached."""
+
+
 @dataclass(slots=True)
 class Solver:
     """One isl context; each query may take ``quota`` operations.
@@ -50,17 +54,32 @@ class Solver:
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
         """The answer of ``query``, or ``otherwise`` when isl gives none."""
-        self.context.reset_operations()
+        try:
+            return self._limited(query)
+        except (_OverLimit, islpy.Error):
+            return otherwise
+
+    def _limited(self, query: Callable[[], Answer]) -> Answer:
         self.context.set_max_operations(self.quota)
         try:
             return query()
-        except islpy.Error:
+        except islpy.Error as error:
+            if not self._exhausted():
+                raise
             self.overruns += 1
             self.quota = max(self.quota // 2, SMALLEST_QUOTA)
-            return otherwise
+            raise _OverLimit from error
         finally:
             self.context.reset_operations()
             self.context.set_max_operations(0)
+
+    def _exhausted(self) -> bool:
+        """Whether nothing can be asked any more; the error's text does not tell."""
+        try:
+            islpy.Set.read_from_str(self.context, "{ [0] }").is_empty()
+        except islpy.Error:
+            return True
+        return False
 
     def map(self, text: str) -> Map:
         """The relation written as isl text."""
@@ -69,6 +88,17 @@ class Solver:
     def set(self, text: str) -> Set:
         """The set written as isl text."""
         return islpy.Set.read_from_str(self.context, text)
+
+    def read(self, text: str, otherwise: Map) -> Map:
+        """As `map`, or ``otherwise`` over the limit; bad text is an error."""
+        try:
+            return self._limited(lambda: self.map(text))
+        except _OverLimit:
+            return otherwise
+        except islpy.Error as error:
+            raise ValueError(
+                f"{text!r} is not isl text; factors must be plain integers."
+            ) from error
 
     def is_empty(self, relation: Map | Set) -> bool:
         """Whether ``relation`` is certainly empty."""

@@ -216,10 +216,7 @@ class _Builder:
         relation = f"[{', '.join(trips)}] -> [{', '.join(names)}]"
         every = _all((*constraints, *place.around.conditions, *self.scop.context))
         unknown = _all([f"{n} = {t}" for n, t in zip(names, trips, strict=True)])
-        return self.solver.ask(
-            lambda: self._map(f"{relation} : {every}"),
-            otherwise=self._map(f"{relation} : {unknown}"),
-        )
+        return self._map(f"{relation} : {every}", f"{relation} : {unknown}")
 
     def _relation(self, place: _Place, values: Map, access: Access) -> Map:
         """{ trips -> scope, indices : span } over the domain."""
@@ -240,16 +237,16 @@ class _Builder:
             inside = _all([*ranges, *touched])
             touched = [f"exists {', '.join(local)} : ({inside})"]
         target = f"[{', '.join(names)}] -> [{', '.join(cell)}]"
-        anywhere = self._map(target)
-        cells = self.solver.ask(
-            lambda: self._map(f"{target} : {_all(touched)}"), otherwise=anywhere
-        )
+        cells = self._map(f"{target} : {_all(touched)}", target)
+        anywhere = self._map(target, target)
         return self.solver.ask(
             lambda: values.apply_range(cells), otherwise=values.apply_range(anywhere)
         )
 
-    def _map(self, text: str) -> Map:
-        return self.solver.map(f"{header(self.scop)} {{ {text} }}")
+    def _map(self, exact: str, otherwise: str) -> Map:
+        head = header(self.scop)
+        coarse = self.solver.map(f"{head} {{ {otherwise} }}")
+        return self.solver.read(f"{head} {{ {exact} }}", coarse)
 
 
 def _iteration(loop: Loop) -> list[str]:

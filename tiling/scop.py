@@ -13,7 +13,8 @@ Grammar (a body is a tuple of nodes in textual order)::
 
 Expressions and constraints are isl text over parameter names and the names of the
 surrounding loops: ``"2*i + floor((j + 1)/4)"``, ``"(i mod 8) - j"``, ``"i - N >= 0"``,
-``"i = 0"``. Only parameters and loop names occur in such text, so only they must be isl
+``"i = 0"``. isl takes factors and divisors as plain integers only (``-2*i``, not
+``(-2)*i``). Only parameters and loop names occur in such text, so only they must be isl
 identifiers; statements and arrays may have any name.
 
 What has no affine form stays in the tree and is over-approximated, never left out:

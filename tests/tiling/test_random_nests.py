@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from hypothesis import HealthCheck, Phase, given, settings
+from tiling_nests import scops
+from tiling_oracle import carrying_loops, execute, expected_rows
+
+from gpucodegen.tiling.depcheck import rows
+from gpucodegen.tiling.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.scop import Scop
+
+UNLIMITED = 0
+
+nests = settings(
+    max_examples=300,
+    database=None,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@nests
+@given(scops())
+def test_rows_equal_enumeration(scop: Scop):
+    found = {
+        (src, dst, depth): result
+        for src, dst, depth, result in rows(scop, UNLIMITED)
+        if result != "false"
+    }
+    assert found == expected_rows(scop)
+
+
+@nests
+@given(scops())
+def test_loop_kinds_equal_enumeration(scop: Scop):
+    verdicts = loop_verdicts(model(scop, UNLIMITED))
+    sequential = {v.loop.name for v in verdicts if v.kind is not LoopKind.PARALLEL}
+    assert sequential == carrying_loops(scop)

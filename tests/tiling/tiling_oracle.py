@@ -1,0 +1,140 @@
+"""Brute force: execute a `Scop` at small sizes and list what it touches, in order.
+
+Written without isl and without the package's analyses, so that agreement means something.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpucodegen.tiling.scop import Access, If, Loop, Node, Scop, Statement, loops
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One access executed: which, where in the loops, which cell."""
+
+    number: int
+    statement: str
+    access: Access
+    around: tuple[tuple[Loop, int], ...]
+    cell: tuple[int, ...]
+
+    def values(self, count: int) -> tuple[int, ...]:
+        return tuple(value for _, value in self.around[:count])
+
+
+def evaluate(text: str, env: dict[str, int]) -> int:
+    """isl arithmetic on integers: floor(a/b) and mod round down."""
+    python = re.sub(r"\bmod\b", "%", text.replace("/", "//")).replace("floor", "")
+    return eval(python, {"__builtins__": {}}, dict(env))
+
+
+def holds(constraint: str, env: dict[str, int]) -> bool:
+    python = re.sub(r"(?<![<>=!])=(?!=)", "==", constraint)
+    return bool(evaluate(python, env))
+
+
+def execute(scop: Scop, **parameters: int) -> list[Touch]:
+    """Every access in order of execution."""
+    numbers = itertools.count()
+    numbered = {
+        id(a): next(numbers) for s in _statements(scop.body) for a in s.accesses
+    }
+
+    def run(body: tuple[Node, ...], env: dict[str, int], around) -> Iterator[Touch]:
+        for node in body:
+            match node:
+                case Loop():
+                    lower = max(evaluate(e, env) for e in node.lowers)
+                    upper = min(evaluate(e, env) for e in node.uppers)
+                    for value in range(lower, upper, node.step):
+                        inner = {**env, node.name: value}
+                        yield from run(node.body, inner, (*around, (node, value)))
+                case If():
+                    taken = all(holds(c, env) for c in node.constraints or ())
+                    yield from run(node.body if taken else node.orelse, env, around)
+                case Statement():
+                    for access in node.accesses:
+                        cell = tuple(evaluate(str(e), env) for e in access.indices)
+                        number = numbered[id(access)]
+                        yield Touch(number, node.name, access, around, cell)
+                case _:
+                    raise AssertionError(node)
+
+    return list(run(scop.body, dict(parameters), ()))
+
+
+def _statements(body: tuple[Node, ...]) -> Iterator[Statement]:
+    for node in body:
+        match node:
+            case Loop():
+                yield from _statements(node.body)
+            case If():
+                yield from _statements(node.body)
+                yield from _statements(node.orelse)
+            case Statement():
+                yield node
+            case _:
+                pass
+
+
+def conflicts(touches: list[Touch]) -> Iterator[tuple[Touch, Touch]]:
+    """Pairs in order of execution that touch one cell, at least one writing."""
+    by_cell: dict[object, list[Touch]] = defaultdict(list)
+    for touch in touches:
+        by_cell[touch.access.array, touch.cell].append(touch)
+    for group in by_cell.values():
+        for a, b in itertools.combinations(group, 2):
+            if a.access.writes or b.access.writes:
+                yield a, b
+
+
+def common(a: Touch, b: Touch) -> int:
+    """How many loops surround both."""
+    pairs = zip(a.around, b.around, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda p: p[0][0] is p[1][0], pairs))
+
+
+def carrier(a: Touch, b: Touch) -> int | None:
+    """The first common loop in which the two differ."""
+    count = common(a, b)
+    pairs = zip(a.values(count), b.values(count), strict=True)
+    return next((d for d, (x, y) in enumerate(pairs) if x != y), None)
+
+
+def expected_rows(scop: Scop, **parameters: int) -> dict[tuple[int, int, int], str]:
+    """The rows of the dependence table that are not "false"."""
+    touches = execute(scop, **parameters)
+    seen: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+    for a, b in conflicts(touches):
+        count = common(a, b)
+        level = carrier(a, b)
+        key = (a.number, b.number, count + 1 if level is None else level + 1)
+        steps = zip(a.values(count), b.values(count), strict=True)
+        deltas = [] if level is None else [y - x for x, y in steps]
+        ranges = seen.setdefault(key, [(d, d) for d in deltas])
+        seen[key] = [
+            (min(lo, d), max(hi, d)) for (lo, hi), d in zip(ranges, deltas, strict=True)
+        ]
+    return {
+        key: "".join(f"[{lo}, {hi}]" for lo, hi in ranges) or "true"
+        for key, ranges in seen.items()
+    }
+
+
+def carrying_loops(scop: Scop, **parameters: int) -> set[str]:
+    """The loops that carry a conflict between different statement executions."""
+    return {
+        a.around[level][0].name
+        for a, b in conflicts(execute(scop, **parameters))
+        if (level := carrier(a, b)) is not None
+    }
+
+
+def all_loops(scop: Scop) -> list[Loop]:
+    return list(loops(scop.body))
