@@ -117,20 +117,24 @@ class Convolution:
         )
 
     def answer(self, image: Array, kernel: Array, _result: Array) -> Answer:
+        return {2: self.convolve(exact(image), exact(kernel))}
+
+    def convolve(self, image: Array, kernel: Array) -> Array:
+        """The result in the type of the operands: one product for each filter tap."""
         if self.layout == "nhwc":
-            return {2: self._slide(image, kernel)}
+            return self._slide(image, kernel)
         result = self._slide(image.transpose(0, 2, 3, 1), kernel.transpose(2, 3, 1, 0))
-        return {2: result.transpose(0, 3, 1, 2)}
+        return result.transpose(0, 3, 1, 2)
 
     def _slide(self, image: Array, kernel: Array) -> Array:
         high = self.extent(0, image.shape[1], kernel.shape[0])
         wide = self.extent(1, image.shape[2], kernel.shape[1])
         (sh, sw), (dh, dw) = self.strides, self.dilations
-        total = np.zeros((image.shape[0], high, wide, kernel.shape[3]))
+        total = np.zeros((image.shape[0], high, wide, kernel.shape[3]), image.dtype)
         for y, x in np.ndindex(*kernel.shape[:2]):
             rows = slice(y * dh, y * dh + (high - 1) * sh + 1, sh)
             columns = slice(x * dw, x * dw + (wide - 1) * sw + 1, sw)
-            total += exact(image[:, rows, columns]) @ exact(kernel[y, x])
+            total += image[:, rows, columns] @ kernel[y, x]
         return total
 
     def work(self, size: Size) -> int:

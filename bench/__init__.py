@@ -1,0 +1,3 @@
+"""Programs against their peers, measured in one process."""
+
+from __future__ import annotations

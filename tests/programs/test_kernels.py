@@ -1,0 +1,102 @@
+"""``gcg.kernels`` on NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from examples.problems import Convolution
+
+
+def numbers(*shape: int, dtype: str = "f4") -> np.ndarray[Any, Any]:
+    return (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
+
+
+class Foreign:
+    shape = (2, 2)
+    dtype = "float32"
+
+
+class TestMatmul:
+    @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+    def test_dtypes(self, dtype: str) -> None:
+        a, b = numbers(40, 30, dtype=dtype), numbers(30, 50, dtype=dtype)
+        result = gcg.kernels.matmul(a, b)
+        assert result.dtype == a.dtype
+        np.testing.assert_allclose(result, a.astype("f8") @ b, rtol=1e-4, atol=1e-3)
+
+    def test_writes_to_out(self) -> None:
+        a, b, out = numbers(20, 30), numbers(30, 10), np.full((20, 10), 7, "f4")
+        assert gcg.kernels.matmul(a, b, out=out) is out
+        np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-3)
+
+    def test_operands_need_not_be_contiguous(self) -> None:
+        a, b = numbers(30, 20).T, numbers(30, 20)[:, ::2]
+        np.testing.assert_allclose(
+            gcg.kernels.matmul(a, b), a @ b, rtol=1e-4, atol=1e-3
+        )
+
+    def test_refuses_an_unknown_dtype(self) -> None:
+        a = np.zeros((2, 2), complex)
+        with pytest.raises(gcg.LaunchError, match=r"complex128.*convert"):
+            gcg.kernels.matmul(a, a)
+
+    def test_refuses_a_vector(self) -> None:
+        with pytest.raises(gcg.LaunchError, match=r"b .*rank 2"):
+            gcg.kernels.matmul(numbers(2, 2), numbers(2))
+
+    def test_refuses_inner_extents_that_differ(self) -> None:
+        with pytest.raises(gcg.Error, match="extent"):
+            gcg.kernels.matmul(numbers(2, 3), numbers(4, 5))
+
+    def test_refuses_other_containers(self) -> None:
+        with pytest.raises(gcg.LaunchError, match=r"numpy\.asarray"):
+            gcg.kernels.matmul(Foreign(), Foreign())
+
+
+class TestConv2d:
+    @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+    @pytest.mark.parametrize("strides", [(1, 1), (2, 1)])
+    @pytest.mark.parametrize("dilations", [(1, 1), (1, 2)])
+    def test_agrees_with_the_definition(
+        self, layout: Any, strides: Any, dilations: Any
+    ) -> None:
+        problem = Convolution(layout.lower(), strides, dilations)
+        size = {"B": 2, "H": 9, "W": 8, "C": 3, "F": 5, "KH": 3, "KW": 2}
+        x, w, _ = problem.arguments(np.random.default_rng(0), size)
+        result = gcg.kernels.conv2d(
+            x, w, strides=strides, dilations=dilations, layout=layout
+        )
+        np.testing.assert_allclose(result, problem.convolve(x, w), rtol=1e-4, atol=1e-4)
+
+    @pytest.mark.parametrize(
+        ("padding", "widths"),
+        [
+            ("same", ((1, 1), (0, 1))),
+            (2, ((2, 2), (2, 2))),
+            (((0, 1), (2, 0)), ((0, 1), (2, 0))),
+        ],
+    )
+    def test_padding(self, padding: Any, widths: Any) -> None:
+        x, w = numbers(1, 6, 7, 2), numbers(3, 2, 2, 4)
+        padded = np.pad(x, [(0, 0), *widths, (0, 0)])
+        np.testing.assert_allclose(
+            gcg.kernels.conv2d(x, w, padding=padding),
+            gcg.kernels.conv2d(padded, w),
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "remedy"),
+        [
+            ({"layout": "CHWN"}, "NHWC, NCHW"),
+            ({"padding": "full"}, "'same'"),
+            ({"strides": (0, 1)}, "two positive integers"),
+            ({"dilations": (1, 1, 1)}, "two positive integers"),
+        ],
+    )
+    def test_refuses_bad_options(self, options: Any, remedy: str) -> None:
+        with pytest.raises(gcg.LaunchError, match=remedy):
+            gcg.kernels.conv2d(numbers(1, 4, 4, 1), numbers(2, 2, 1, 1), **options)
