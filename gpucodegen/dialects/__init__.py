@@ -1,0 +1,1 @@
+"""The dialects: typed views and builders, one file each; definitions in ``ops``."""

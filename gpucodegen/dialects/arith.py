@@ -1,0 +1,138 @@
+"""The arith dialect: constants, arithmetic, comparisons and casts."""
+
+from __future__ import annotations
+
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DenseElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    number,
+)
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import (
+    I1,
+    I64,
+    FloatType,
+    TensorType,
+    Type,
+    VectorType,
+    element_type,
+)
+
+CMPI_PREDICATES = tuple("eq ne slt sle sgt sge ult ule ugt uge".split())
+CMPF_PREDICATES = tuple(
+    "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
+)
+
+
+def constant_attribute(value: float, ty: Type) -> Attribute:
+    """The attribute of a number at a scalar type, or of a splat at a shaped type."""
+    if not isinstance(ty, VectorType | TensorType):
+        return number(value, ty)
+    scalar = float(value) if isinstance(ty.element, FloatType) else int(value)
+    return DenseElementsAttr((scalar,), ty, ty.element)
+
+
+def constant(
+    value: float | Attribute,
+    ty: Type,
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``arith.constant`` of a number (a splat for vectors and tensors)."""
+    attribute = value if isinstance(value, Attribute) else constant_attribute(value, ty)
+    return Operation(
+        "arith.constant",
+        results=(Value(ty, name, location),),
+        attributes={"value": attribute},
+        location=location,
+    )
+
+
+def constant_value(op: Operation) -> int | float | None:
+    """The number of a scalar ``arith.constant``, else None."""
+    if op.name != "arith.constant":
+        return None
+    value = op.attributes.get("value")
+    return value.value if isinstance(value, IntegerAttr | FloatAttr) else None
+
+
+def binary(
+    op: str, lhs: Value, rhs: Value, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """A two-operand operation whose result has the operands' type."""
+    return Operation(
+        op, (lhs, rhs), (Value(lhs.type, name, location),), location=location
+    )
+
+
+def unary(
+    op: str, operand: Value, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """A one-operand operation whose result has the operand's type."""
+    return Operation(
+        op, (operand,), (Value(operand.type, name, location),), location=location
+    )
+
+
+def compare(
+    op: str,
+    predicate: str,
+    lhs: Value,
+    rhs: Value,
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``arith.cmpi`` or ``arith.cmpf`` by the predicate's name."""
+    names = CMPI_PREDICATES if op == "arith.cmpi" else CMPF_PREDICATES
+    number_ = IntegerAttr(names.index(predicate), I64)
+    result = Value(_bool_like(lhs.type), name, location)
+    return Operation(
+        op, (lhs, rhs), (result,), {"predicate": number_}, location=location
+    )
+
+
+def predicate(op: Operation) -> str:
+    """The predicate's name of a comparison."""
+    value = op.attributes.get("predicate")
+    names = CMPI_PREDICATES if op.name == "arith.cmpi" else CMPF_PREDICATES
+    return names[value.value] if isinstance(value, IntegerAttr) else ""
+
+
+def _bool_like(ty: Type) -> Type:
+    if isinstance(ty, VectorType):
+        return VectorType(ty.shape, I1, ty.scalable)
+    if isinstance(ty, TensorType):
+        return TensorType(ty.shape, I1, ty.encoding)
+    return I1
+
+
+def select(
+    condition: Value,
+    true: Value,
+    false: Value,
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``arith.select``."""
+    result = Value(true.type, name, location)
+    return Operation(
+        "arith.select", (condition, true, false), (result,), location=location
+    )
+
+
+def cast(
+    op: str, operand: Value, ty: Type, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """A conversion: ``arith.index_cast``, ``arith.extf``, ``arith.sitofp`` ..."""
+    return Operation(op, (operand,), (Value(ty, name, location),), location=location)
+
+
+def is_float(ty: Type) -> bool:
+    """Whether a scalar or shaped type holds floats."""
+    return isinstance(element_type(ty), FloatType)

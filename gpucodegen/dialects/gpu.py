@@ -1,0 +1,185 @@
+"""The gpu dialect: kernel modules, kernels, launches and thread identities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import func
+from gpucodegen.dialects.builtin import symbol_name
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DenseArrayAttr,
+    OpaqueAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, split
+from gpucodegen.ir.types import I32, INDEX, FunctionType
+
+GLOBAL, SHARED, PRIVATE = (
+    OpaqueAttr(f"#gpu.address_space<{space}>")
+    for space in ("global", "workgroup", "private")
+)
+
+Function = func.Function
+"""A ``gpu.func`` is read like a ``func.func``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """Reading access to a ``gpu.module``."""
+
+    operation: Operation
+
+    @property
+    def name(self) -> str:
+        """Symbol name without the ``@``."""
+        return symbol_name(self.operation)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """Operations inside."""
+        return self.operation.body.operations
+
+    @property
+    def kernels(self) -> dict[str, Operation]:
+        """The ``gpu.func`` operations by name."""
+        return {symbol_name(o): o for o in self.operations if o.name == "gpu.func"}
+
+
+_LAUNCH_SEGMENTS = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFunc:
+    """Reading access to a ``gpu.launch_func`` without clusters and async tokens."""
+
+    operation: Operation
+
+    @property
+    def kernel(self) -> tuple[str, ...]:
+        """Path of the kernel: module and function."""
+        value = self.operation.attributes.get("kernel")
+        return value.path if isinstance(value, SymbolRefAttr) else ()
+
+    @property
+    def _segments(self) -> tuple[tuple[Value, ...], ...]:
+        if OPERAND_SEGMENTS in self.operation.attributes:
+            return operand_segments(self.operation, len(_LAUNCH_SEGMENTS))
+        rest = len(self.operation.operands) - 6
+        return split(
+            self.operation.operands, (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rest, 0)
+        )
+
+    @property
+    def grid(self) -> tuple[Value, ...]:
+        """Number of blocks in x, y, z."""
+        return tuple(v for group in self._segments[1:4] for v in group)
+
+    @property
+    def block(self) -> tuple[Value, ...]:
+        """Number of threads in x, y, z."""
+        return tuple(v for group in self._segments[4:7] for v in group)
+
+    @property
+    def arguments(self) -> tuple[Value, ...]:
+        """Kernel arguments."""
+        return self._segments[11]
+
+
+def module(
+    name: str, operations: Sequence[Operation], *, location: Location = UNKNOWN
+) -> Operation:
+    """``gpu.module``."""
+    attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
+    region = single_block(operations)
+    return Operation(
+        "gpu.module", attributes=attributes, regions=(region,), location=location
+    )
+
+
+def kernel(
+    name: str,
+    args: Sequence[Value],
+    body: Sequence[Operation],
+    *,
+    attributes: Mapping[str, Attribute] | None = None,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """A ``gpu.func ... kernel``; ``body`` includes the ``gpu.return``."""
+    signature = FunctionType(tuple(a.type for a in args), ())
+    merged: dict[str, Attribute] = {
+        "sym_name": StringAttr(name),
+        "function_type": TypeAttr(signature),
+        "gpu.kernel": UnitAttr(),
+        **(attributes or {}),
+    }
+    region = single_block(body, args)
+    return Operation(
+        "gpu.func", attributes=merged, regions=(region,), location=location
+    )
+
+
+def return_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
+    """``gpu.return``."""
+    return Operation("gpu.return", tuple(values), location=location)
+
+
+def launch_func(
+    path: Sequence[str],
+    grid: Sequence[Value],
+    block: Sequence[Value],
+    arguments: Sequence[Value] = (),
+    *,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``gpu.launch_func`` of ``(module, kernel)`` over three-dimensional sizes."""
+    sizes = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(arguments), 0)
+    attributes: dict[str, Attribute] = {
+        "kernel": SymbolRefAttr(tuple(path)),
+        OPERAND_SEGMENTS: DenseArrayAttr(I32, sizes),
+    }
+    return Operation(
+        "gpu.launch_func",
+        (*grid, *block, *arguments),
+        attributes=attributes,
+        location=location,
+    )
+
+
+def barrier(*, location: Location = UNKNOWN) -> Operation:
+    """``gpu.barrier``."""
+    return Operation("gpu.barrier", location=location)
+
+
+def identity(
+    op: str, dimension: str, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """``gpu.thread_id``, ``gpu.block_id``, ``gpu.block_dim``, ... of ``x``, ``y``, ``z``."""
+    attributes: dict[str, Attribute] = {
+        "dimension": OpaqueAttr(f"#gpu<dim {dimension}>")
+    }
+    result = Value(INDEX, name, location)
+    return Operation(op, (), (result,), attributes, location=location)
+
+
+def thread_id(dimension: str, *, name: str = "") -> Operation:
+    """``gpu.thread_id``."""
+    return identity("gpu.thread_id", dimension, name=name)
+
+
+def block_id(dimension: str, *, name: str = "") -> Operation:
+    """``gpu.block_id``."""
+    return identity("gpu.block_id", dimension, name=name)
+
+
+def dimension_of(op: Operation) -> str:
+    """``x``, ``y`` or ``z`` of an identity operation."""
+    value = op.attributes.get("dimension")
+    text = value.text if isinstance(value, OpaqueAttr) else ""
+    return text.removeprefix("#gpu<dim ").removesuffix(">")

@@ -1,0 +1,255 @@
+"""The memref dialect: allocation, element access, views and asynchronous copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, SymbolRefAttr
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.types import (
+    INDEX,
+    MemRefType,
+    TensorType,
+    Type,
+    VectorType,
+    element_type,
+)
+
+DYNAMIC_MARK = -(2**63)
+"""What stands for a dynamic entry in ``static_offsets`` / ``sizes`` / ``strides``."""
+
+
+def rank(value: Value) -> int:
+    """Rank of a shaped value; zero for anything else."""
+    ty = value.type
+    is_shaped = isinstance(ty, MemRefType | TensorType | VectorType)
+    return len(ty.shape) if is_shaped else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """Reading access to ``memref.alloc`` and ``memref.alloca``."""
+
+    operation: Operation
+
+    @property
+    def dynamic_sizes(self) -> tuple[Value, ...]:
+        """One size per ``?`` of the type."""
+        return operand_segments(self.operation, 2)[0]
+
+    @property
+    def symbols(self) -> tuple[Value, ...]:
+        """Operands of the layout's symbols."""
+        return operand_segments(self.operation, 2)[1]
+
+    @property
+    def type(self) -> Type:
+        """Type of the buffer."""
+        return self.operation.result.type
+
+
+Mixed = Value | int
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Reading access to ``memref.subview``, ``memref.reinterpret_cast`` and
+    ``tensor.extract_slice``: offsets, sizes and strides, each a number or a value.
+    """
+
+    operation: Operation
+
+    @property
+    def source(self) -> Value:
+        """What is viewed."""
+        return self.operation.operands[0]
+
+    @property
+    def offsets(self) -> tuple[Mixed, ...]:
+        """Start per dimension (one number for ``reinterpret_cast``)."""
+        return self._mixed(1, "static_offsets")
+
+    @property
+    def sizes(self) -> tuple[Mixed, ...]:
+        """Extent per dimension."""
+        return self._mixed(2, "static_sizes")
+
+    @property
+    def strides(self) -> tuple[Mixed, ...]:
+        """Stride per dimension."""
+        return self._mixed(3, "static_strides")
+
+    def _mixed(self, segment: int, name: str) -> tuple[Mixed, ...]:
+        dynamic = iter(operand_segments(self.operation, 4)[segment])
+        static = self.operation.attributes.get(name)
+        entries = static.values if isinstance(static, DenseArrayAttr) else ()
+        return tuple(next(dynamic) if e == DYNAMIC_MARK else int(e) for e in entries)
+
+
+@dataclass(frozen=True, slots=True)
+class DmaStart:
+    """Reading access to ``memref.dma_start``; ranks divide the operand list."""
+
+    operation: Operation
+
+    def _cut(self) -> tuple[tuple[Value, ...], ...]:
+        operands = self.operation.operands
+        source = 1 + rank(operands[0])
+        target = source + 1 + rank(operands[source])
+        tag = target + 2 + rank(operands[target + 1])
+        cuts = (0, source, target, target + 1, tag, len(operands))
+        return tuple(operands[a:b] for a, b in zip(cuts, cuts[1:], strict=False))
+
+    @property
+    def source(self) -> tuple[Value, ...]:
+        """Source memref and its indices."""
+        return self._cut()[0]
+
+    @property
+    def target(self) -> tuple[Value, ...]:
+        """Destination memref and its indices."""
+        return self._cut()[1]
+
+    @property
+    def num_elements(self) -> Value:
+        """Number of elements."""
+        return self._cut()[2][0]
+
+    @property
+    def tag(self) -> tuple[Value, ...]:
+        """Tag memref and its indices."""
+        return self._cut()[3]
+
+    @property
+    def stride(self) -> tuple[Value, ...]:
+        """Stride and elements per stride, or nothing."""
+        return self._cut()[4]
+
+
+@dataclass(frozen=True, slots=True)
+class DmaWait:
+    """Reading access to ``memref.dma_wait``."""
+
+    operation: Operation
+
+    @property
+    def tag(self) -> tuple[Value, ...]:
+        """Tag memref and its indices."""
+        return self.operation.operands[:-1]
+
+    @property
+    def num_elements(self) -> Value:
+        """Number of elements."""
+        return self.operation.operands[-1]
+
+
+# -- builders ----------------------------------------------------------------------------
+
+
+def alloc(
+    ty: MemRefType,
+    dynamic_sizes: Sequence[Value] = (),
+    *,
+    op: str = "memref.alloc",
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``memref.alloc`` of a type with one size per ``?``."""
+    attributes: dict[str, Attribute] = {
+        OPERAND_SEGMENTS: segment_sizes([dynamic_sizes, ()])
+    }
+    result = Value(ty, name, location)
+    return Operation(op, tuple(dynamic_sizes), (result,), attributes, location=location)
+
+
+def alloca(
+    ty: MemRefType,
+    dynamic_sizes: Sequence[Value] = (),
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``memref.alloca``."""
+    return alloc(ty, dynamic_sizes, op="memref.alloca", name=name, location=location)
+
+
+def dealloc(memref: Value, *, location: Location = UNKNOWN) -> Operation:
+    """``memref.dealloc``."""
+    return Operation("memref.dealloc", (memref,), location=location)
+
+
+def dim(
+    memref: Value, index: Value, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """``memref.dim``."""
+    result = Value(INDEX, name, location)
+    return Operation("memref.dim", (memref, index), (result,), location=location)
+
+
+def load(
+    memref: Value,
+    indices: Sequence[Value] = (),
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``memref.load``."""
+    result = Value(element_type(memref.type), name, location)
+    return Operation("memref.load", (memref, *indices), (result,), location=location)
+
+
+def store(
+    value: Value,
+    memref: Value,
+    indices: Sequence[Value] = (),
+    *,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``memref.store``."""
+    return Operation("memref.store", (value, memref, *indices), location=location)
+
+
+def cast(
+    memref: Value, ty: Type, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """``memref.cast``."""
+    result = Value(ty, name, location)
+    return Operation("memref.cast", (memref,), (result,), location=location)
+
+
+def copy(source: Value, target: Value, *, location: Location = UNKNOWN) -> Operation:
+    """``memref.copy``."""
+    return Operation("memref.copy", (source, target), location=location)
+
+
+def get_global(
+    symbol: str, ty: Type, *, name: str = "", location: Location = UNKNOWN
+) -> Operation:
+    """``memref.get_global``."""
+    attributes: dict[str, Attribute] = {"name": SymbolRefAttr((symbol,))}
+    result = Value(ty, name, location)
+    return Operation("memref.get_global", (), (result,), attributes, location=location)
+
+
+def dma_start(
+    source: Sequence[Value],
+    target: Sequence[Value],
+    num_elements: Value,
+    tag: Sequence[Value],
+    stride: Sequence[Value] = (),
+    *,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``memref.dma_start``; each end is a memref followed by its indices."""
+    operands = (*source, *target, num_elements, *tag, *stride)
+    return Operation("memref.dma_start", operands, location=location)
+
+
+def dma_wait(
+    tag: Sequence[Value], num_elements: Value, *, location: Location = UNKNOWN
+) -> Operation:
+    """``memref.dma_wait``."""
+    return Operation("memref.dma_wait", (*tag, num_elements), location=location)

@@ -1,0 +1,185 @@
+"""The scf dialect: structured control flow with run-time bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
+from gpucodegen.ir.types import Type
+
+TERMINATOR = "scf.yield"
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """Reading access to an ``scf.for``."""
+
+    operation: Operation
+
+    @property
+    def lower(self) -> Value:
+        """Lower bound."""
+        return self.operation.operands[0]
+
+    @property
+    def upper(self) -> Value:
+        """Exclusive upper bound."""
+        return self.operation.operands[1]
+
+    @property
+    def step(self) -> Value:
+        """The positive step."""
+        return self.operation.operands[2]
+
+    @property
+    def inits(self) -> tuple[Value, ...]:
+        """Initial values of the loop-carried values."""
+        return self.operation.operands[3:]
+
+    @property
+    def block(self) -> Block:
+        """The body block."""
+        return self.operation.body
+
+    @property
+    def body(self) -> tuple[Operation, ...]:
+        """Operations of the body, the yield included."""
+        return self.block.operations
+
+    @property
+    def iv(self) -> Value:
+        """The loop variable."""
+        return self.block.arguments[0]
+
+    @property
+    def iter_args(self) -> tuple[Value, ...]:
+        """The loop-carried values, as seen in the body."""
+        return self.block.arguments[1:]
+
+    @property
+    def yielded(self) -> tuple[Value, ...]:
+        """Operands of the terminator."""
+        return self.body[-1].operands
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Reading access to an ``scf.if``."""
+
+    operation: Operation
+
+    @property
+    def condition(self) -> Value:
+        """The ``i1`` condition."""
+        return self.operation.operands[0]
+
+    @property
+    def then_body(self) -> tuple[Operation, ...]:
+        """Operations of the then branch, the yield included."""
+        return self.operation.regions[0].blocks[0].operations
+
+    @property
+    def else_body(self) -> tuple[Operation, ...]:
+        """Operations of the else branch, the yield included; empty without one."""
+        regions = self.operation.regions
+        blocks = regions[1].blocks if len(regions) > 1 else ()
+        return blocks[0].operations if blocks else ()
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Reading access to an ``scf.while``."""
+
+    operation: Operation
+
+    @property
+    def inits(self) -> tuple[Value, ...]:
+        """Initial values."""
+        return self.operation.operands
+
+    @property
+    def before(self) -> Block:
+        """The block that computes the condition and ends in ``scf.condition``."""
+        return self.operation.regions[0].blocks[0]
+
+    @property
+    def after(self) -> Block:
+        """The loop body, ending in ``scf.yield``."""
+        return self.operation.regions[1].blocks[0]
+
+
+def _terminated(body: Sequence[Operation], location: Location) -> tuple[Operation, ...]:
+    if body and body[-1].name == TERMINATOR:
+        return tuple(body)
+    return (*body, yield_(location=location))
+
+
+def for_(
+    lower: Value,
+    upper: Value,
+    step: Value,
+    *,
+    body: Sequence[Operation],
+    iv: Value,
+    inits: Sequence[Value] = (),
+    iters: Sequence[Value] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``scf.for``; an empty yield is added to ``body`` if it has none."""
+    return Operation(
+        "scf.for",
+        (lower, upper, step, *inits),
+        tuple(Value(v.type, v.name, location) for v in inits),
+        regions=(single_block(_terminated(body, location), (iv, *iters)),),
+        location=location,
+    )
+
+
+def if_(
+    condition: Value,
+    then_ops: Sequence[Operation],
+    else_ops: Sequence[Operation] | None = None,
+    *,
+    result_types: Sequence[Type] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``scf.if``; empty yields are added to branches that have none."""
+    has_else = else_ops is not None and (len(else_ops) > 0 or result_types)
+    regions = (
+        single_block(_terminated(then_ops, location)),
+        single_block(_terminated(else_ops or (), location)) if has_else else Region(),
+    )
+    results = tuple(Value(ty, "", location) for ty in result_types)
+    return Operation(
+        "scf.if", (condition,), results, regions=regions, location=location
+    )
+
+
+def while_(
+    inits: Sequence[Value],
+    before: Block,
+    after: Block,
+    result_types: Sequence[Type] = (),
+    *,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``scf.while``; the blocks hold their terminators."""
+    results = tuple(Value(ty, "", location) for ty in result_types)
+    regions = (Region((before,)), Region((after,)))
+    return Operation(
+        "scf.while", tuple(inits), results, regions=regions, location=location
+    )
+
+
+def condition(
+    value: Value, forwarded: Sequence[Value] = (), *, location: Location = UNKNOWN
+) -> Operation:
+    """``scf.condition``."""
+    return Operation("scf.condition", (value, *forwarded), location=location)
+
+
+def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
+    """``scf.yield``."""
+    return Operation(TERMINATOR, tuple(values), location=location)
