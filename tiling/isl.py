@@ -169,3 +169,24 @@ def _coordinates(point: islpy.Point, kind: islpy.dim_type) -> tuple[int, ...]:
     count = point.get_space().dim(kind)
     values = [point.get_coordinate_val(kind, i) for i in range(count)]
     return tuple(value.to_python() for value in values)
+
+
+def coefficients(relation: Map) -> tuple[tuple[int, ...], ...] | None:
+    """Per output the factor of each input; None if ``relation`` is not linear.
+
+    >>> coefficients(Solver().map("{ [i, j] -> [2*i + j + 1, -j] }"))
+    ((2, 1), (0, -1))
+    >>> coefficients(Solver().map("{ [i] -> [floor(i/2)] }")) is None
+    True
+    """
+    function = islpy.PwMultiAff.from_map(relation)
+    if not function.isa_multi_aff():
+        return None
+    rows = function.as_multi_aff()
+    affine = [rows.get_at(i) for i in range(rows.dim(OUT))]
+    if any(row.dim(islpy.dim_type.div) for row in affine):
+        return None
+    return tuple(
+        tuple(row.get_coefficient_val(IN, i).to_python() for i in range(row.dim(IN)))
+        for row in affine
+    )

@@ -111,11 +111,18 @@ class Model:
         """The statement of this name."""
         return next(i for i in self.statements if i.name == name)
 
-    def where(self, names: Sequence[str], constraints: Sequence[str]) -> Set:
-        """The tuples named ``names`` that satisfy ``constraints``."""
+    def where(self, names: Sequence[str], constraint: str) -> Set:
+        """The tuples named ``names`` for which the isl text holds."""
         return self.solver.set(
-            f"{header(self.scop)} {{ [{', '.join(names)}] : {_all(constraints)} }}"
+            f"{header(self.scop)} {{ [{', '.join(names)}] : {constraint} }}"
         )
+
+    def times(self, name: str, vector: Sequence[str]) -> Map:
+        """Instances of a statement -> the values of isl text over its loops' names."""
+        instances = self.statement(name)
+        names = ", ".join(loop.name for loop in instances.loops)
+        text = f"{header(self.scop)} {{ [{names}] -> [{', '.join(vector)}] }}"
+        return instances.values.apply_range(self.solver.map(text))
 
 
 def model(scop: Scop, quota: int = DEFAULT_QUOTA) -> Model:

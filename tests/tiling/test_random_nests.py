@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, Phase, given, settings
 from tiling_nests import scops
-from tiling_oracle import carrying_loops, execute, expected_rows
+from tiling_oracle import carrying_loops, expected_rows
 
 from gpucodegen.tiling.depcheck import rows
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 from hypothesis import strategies as st
 
@@ -18,11 +17,10 @@ from gpucodegen.tiling.scop import (
     Statement,
 )
 
-Draw = Callable[..., object]
 RANKS = {"A": 1, "B": 2}
 
 
-def _affine(draw, names: list[str], coefficients: list[int]) -> str:
+def _affine(draw: st.DrawFn, names: list[str], coefficients: list[int]) -> str:
     terms = [str(draw(st.integers(-2, 2)))]
     for name in names:
         factor = draw(st.sampled_from(coefficients))
@@ -31,21 +29,21 @@ def _affine(draw, names: list[str], coefficients: list[int]) -> str:
     return " + ".join(terms)
 
 
-def _quasi_affine(draw, names: list[str]) -> str:
-    linear = _affine(draw, names, [0, 0, 1, 1, -1, 2, -2])
+def _quasi_affine(draw: st.DrawFn, names: list[str]) -> str:
+    linear = _affine(draw: st.DrawFn, names, [0, 0, 1, 1, -1, 2, -2])
     divisor = draw(st.integers(2, 4))
     shape = draw(st.sampled_from(["{}", "{}", "{}", "floor(({})/{})", "(({}) mod {})"]))
     return shape.format(linear, divisor)
 
 
-def _condition(draw, names: list[str]) -> str:
-    linear = _affine(draw, names, [0, 1, -1])
+def _condition(draw: st.DrawFn, names: list[str]) -> str:
+    linear = _affine(draw: st.DrawFn, names, [0, 1, -1])
     shape = draw(st.sampled_from(["{} >= 0", "{} >= 0", "{} = 0", "({}) mod 2 = 0"]))
     return shape.format(linear)
 
 
 @st.composite
-def scops(draw, parameters: tuple[str, ...] = ()) -> Scop:
+def scops(draw: st.DrawFn, parameters: tuple[str, ...] = ()) -> Scop:
     """A nest of depth at most 4 with at most 6 accesses of two arrays."""
     numbers = itertools.count()
     budget = [draw(st.integers(2, 6))]
@@ -56,7 +54,7 @@ def scops(draw, parameters: tuple[str, ...] = ()) -> Scop:
         accesses = []
         for _ in range(count):
             array = draw(st.sampled_from(sorted(RANKS)))
-            indices = [_quasi_affine(draw, names) for _ in range(RANKS[array])]
+            indices = [_quasi_affine(draw: st.DrawFn, names) for _ in range(RANKS[array])]
             kind = draw(st.sampled_from([AccessKind.WRITE, *AccessKind]))
             accesses.append(Access(array, kind, tuple(indices)))
         return Statement(f"S{next(numbers)}", tuple(accesses))
@@ -66,9 +64,9 @@ def scops(draw, parameters: tuple[str, ...] = ()) -> Scop:
         lower = [str(draw(st.integers(-2, 2)))]
         upper = [draw(st.sampled_from(parameters or ("3", "4")))]
         if names and draw(st.booleans()):
-            lower.append(_affine(draw, names[-1:], [1, -1]))
+            lower.append(_affine(draw: st.DrawFn, names[-1:], [1, -1]))
         if names and draw(st.booleans()):
-            upper.append(_affine(draw, names[-1:], [1, -1, 2]) + " + 3")
+            upper.append(_affine(draw: st.DrawFn, names[-1:], [1, -1, 2]) + " + 3")
         step = draw(st.sampled_from([1, 1, 1, 2, 3]))
         inner = body([*names, name], depth + 1)
         return Loop(name, tuple(lower), tuple(upper), step, inner)
@@ -85,7 +83,7 @@ def scops(draw, parameters: tuple[str, ...] = ()) -> Scop:
                 case "loop":
                     nodes.append(loop(names, depth))
                 case "if":
-                    conditions = (_condition(draw, names),)
+                    conditions = (_condition(draw: st.DrawFn, names),)
                     then = (statement(names),)
                     orelse = (statement(names),) if draw(st.booleans()) else ()
                     nodes.append(If(conditions, then, orelse if budget[0] >= 0 else ()))

@@ -1,6 +1,6 @@
 """Brute force: execute a `Scop` at small sizes and list what it touches, in order.
 
-Written without isl and without the package's analyses, so that agreement means something.
+Uses neither isl nor the package's analyses, so that agreement means something.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from gpucodegen.tiling.scop import Access, If, Loop, Node, Scop, Statement, loops
+
+
+Around: TypeAlias = tuple[tuple[Loop, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Touch:
     number: int
     statement: str
     access: Access
-    around: tuple[tuple[Loop, int], ...]
+    around: Around
     cell: tuple[int, ...]
 
     def values(self, count: int) -> tuple[int, ...]:
@@ -46,7 +50,9 @@ def execute(scop: Scop, **parameters: int) -> list[Touch]:
         id(a): next(numbers) for s in _statements(scop.body) for a in s.accesses
     }
 
-    def run(body: tuple[Node, ...], env: dict[str, int], around) -> Iterator[Touch]:
+    def run(
+        body: tuple[Node, ...], env: dict[str, int], around: Around
+    ) -> Iterator[Touch]:
         for node in body:
             match node:
                 case Loop():
