@@ -1,0 +1,66 @@
+"""Asks `tiling` about functions and nests; answers by operation.
+
+Comes in: MLIR.  Goes out: verdicts per ``affine.for`` and dependences between the
+pieces of a loop body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.lifting import Lifted, lift_operations
+from gpucodegen.tiling.dependences import Dependence, dependences
+from gpucodegen.tiling.loops import LoopKind, LoopVerdict, loop_verdicts
+from gpucodegen.tiling.model import model
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything the passes ask about a list of operations."""
+
+    lifted: Lifted
+    dependences: tuple[Dependence, ...]
+    verdicts: tuple[LoopVerdict, ...]
+
+    def verdict(self, op: Operation) -> LoopVerdict | None:
+        """The verdict on the loop made from ``op``; None for an unknown loop."""
+        return next((v for v in self.verdicts if v.loop.payload is op), None)
+
+    def is_parallel(self, op: Operation) -> bool:
+        """Whether all iterations of a loop may run at once."""
+        verdict = self.verdict(op)
+        return verdict is not None and verdict.kind is LoopKind.PARALLEL
+
+    def conflicts(
+        self, sources: Iterable[Operation], sinks: Iterable[Operation]
+    ) -> list[Dependence]:
+        """Dependences from operations in ``sources`` to operations in ``sinks``."""
+        first, second = _nested(sources), _nested(sinks)
+        return [
+            d
+            for d in self.dependences
+            if self._made_from(d.source.statement.name) & first
+            and self._made_from(d.sink.statement.name) & second
+        ]
+
+    def _made_from(self, statement: str) -> set[int]:
+        return {id(op) for op in self.lifted.operations[statement]}
+
+
+def _nested(operations: Iterable[Operation]) -> set[int]:
+    return {id(nested) for op in operations for nested in op.walk()}
+
+
+def analyse(
+    operations: Sequence[Operation], context: Sequence[Operation] = ()
+) -> Analysis:
+    """Analyse operations that run one after the other.
+
+    ``context``: operations before them, whose constants and shapes may be used.
+    """
+    lifted = lift_operations(operations, context)
+    built = model(lifted.scop)
+    found = dependences(built)
+    return Analysis(lifted, found, loop_verdicts(built, found))

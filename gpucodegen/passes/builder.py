@@ -1,0 +1,312 @@
+"""Builds straight lists of kernel-level operations; bodies are given as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.ir.affine import AffineMap, Const, Constraint, Dim, IntegerSet
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    OpaqueAttr,
+    index_attr,
+    number,
+)
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Region, Value, single_block
+from gpucodegen.ir.types import (
+    I1,
+    I32,
+    I64,
+    INDEX,
+    FloatType,
+    MemRefType,
+    Type,
+    VectorType,
+    element_type,
+)
+from gpucodegen.passes.indexing import Index, as_map, merge
+
+IndexLike = Index | Value | int
+Body = Callable[["Builder", Value], None]
+
+
+def segment_sizes(*sizes: int) -> DenseArrayAttr:
+    """``operandSegmentSizes``."""
+    return DenseArrayAttr(I32, sizes)
+
+
+@dataclass(slots=True)
+class Builder:
+    """An open list of operations at one place in the program."""
+
+    location: Location = UNKNOWN
+    operations: list[Operation] = field(default_factory=list)
+
+    def add(
+        self,
+        name: str,
+        operands: Sequence[Value] = (),
+        results: Sequence[Type] = (),
+        attributes: dict[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
+        hint: str = "",
+    ) -> tuple[Value, ...]:
+        """Append an operation and return its results."""
+        values = tuple(Value(ty, hint, self.location) for ty in results)
+        self.operations.append(
+            Operation(
+                name, tuple(operands), values, attributes or {}, tuple(regions),
+                location=self.location,
+            )
+        )
+        return values
+
+    def nested(self, body: Callable[[Builder], None]) -> list[Operation]:
+        """The operations that ``body`` builds, at the same location."""
+        inner = Builder(self.location)
+        body(inner)
+        return inner.operations
+
+    # -- index values and constants --------------------------------------------------
+
+    def index(self, item: IndexLike, hint: str = "") -> Value:
+        """The SSA value of an index expression (``affine.apply`` or a constant)."""
+        if isinstance(item, Value):
+            return item
+        index = Index.of(item)
+        if index.constant is not None:
+            return self.constant(index.constant, INDEX)
+        if index.expr == Dim(0):
+            return index.values[0]
+        map_, operands = as_map([index])
+        (value,) = self.add(
+            "affine.apply", operands, [INDEX], {"map": AffineMapAttr(map_)}, hint=hint
+        )
+        return value
+
+    def constant(self, value: float, ty: Type) -> Value:
+        """``arith.constant`` of a scalar, or of a vector filled with it."""
+        attribute: Attribute
+        if isinstance(ty, VectorType):
+            scalar = float(value) if isinstance(ty.element, FloatType) else int(value)
+            attribute = DenseElementsAttr((scalar,), ty, ty.element)
+        else:
+            attribute = number(value, ty)
+        (result,) = self.add("arith.constant", (), [ty], {"value": attribute}, hint="c")
+        return result
+
+    # -- memory ----------------------------------------------------------------------
+
+    def load(self, memref: Value, indices: Sequence[IndexLike], hint: str = "") -> Value:
+        """``affine.load`` of one element."""
+        map_, operands = as_map(indices)
+        (value,) = self.add(
+            "affine.load",
+            (memref, *operands),
+            [element_type(memref.type)],
+            {"map": AffineMapAttr(map_)},
+            hint=hint,
+        )
+        return value
+
+    def store(self, value: Value, memref: Value, indices: Sequence[IndexLike]) -> None:
+        """``affine.store`` of one element."""
+        map_, operands = as_map(indices)
+        self.add(
+            "affine.store", (value, memref, *operands), (), {"map": AffineMapAttr(map_)}
+        )
+
+    def allocate(self, op: str, ty: MemRefType, hint: str = "") -> Value:
+        """``memref.alloc`` or ``memref.alloca`` of a static type."""
+        sizes = {"operandSegmentSizes": segment_sizes(0, 0)}
+        (value,) = self.add(op, (), [ty], sizes, hint=hint)
+        return value
+
+    def vector_load(
+        self, memref: Value, indices: Sequence[IndexLike], ty: VectorType, hint: str = ""
+    ) -> Value:
+        """``vector.load`` of consecutive elements of the last dimension."""
+        operands = [self.index(i) for i in indices]
+        (value,) = self.add("vector.load", (memref, *operands), [ty], hint=hint)
+        return value
+
+    def transfer_read(
+        self,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        ty: VectorType,
+        dimensions: Sequence[int],
+        *,
+        in_bounds: bool = True,
+        hint: str = "",
+    ) -> Value:
+        """``vector.transfer_read`` of a tile spanned by ``dimensions`` of the memref."""
+        padding = self.constant(0, ty.element)
+        operands = [self.index(i) for i in indices]
+        (value,) = self.add(
+            "vector.transfer_read",
+            (memref, *operands, padding),
+            [ty],
+            _transfer_attributes(len(indices), dimensions, in_bounds=in_bounds)
+            | {"operandSegmentSizes": segment_sizes(1, len(indices), 1, 0)},
+            hint=hint,
+        )
+        return value
+
+    def transfer_write(
+        self,
+        vector: Value,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        dimensions: Sequence[int],
+        *,
+        in_bounds: bool = True,
+    ) -> None:
+        """``vector.transfer_write`` of a tile spanned by ``dimensions``."""
+        operands = [self.index(i) for i in indices]
+        self.add(
+            "vector.transfer_write",
+            (vector, memref, *operands),
+            (),
+            _transfer_attributes(len(indices), dimensions, in_bounds=in_bounds)
+            | {"operandSegmentSizes": segment_sizes(1, 1, len(indices), 0)},
+        )
+
+    def outerproduct(self, column: Value, row: Value, accumulator: Value) -> Value:
+        """``accumulator + column (x) row``."""
+        (value,) = self.add(
+            "vector.outerproduct",
+            (column, row, accumulator),
+            [accumulator.type],
+            {"kind": _ADD_KIND},
+            hint=accumulator.name or "acc",
+        )
+        return value
+
+    # -- structure -------------------------------------------------------------------
+
+    def loop(
+        self,
+        lower: IndexLike,
+        upper: IndexLike | Sequence[IndexLike],
+        body: Body,
+        *,
+        step: int = 1,
+        hint: str = "i",
+    ) -> None:
+        """``affine.for`` without loop-carried values; several uppers mean their min."""
+
+        def without_values(inner: Builder, iv: Value, values: Sequence[Value]) -> None:
+            del values
+            body(inner, iv)
+
+        self.carried_loop(lower, upper, (), without_values, step=step, hint=hint)
+
+    def carried_loop(
+        self,
+        lower: IndexLike,
+        upper: IndexLike | Sequence[IndexLike],
+        initial: Sequence[Value],
+        body: Callable[[Builder, Value, Sequence[Value]], Sequence[Value] | None],
+        *,
+        step: int = 1,
+        hint: str = "i",
+    ) -> tuple[Value, ...]:
+        """``affine.for`` whose body gets and returns the loop-carried values."""
+        uppers = [upper] if isinstance(upper, Index | Value | int) else list(upper)
+        lower_map, lower_operands = as_map([lower])
+        upper_map, upper_operands = as_map(uppers)
+        iv = Value(INDEX, hint, self.location)
+        carried = tuple(v.renewed() for v in initial)
+        inner = Builder(self.location)
+        yielded = body(inner, iv, carried) or ()
+        inner.add("affine.yield", yielded)
+        return self.add(
+            "affine.for",
+            (*lower_operands, *upper_operands, *initial),
+            [v.type for v in initial],
+            {
+                "lowerBoundMap": AffineMapAttr(lower_map),
+                "upperBoundMap": AffineMapAttr(upper_map),
+                "step": index_attr(step),
+                "operandSegmentSizes": segment_sizes(
+                    len(lower_operands), len(upper_operands), len(initial)
+                ),
+            },
+            [single_block(inner.operations, (iv, *carried))],
+            hint=initial[0].name if initial else "",
+        )
+
+    def parallel(
+        self,
+        extents: Sequence[IndexLike],
+        body: Callable[[Builder, Sequence[Value]], None],
+        hints: Sequence[str] = (),
+    ) -> None:
+        """``affine.parallel`` over ``0 <= iv < extent`` for each extent."""
+        names = [*hints, *("p" * (len(extents) - len(hints)))]
+        ivs = tuple(Value(INDEX, name, self.location) for name in names)
+        inner = Builder(self.location)
+        body(inner, ivs)
+        inner.add("affine.yield")
+        upper_map, operands = as_map(extents)
+        count = len(extents)
+        groups = DenseElementsAttr((1,), VectorType((count,), I32), I32)
+        self.add(
+            "affine.parallel",
+            operands,
+            (),
+            {
+                "lowerBoundsMap": AffineMapAttr(AffineMap.constant(*(0,) * count)),
+                "lowerBoundsGroups": groups,
+                "upperBoundsMap": AffineMapAttr(upper_map),
+                "upperBoundsGroups": groups,
+                "steps": ArrayAttr((IntegerAttr(1, I64),) * count),
+                "reductions": ArrayAttr(()),
+            },
+            [single_block(inner.operations, ivs)],
+        )
+
+    def guard(
+        self,
+        conditions: Sequence[Index],
+        body: Callable[[Builder], None],
+        otherwise: Callable[[Builder], None] | None = None,
+    ) -> None:
+        """``affine.if`` all ``conditions`` are >= 0; statically true ones vanish."""
+        unknown = [c for c in conditions if c.constant is None or c.constant < 0]
+        if not unknown:
+            body(self)
+            return
+        values, exprs = merge(unknown)
+        constraints = tuple(Constraint(e, equality=False) for e in exprs)
+        condition = IntegerSetAttr(IntegerSet(len(values), 0, constraints))
+        branches = [
+            Region() if branch is None else single_block(self._yielding(branch))
+            for branch in (body, otherwise)
+        ]
+        self.add("affine.if", values, (), {"condition": condition}, branches)
+
+    def _yielding(self, body: Callable[[Builder], None]) -> list[Operation]:
+        return [
+            *self.nested(body), Operation("affine.yield", location=self.location)
+        ]
+
+
+def _transfer_attributes(
+    rank: int, dimensions: Sequence[int], *, in_bounds: bool
+) -> dict[str, Attribute]:
+    permutation = AffineMap(rank, 0, tuple(Dim(d) for d in dimensions))
+    flags = ArrayAttr((IntegerAttr(int(in_bounds), I1),) * len(dimensions))
+    return {"permutation_map": AffineMapAttr(permutation), "in_bounds": flags}
+
+
+_ADD_KIND = OpaqueAttr("#vector.kind<add>")
+ZERO = Index(Const(0))

@@ -1,0 +1,135 @@
+"""Operations with a grid turned into a ``gpu.func`` and its launch on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.attributes import (
+    DenseArrayAttr,
+    OpaqueAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from gpucodegen.ir.operation import Operation, Value, clone, single_block
+from gpucodegen.ir.types import I32, INDEX, FunctionType
+from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.indexing import Index
+
+SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel body with its launch extents; ``grid`` may depend on host values."""
+
+    operations: tuple[Operation, ...]
+    grid: tuple[Index, ...]
+    block: tuple[int, int, int]
+
+
+def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
+    """``gpu.thread_id x`` and its like."""
+    attributes = {"dimension": OpaqueAttr(f"#gpu<dim {dimension}>")}
+    (value,) = b.add(f"gpu.{op}", (), [INDEX], attributes, hint=hint)
+    return value
+
+
+def free_values(operations: Sequence[Operation]) -> list[Value]:
+    """Values used but not defined by the operations, in order of first use."""
+    defined: set[Value] = set()
+    used: dict[Value, None] = {}
+    for root in operations:
+        for op in root.walk():
+            defined.update(op.results)
+            for region in op.regions:
+                for block in region.blocks:
+                    defined.update(block.arguments)
+    for root in operations:
+        for op in root.walk():
+            used.update(dict.fromkeys(v for v in op.operands if v not in defined))
+    return list(used)
+
+
+REMATERIALISED = frozenset({"arith.constant"})
+"""Pure operations that a kernel repeats instead of taking their result."""
+
+
+def isolate(
+    operations: Sequence[Operation], definitions: Mapping[Value, Operation]
+) -> tuple[list[Value], list[Value], list[Operation]]:
+    """Copy operations so that they use only parameters.
+
+    Returns the host values to pass, the parameters they become, and the copied body.
+    """
+    mapping: dict[Value, Value] = {}
+    body: list[Operation] = []
+    arguments: list[Value] = []
+    for value in free_values(operations):
+        made_by = definitions.get(value)
+        if made_by is not None and made_by.name in REMATERIALISED:
+            body.append(clone(made_by, mapping))
+        else:
+            arguments.append(value)
+            mapping[value] = value.renewed()
+    parameters = [mapping[value] for value in arguments]
+    body += [clone(op, mapping) for op in operations]
+    return arguments, parameters, body
+
+
+def outline(
+    kernel: Kernel, module: str, name: str, definitions: Mapping[Value, Operation]
+) -> tuple[Operation, list[Operation]]:
+    """The ``gpu.func`` of a kernel and the host operations that launch it."""
+    location = kernel.operations[0].location
+    arguments, parameters, body = isolate(kernel.operations, definitions)
+    body.append(Operation("gpu.return", location=location))
+    function_type = FunctionType(tuple(p.type for p in parameters), ())
+    attributes = {
+        "sym_name": StringAttr(name),
+        "function_type": TypeAttr(function_type),
+        "gpu.kernel": UnitAttr(),
+        "gcg.block": DenseArrayAttr(I32, kernel.block),
+    }
+    extents = [index.constant for index in kernel.grid]
+    if all(extent is not None for extent in extents):
+        attributes["gcg.grid"] = DenseArrayAttr(I32, tuple(e or 0 for e in extents))
+    function = Operation(
+        "gpu.func",
+        attributes=attributes,
+        regions=(single_block(body, parameters),),
+        location=location,
+    )
+    return function, _launch(kernel, (module, name), arguments)
+
+
+def _launch(
+    kernel: Kernel, symbol: tuple[str, str], arguments: Sequence[Value]
+) -> list[Operation]:
+    b = Builder(kernel.operations[0].location)
+    grid = [b.index(extent, "grid") for extent in kernel.grid]
+    block = [b.index(Index.of(extent)) for extent in kernel.block]
+    b.add(
+        "gpu.launch_func",
+        (*grid, *block, *arguments),
+        (),
+        {
+            "kernel": SymbolRefAttr(symbol),
+            "operandSegmentSizes": segment_sizes(
+                0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(arguments), 0
+            ),
+        },
+    )
+    return b.operations
+
+
+def gpu_module(name: str, kernels: Sequence[Operation]) -> Operation:
+    """``gpu.module`` around kernels."""
+    return Operation(
+        "gpu.module",
+        attributes={"sym_name": StringAttr(name)},
+        regions=(single_block(kernels),),
+        location=kernels[0].location,
+    )

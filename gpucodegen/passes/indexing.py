@@ -1,0 +1,122 @@
+"""Index arithmetic over SSA values, kept affine until it is attached to an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.affine import (
+    AffineExpr,
+    AffineMap,
+    Const,
+    Dim,
+    binary,
+    substitute,
+)
+from gpucodegen.ir.operation import Value
+
+IndexLike = "Index | Value | int"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An affine expression whose ``d<i>`` stands for ``values[i]``.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> i, j = Value(INDEX, "i"), Value(INDEX, "j")
+    >>> print((Index.of(i) * 4 + j + 1).expr)
+    d0 * 4 + d1 + 1
+    """
+
+    expr: AffineExpr
+    values: tuple[Value, ...] = ()
+
+    @staticmethod
+    def of(item: Index | Value | int) -> Index:
+        """Turn a value or an integer into an index expression."""
+        match item:
+            case Index():
+                return item
+            case int():
+                return Index(Const(item))
+            case _:
+                return Index(Dim(0), (item,))
+
+    def _combine(self, op: str, other: Index | Value | int) -> Index:
+        right = Index.of(other)
+        values, (left_expr, right_expr) = merge([self, right])
+        return Index(binary(op, left_expr, right_expr), values)
+
+    def __add__(self, other: Index | Value | int) -> Index:
+        return self._combine("+", other)
+
+    def __sub__(self, other: Index | Value | int) -> Index:
+        return self._combine("-", other)
+
+    def __mul__(self, factor: int) -> Index:
+        return self._combine("*", factor)
+
+    def __floordiv__(self, divisor: int) -> Index:
+        return self._combine("floordiv", divisor)
+
+    def __mod__(self, divisor: int) -> Index:
+        return self._combine("mod", divisor)
+
+    @property
+    def constant(self) -> int | None:
+        """The value when it is a plain integer."""
+        return self.expr.value if isinstance(self.expr, Const) else None
+
+
+def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
+    """Rewrite several expressions over one common list of values."""
+    positions: dict[Value, int] = {}
+    for item in items:
+        for value in item.values:
+            positions.setdefault(value, len(positions))
+    exprs = [
+        substitute(item.expr, [Dim(positions[v]) for v in item.values]) for item in items
+    ]
+    return tuple(positions), exprs
+
+
+def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value, ...]]:
+    """One affine map and its operands for a list of index expressions."""
+    values, exprs = merge([Index.of(item) for item in items])
+    return AffineMap(len(values), 0, tuple(exprs)), values
+
+
+def from_map(map_: AffineMap, operands: Sequence[Value]) -> list[Index]:
+    """The results of a map applied to values (symbols are values too)."""
+    dims = [Dim(i) for i in range(map_.num_dims)]
+    syms = [Dim(i + map_.num_dims) for i in range(map_.num_syms)]
+    whole = tuple(operands)
+    results = [Index(substitute(r, dims, syms), whole) for r in map_.results]
+    return [_compact(index) for index in results]
+
+
+def _compact(index: Index) -> Index:
+    """Drop values that do not occur and merge repeated ones."""
+    used: dict[Value, int] = {}
+    targets: list[AffineExpr] = []
+    occurring = _positions(index.expr)
+    for position, value in enumerate(index.values):
+        if position in occurring:
+            used.setdefault(value, len(used))
+            targets.append(Dim(used[value]))
+        else:
+            targets.append(Const(0))
+    return Index(substitute(index.expr, targets), tuple(used))
+
+
+def _positions(expr: AffineExpr) -> set[int]:
+    from gpucodegen.ir.affine import leaves
+
+    return {leaf.position for leaf in leaves(expr) if isinstance(leaf, Dim)}
+
+
+def replace_values(index: Index, mapping: dict[Value, Index]) -> Index:
+    """Substitute values of an index expression by other index expressions."""
+    items = [mapping.get(v, Index.of(v)) for v in index.values]
+    values, exprs = merge(items)
+    return _compact(Index(substitute(index.expr, exprs), values))

@@ -1,0 +1,40 @@
+"""MLIR regions lifted to the polyhedral model of `gpucodegen.tiling`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.lifting.walker import Lifted, Lifter
+from gpucodegen.tiling.scop import Role
+
+__all__ = ["Lifted", "lift_function", "lift_operations"]
+
+
+def lift_operations(
+    operations: Sequence[Operation], context: Sequence[Operation] = ()
+) -> Lifted:
+    """Lift operations that run one after the other.
+
+    ``context`` holds operations outside; only their constants and shapes matter.
+    """
+    lifter = Lifter()
+    lifter.index((*context, *operations))
+    lifter.declare_context(context)
+    location = operations[0].location if operations else None
+    return lifter.finish(lifter.body(operations), location)
+
+
+def lift_function(
+    function: Operation,
+    *,
+    one_access_per_statement: bool = False,
+    parallel_role: Role = Role.SEQUENTIAL,
+) -> Lifted:
+    """Lift the body of a function or kernel."""
+    lifter = Lifter(
+        parallel_role=parallel_role, one_access_per_statement=one_access_per_statement
+    )
+    lifter.index([function])
+    blocks = [block for region in function.regions for block in region.blocks]
+    return lifter.finish(lifter.function_body(function, blocks), function.location)

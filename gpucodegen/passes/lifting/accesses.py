@@ -1,0 +1,167 @@
+"""Which cells each memory operation reads and writes: one table entry per operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
+from gpucodegen.passes.lifting.environment import Environment, Text
+from gpucodegen.passes.lifting.expressions import map_texts
+from gpucodegen.tiling.scop import Access, AccessKind
+
+Accesses = list[Access]
+READ, WRITE = AccessKind.READ, AccessKind.WRITE
+
+
+def is_memref(value: Value) -> bool:
+    """Whether the value is a buffer."""
+    return isinstance(value.type, MemRefType | UnrankedMemRefType)
+
+
+def accesses_of(op: Operation, env: Environment) -> Accesses | None:
+    """Accesses of a memory operation in order; None if the operation has none.
+
+    An operation without an entry that is given buffers may touch all their cells.
+    """
+    entry = _TABLE.get(op.name)
+    if entry is not None:
+        return entry(op, env)
+    if op.name in TRANSPARENT or not any(map(is_memref, op.operands)):
+        return None
+    return [a for v in op.operands if is_memref(v) for a in whole(env, op, v, must=False)]
+
+
+TRANSPARENT = frozenset(
+    {
+        "memref.dim",
+        "memref.rank",
+        "memref.dealloc",
+        "memref.assume_alignment",
+        "func.return",
+        "cf.br",
+        "cf.cond_br",
+    }
+)
+
+
+def cell(
+    env: Environment, op: Operation, memref: Value, indices: Sequence[Text], kind: AccessKind
+) -> Access:
+    """Access of one cell through any views."""
+    array, resolved = env.resolve(memref, indices)
+    return Access(array.name, kind, resolved, loc=op.location)
+
+
+def whole(
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    kinds: Sequence[AccessKind] = (READ, WRITE),
+    *,
+    must: bool = True,
+) -> Accesses:
+    """Access of every cell of a buffer."""
+    root = env.root(memref)
+    array = env.array(root)
+    return [
+        Access(array.name, k, (None,) * len(array.shape), must=must, loc=op.location)
+        for k in kinds
+    ]
+
+
+def _mapped_indices(op: Operation, env: Environment, first: int) -> tuple[Text, ...]:
+    """Index texts of an affine access whose index operands begin at ``first``."""
+    texts = env.all_texts(op.operands[first:])
+    attribute = op.attributes.get("map")
+    return map_texts(attribute.map, texts) if isinstance(attribute, AffineMapAttr) else texts
+
+
+def _load(op: Operation, env: Environment) -> Accesses:
+    access = cell(env, op, op.operands[0], _mapped_indices(op, env, 1), READ)
+    return [_spanned(access, op.results[0], env)]
+
+
+def _store(op: Operation, env: Environment) -> Accesses:
+    access = cell(env, op, op.operands[1], _mapped_indices(op, env, 2), WRITE)
+    return [_spanned(access, op.operands[0], env)]
+
+
+def _spanned(access: Access, value: Value, env: Environment) -> Access:
+    """Extend an access to the lanes of a vector along the trailing dimensions."""
+    if not isinstance(value.type, VectorType):
+        return access
+    shape = value.type.shape
+    first = len(access.indices) - len(shape)
+    return _widened(access, range(first, first + len(shape)), shape, env)
+
+
+def _widened(
+    access: Access, dimensions: Sequence[int], extents: Sequence[int], env: Environment
+) -> Access:
+    indices = list(access.indices)
+    span: list[tuple[str, str]] = []
+    for dimension, extent in zip(dimensions, extents, strict=True):
+        index = indices[dimension]
+        if index is not None:
+            lane = env.names.fresh("lane")
+            span.append((lane, str(extent)))
+            indices[dimension] = f"{index} + {lane}"
+    return replace(access, indices=tuple(indices), span=tuple(span))
+
+
+def _transfer(kind: AccessKind, memref: int) -> Callable[[Operation, Environment], Accesses]:
+    """Entry of ``vector.transfer_read`` / ``transfer_write``."""
+
+    def entry(op: Operation, env: Environment) -> Accesses:
+        vector = op.results[0] if kind is READ else op.operands[0]
+        buffer = op.operands[memref]
+        rank = getattr(buffer.type, "rank", 0)
+        indices = env.all_texts(op.operands[memref + 1 : memref + 1 + rank])
+        access = cell(env, op, buffer, indices, kind)
+        permutation = op.attributes.get("permutation_map")
+        shape = getattr(vector.type, "shape", ())
+        if len(access.indices) != rank or not isinstance(permutation, AffineMapAttr):
+            return [replace(access, indices=(None,) * len(access.indices))]
+        dimensions = [getattr(r, "position", 0) for r in permutation.map.results]
+        return [_widened(access, dimensions, shape, env)]
+
+    return entry
+
+
+def _copy(op: Operation, env: Environment) -> Accesses:
+    source, target = op.operands
+    return [*whole(env, op, source, (READ,)), *whole(env, op, target, (WRITE,))]
+
+
+def _prefetch(op: Operation, env: Environment) -> Accesses:
+    del op, env
+    return []
+
+
+_TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
+    "affine.load": _load,
+    "affine.store": _store,
+    "affine.vector_load": _load,
+    "affine.vector_store": _store,
+    "memref.load": _load,
+    "memref.store": _store,
+    "vector.load": _load,
+    "vector.store": _store,
+    "vector.transfer_read": _transfer(READ, 0),
+    "vector.transfer_write": _transfer(WRITE, 1),
+    "memref.copy": _copy,
+    "affine.prefetch": _prefetch,
+    "memref.prefetch": _prefetch,
+}
+
+
+def constant_of(value: Value, definitions: dict[Value, Operation]) -> int | None:
+    """The integer of a value defined by ``arith.constant``."""
+    op = definitions.get(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes.get("value")
+    return attribute.value if isinstance(attribute, IntegerAttr) else None

@@ -1,0 +1,139 @@
+"""What the lifter knows while it walks: isl text of values, arrays, views, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import IndexType, IntegerType, MemRefType
+from gpucodegen.passes.lifting.expressions import Names
+from gpucodegen.tiling.scop import Array
+
+Text = str | None
+Extent = int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A memref that shows cells of another one.
+
+    ``offsets`` and ``strides`` map an index of the view to one of the base, dimension
+    by dimension in ``kept``; None when the relation has no affine form.
+    """
+
+    base: Value
+    offsets: tuple[Text, ...] | None = None
+    strides: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
+
+    def base_indices(self, indices: Sequence[Text], rank: int) -> tuple[Text, ...]:
+        """Indices into the base of the cell at ``indices`` of the view."""
+        if self.offsets is None:
+            return (None,) * rank
+        result = list(self.offsets)
+        for dimension, index in zip(self.kept, indices, strict=True):
+            result[dimension] = _shifted(
+                self.offsets[dimension], self.strides[dimension], index
+            )
+        return tuple(result)
+
+
+def _shifted(offset: Text, stride: int, index: Text) -> Text:
+    if offset is None or index is None:
+        return None
+    scaled = index if stride == 1 else f"{stride}*({index})"
+    return scaled if offset == "0" else f"{offset} + {scaled}"
+
+
+@dataclass(slots=True)
+class Environment:
+    """Mutable state of one lifting; discarded with it."""
+
+    names: Names = field(default_factory=Names)
+    texts: dict[Value, Text] = field(default_factory=dict)
+    parameters: dict[Value, str] = field(default_factory=dict)
+    arrays: dict[Value, Array] = field(default_factory=dict)
+    views: dict[Value, View] = field(default_factory=dict)
+    extents: dict[tuple[Value, int], str] = field(default_factory=dict)
+    context: list[str] = field(default_factory=list)
+    scope: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    """Thread loops of a kernel: buffers without a memory space are private to them."""
+
+    def text(self, value: Value) -> Text:
+        """isl text of an index value; a value nobody defined becomes a parameter."""
+        if value not in self.texts:
+            is_integer = isinstance(value.type, IndexType | IntegerType)
+            name = self.names.fresh(value.name, "p") if is_integer else None
+            self.texts[value] = name
+            if name is not None:
+                self.parameters[value] = name
+        return self.texts[value]
+
+    def all_texts(self, values: Sequence[Value]) -> tuple[Text, ...]:
+        """:meth:`text` of each value."""
+        return tuple(map(self.text, values))
+
+    def forget(self, op: Operation) -> None:
+        """Results without an affine form: unknown inside loops, parameters outside."""
+        if self.scope:
+            for value in op.results:
+                self.texts.setdefault(value, None)
+
+    def extent(self, memref: Value, dimension: int) -> str:
+        """The parameter that stands for a dynamic extent."""
+        key = (self.root(memref), dimension)
+        if key not in self.extents:
+            name = self.names.fresh(f"{memref.name or 'm'}_size{dimension}")
+            self.extents[key] = name
+            self.context.append(f"{name} >= 0")
+        return self.extents[key]
+
+    def root(self, memref: Value) -> Value:
+        """The buffer behind a chain of views."""
+        while memref in self.views:
+            memref = self.views[memref].base
+        return memref
+
+    def array(self, memref: Value) -> Array:
+        """The array of a root buffer, declared when first seen."""
+        if memref not in self.arrays:
+            self.declare(memref)
+        return self.arrays[memref]
+
+    def declare(self, memref: Value, *, local: bool = False) -> None:
+        """Declare the array of a buffer; a local one is fresh in each iteration."""
+        shape: tuple[Extent, ...] = ()
+        if isinstance(memref.type, MemRefType):
+            shape = tuple(
+                self.extent(memref, d) if extent is None else extent
+                for d, extent in enumerate(memref.type.shape)
+            )
+        name = self.names.fresh(memref.name, "m")
+        private = getattr(memref.type, "memory_space", None) is None
+        own = (*self.threads, *self.scope) if private else self.scope
+        scope = own if local else ()
+        self.arrays[memref] = Array(name, shape, scope, loc=memref.location)
+
+    def register(self, value: Value) -> Array:
+        """The 0-d array of a loop-carried value, private to the current iteration."""
+        array = Array(
+            self.names.fresh(value.name, "r"),
+            scope=self.scope,
+            register=True,
+            loc=value.location,
+        )
+        self.arrays[value] = array
+        return array
+
+    def resolve(
+        self, memref: Value, indices: Sequence[Text]
+    ) -> tuple[Array, tuple[Text, ...]]:
+        """Root array and indices into it of an access through any views."""
+        while memref in self.views:
+            view = self.views[memref]
+            rank = getattr(view.base.type, "rank", len(indices))
+            indices = view.base_indices(indices, rank)
+            memref = view.base
+        return self.array(memref), tuple(indices)

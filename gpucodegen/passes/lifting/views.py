@@ -1,0 +1,86 @@
+"""Operations that make a view of another buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.lifting.environment import Environment, Text, View
+
+Definitions = Mapping[Value, Operation]
+
+
+def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
+    """Record the view that ``op`` makes; False if it makes none."""
+    make = _TABLE.get(op.name)
+    if make is None or not op.operands or not op.results:
+        return False
+    env.views[op.results[0]] = make(op, env, definitions)
+    return True
+
+
+def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    base = op.operands[0]
+    if not isinstance(base.type, MemRefType) or not isinstance(
+        op.results[0].type, MemRefType
+    ):
+        return View(base)
+    rank = base.type.rank
+    return View(base, ("0",) * rank, (1,) * rank, tuple(range(rank)))
+
+
+def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    return View(op.operands[0])
+
+
+DYNAMIC_SENTINEL = -(2**63)
+
+
+def _subview(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """Offsets and constant strides; a dropped dimension stays at its offset."""
+    del definitions
+    base, *dynamic = op.operands
+    offsets, sizes, strides = (
+        op.attributes.get(f"static_{part}") for part in ("offsets", "sizes", "strides")
+    )
+    if not all(isinstance(a, DenseArrayAttr) for a in (offsets, sizes, strides)):
+        return View(base)
+    assert isinstance(offsets, DenseArrayAttr)
+    assert isinstance(sizes, DenseArrayAttr)
+    assert isinstance(strides, DenseArrayAttr)
+    if DYNAMIC_SENTINEL in strides.values:
+        return View(base)
+    operands = iter(dynamic)
+    texts: tuple[Text, ...] = tuple(
+        env.text(next(operands)) if value == DYNAMIC_SENTINEL else str(value)
+        for value in offsets.values
+    )
+    kept = _kept_dimensions(sizes.values, op.results[0])
+    if kept is None:
+        return View(base)
+    return View(base, texts, tuple(int(s) for s in strides.values), kept)
+
+
+def _kept_dimensions(
+    sizes: tuple[int | float, ...], result: Value
+) -> tuple[int, ...] | None:
+    """Source dimensions that the result keeps: unit ones may have been dropped."""
+    rank = result.type.rank if isinstance(result.type, MemRefType) else 0
+    if rank == len(sizes):
+        return tuple(range(rank))
+    kept = tuple(d for d, size in enumerate(sizes) if size != 1)
+    return kept if len(kept) == rank else None
+
+
+_TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
+    "memref.cast": _same,
+    "memref.memory_space_cast": _same,
+    "memref.subview": _subview,
+    "memref.reinterpret_cast": _unknown,
+    "memref.expand_shape": _unknown,
+    "memref.collapse_shape": _unknown,
+}

@@ -1,0 +1,448 @@
+"""Lift a region of MLIR to a `Scop`: the tree of loops, conditions and statements.
+
+Comes in: a function (or kernel) whose body may hold anything.  Goes out: :class:`Lifted`,
+the scop with the tables that lead back to operations and values.  What has no affine
+form is over-approximated as `gpucodegen.tiling.scop` describes, never left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    DenseArrayAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+)
+from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.types import IndexType
+from gpucodegen.passes.lifting import reductions, transfers, views
+from gpucodegen.passes.lifting.accesses import accesses_of
+from gpucodegen.passes.lifting.environment import Environment, Text
+from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts, product
+from gpucodegen.dialects import affine
+from gpucodegen.tiling.scop import (
+    Access,
+    AccessKind,
+    Array,
+    Barrier,
+    If,
+    Loop,
+    Node,
+    Reduction,
+    Role,
+    Scop,
+    Statement,
+    Wait,
+    nest,
+)
+
+Nodes = list[Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A scop and where its parts come from."""
+
+    scop: Scop
+    operations: dict[str, tuple[Operation, ...]]
+    """Per statement name, its memory operations in the order of its accesses."""
+    arrays: dict[str, Value]
+    """Per array name, the buffer or loop-carried value."""
+    parameters: dict[str, Value]
+    """Per parameter name, the value; extents of arguments are not in here."""
+
+
+@dataclass(slots=True)
+class Lifter:
+    """One walk over a region; ``parallel_role`` is what affine.parallel stands for."""
+
+    env: Environment = field(default_factory=Environment)
+    parallel_role: Role = Role.SEQUENTIAL
+    one_access_per_statement: bool = False
+    definitions: dict[Value, Operation] = field(default_factory=dict)
+    uses: Counter[Value] = field(default_factory=Counter)
+    operations: dict[str, tuple[Operation, ...]] = field(default_factory=dict)
+    registers: dict[Value, Array] = field(default_factory=dict)
+    _pending: list[tuple[Operation, Access]] = field(default_factory=list)
+
+    def index(self, operations: Iterable[Operation]) -> None:
+        """Note who defines and how often operations use each value."""
+        for root in operations:
+            for op in root.walk():
+                self.definitions.update(dict.fromkeys(op.results, op))
+                self.uses.update(op.operands)
+
+    def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
+        """Nodes of a straight list of operations."""
+        nodes: Nodes = []
+        for op in operations:
+            self._registers_read(op, nodes)
+            handler = _HANDLERS.get(op.name)
+            if handler is not None:
+                self._flush(nodes)
+                handler(self, op, nodes)
+            elif op.regions and op.name not in _CLOSED:
+                self._flush(nodes)
+                nodes.append(self._opaque(op))
+            else:
+                self._plain(op, nodes)
+        self._flush(nodes)
+        return tuple(nodes)
+
+    def _plain(self, op: Operation, nodes: Nodes) -> None:
+        if views.define(op, self.env, self.definitions):
+            return
+        accesses = accesses_of(op, self.env)
+        if accesses is None:
+            self._scalar(op)
+            return
+        listed = op.name in LISTED
+        self._pending += [(op, replace(access, listed=listed)) for access in accesses]
+        self.env.forget(op)
+        if self.one_access_per_statement or any(a.writes for a in accesses):
+            self._flush(nodes)
+
+    def _scalar(self, op: Operation) -> None:
+        evaluate = _INDEX_TEXTS.get(op.name)
+        text = evaluate(self, op) if evaluate and op.results else None
+        if text is None:
+            self.env.forget(op)
+        else:
+            self.env.texts[op.results[0]] = text
+
+    def _flush(self, nodes: Nodes) -> None:
+        """End the current statement."""
+        if not self._pending:
+            return
+        operations, accesses = zip(*self._pending, strict=True)
+        self._pending.clear()
+        reduction = reductions.memory_reduction(
+            operations, accesses, self.definitions, self.uses
+        )
+        nodes.append(self._statement(operations, accesses, reduction))
+
+    def _statement(
+        self,
+        operations: Sequence[Operation],
+        accesses: Sequence[Access],
+        reduction: Reduction | None = None,
+    ) -> Statement:
+        name = f"S{len(self.operations)}"
+        self.operations[name] = tuple(operations)
+        return Statement(name, tuple(accesses), reduction, loc=operations[-1].location)
+
+    # -- loop-carried values ---------------------------------------------------------
+
+    def _register_access(self, op: Operation, value: Value, kind: AccessKind) -> Access:
+        return Access(self.registers[value].name, kind, (), listed=False, loc=op.location)
+
+    def _registers_read(self, op: Operation, nodes: Nodes) -> None:
+        """Uses of loop-carried values are reads of their registers."""
+        read = [v for v in op.operands if v in self.registers]
+        if read and op.name != "affine.yield":
+            del nodes
+            self._pending += [
+                (op, self._register_access(op, v, AccessKind.READ)) for v in read
+            ]
+
+    def _initialise(self, op: Operation, values: Sequence[Value], nodes: Nodes) -> None:
+        """Declare the registers of a loop's iteration arguments and write the inits."""
+        for argument, result in zip(values, op.results, strict=True):
+            register = self.env.register(argument)
+            self.registers[argument] = self.registers[result] = register
+            access = self._register_access(op, argument, AccessKind.WRITE)
+            nodes.append(self._statement((op,), (access,)))
+
+    def _carry(self, arguments: Sequence[Value], block: Block) -> Nodes:
+        """The update of each register at the end of an iteration."""
+        if not arguments:
+            return []
+        terminator = block.operations[-1]
+        nodes: Nodes = []
+        for argument, value in zip(arguments, terminator.operands, strict=True):
+            accesses = tuple(
+                self._register_access(terminator, argument, kind)
+                for kind in (AccessKind.READ, AccessKind.WRITE)
+            )
+            reduction = self._register_reduction(argument, value)
+            nodes.append(self._statement((terminator,) * 2, accesses, reduction))
+        return nodes
+
+    def _register_reduction(self, argument: Value, value: Value) -> Reduction | None:
+        found = reductions.combiner(value, self.definitions, (argument,))
+        if found is None or self.uses[argument] != 1:
+            return None
+        op = found[0]
+        return Reduction(
+            reductions.operator_of(op), 0, 1, reductions.is_reassociable(op)
+        )
+
+    # -- structure -------------------------------------------------------------------
+
+    def _enter(
+        self, name: str, operations: Sequence[Operation], extra: Callable[[], Nodes] | None = None
+    ) -> tuple[Node, ...]:
+        outer = self.env.scope
+        self.env.scope = (*outer, name)
+        body = self.body(operations)
+        if extra is not None:
+            body += tuple(extra())
+        self.env.scope = outer
+        return body
+
+    def _opaque(self, op: Operation) -> Loop:
+        """A loop or region operation without affine form."""
+        name = self.env.names.fresh("opaque")
+        for region in op.regions:
+            for block in region.blocks:
+                self.env.texts.update(dict.fromkeys(block.arguments))
+        inner = [o for r in op.regions for b in r.blocks for o in b.operations]
+        body = self._enter(name, inner)
+        self.env.forget(op)
+        return Loop(name, body=body, opaque=True, payload=op, loc=op.location)
+
+    def affine_for(self, op: Operation, nodes: Nodes) -> None:
+        """``affine.for``: one loop, registers for its iteration arguments."""
+        loop = affine.For(op)
+        lower = _bound(self, loop.lower_map, loop.lower_operands)
+        upper = _bound(self, loop.upper_map, loop.upper_operands)
+        self._initialise(op, loop.iter_args, nodes)
+        name = self.env.names.fresh(loop.iv.name, "i")
+        self.env.texts[loop.iv] = name
+        body = self._enter(
+            name, op.body.operations, lambda: self._carry(loop.iter_args, op.body)
+        )
+        nodes.append(
+            Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location)
+        )
+
+    def affine_parallel(self, op: Operation, nodes: Nodes) -> None:
+        """``affine.parallel``: one loop per variable."""
+        loop = affine.Parallel(op)
+        outer = self.env.scope
+        names = [self.env.names.fresh(iv.name, "i") for iv in loop.ivs]
+        bounds = [
+            (_bound(self, low, loop.lower_operands), _bound(self, up, loop.upper_operands))
+            for low, up in zip(loop.lower_maps, loop.upper_maps, strict=True)
+        ]
+        self.env.texts.update(zip(loop.ivs, names, strict=True))
+        self.env.scope = (*outer, *names)
+        body = self.body(op.body.operations)
+        self.env.scope = outer
+        self.env.forget(op)
+        for name, (low, up), step in reversed(
+            list(zip(names, bounds, loop.steps, strict=True))
+        ):
+            body = (
+                Loop(
+                    name, low, up, step, body, parallel=True, role=self.parallel_role,
+                    payload=op, loc=op.location,
+                ),
+            )
+        nodes.extend(body)
+
+    def affine_if(self, op: Operation, nodes: Nodes) -> None:
+        """``affine.if`` with its integer set."""
+        condition = op.attributes["condition"]
+        assert isinstance(condition, IntegerSetAttr)
+        texts = self.env.all_texts(op.operands)
+        split = condition.set.num_dims
+        constraints = constraint_texts(
+            condition.set.constraints, texts[:split], texts[split:]
+        )
+        nodes.append(self._branches(op, constraints))
+
+    def scf_if(self, op: Operation, nodes: Nodes) -> None:
+        """``scf.if``: either branch may run."""
+        nodes.append(self._branches(op, None))
+
+    def _branches(self, op: Operation, constraints: tuple[str, ...] | None) -> If:
+        branches = [
+            self.body([o for b in region.blocks for o in b.operations])
+            for region in op.regions
+        ]
+        self.env.forget(op)
+        then, orelse = (*branches, (), ())[:2]
+        return If(constraints, then, orelse, loc=op.location)
+
+    def allocate(self, op: Operation, nodes: Nodes) -> None:
+        """A buffer, fresh in each iteration of the loops around it."""
+        del nodes
+        dynamic = iter(op.operands)
+        memref = op.results[0]
+        for dimension, extent in enumerate(getattr(memref.type, "shape", ())):
+            if extent is None:
+                size = self.env.text(next(dynamic))
+                if size is not None:
+                    self.env.extents[memref, dimension] = size
+        self.env.declare(memref, local=True)
+
+    def dma_start(self, op: Operation, nodes: Nodes) -> None:
+        """The start of an asynchronous copy."""
+        name = f"S{len(self.operations)}"
+        statement = transfers.start_statement(op, self.env, name, self.definitions)
+        self.operations[name] = (op,) * len(statement.accesses)
+        nodes.append(statement)
+
+    def dma_wait(self, op: Operation, nodes: Nodes) -> None:
+        """The completion of an asynchronous copy."""
+        nodes.append(Wait(transfers.wait_tag(op, self.env), loc=op.location))
+
+    def barrier(self, op: Operation, nodes: Nodes) -> None:
+        """``gpu.barrier``."""
+        nodes.append(Barrier(loc=op.location))
+
+    # -- whole functions -------------------------------------------------------------
+
+    def declare_context(self, operations: Sequence[Operation]) -> None:
+        """Take constants, extents and views from operations outside."""
+        for op in operations:
+            handler = _HANDLERS.get(op.name)
+            if handler is Lifter.allocate:
+                handler(self, op, [])
+            elif not op.regions and not views.define(op, self.env, self.definitions):
+                self._scalar(op)
+
+    def function_body(self, op: Operation, blocks: Sequence[Block]) -> tuple[Node, ...]:
+        """Nodes of a function; several blocks are an opaque loop around each."""
+        if op.name == "gpu.func":
+            return kernel_nodes(self, op)
+        if len(blocks) == 1:
+            return self.body(blocks[0].operations)
+        return (self._opaque(op),) if blocks else ()
+
+    def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
+        """The scop of everything walked."""
+        env = self.env
+        extents = set(env.extents.values())
+        names = dict.fromkeys(env.parameters.values())
+        names.update(dict.fromkeys(e for e in env.extents.values() if e.isidentifier()))
+        local = set(env.texts.values()) - extents - set(env.parameters.values())
+        scop = Scop(
+            tuple(n for n in names if n not in local),
+            tuple(dict.fromkeys(env.context)),
+            tuple(env.arrays.values()),
+            body,
+            loc=loc,
+        )
+        return Lifted(
+            scop,
+            self.operations,
+            {array.name: value for value, array in env.arrays.items()},
+            {name: value for value, name in env.parameters.items()},
+        )
+
+
+def _bound(lifter: Lifter, map_: object, operands: Sequence[Value]) -> tuple[str, ...]:
+    """Bound texts; a result without affine form leaves that side open."""
+    texts = map_texts(map_, lifter.env.all_texts(operands))  # type: ignore[arg-type]
+    return tuple(text for text in texts if text is not None)
+
+
+def _apply(lifter: Lifter, op: Operation) -> Text:
+    attribute = op.attributes["map"]
+    assert isinstance(attribute, AffineMapAttr)
+    (text,) = map_texts(attribute.map, lifter.env.all_texts(op.operands))
+    return text
+
+
+def _constant(lifter: Lifter, op: Operation) -> Text:
+    del lifter
+    value = op.attributes.get("value")
+    return str(value.value) if isinstance(value, IntegerAttr) else None
+
+
+def _arithmetic(pattern: str) -> Callable[[Lifter, Operation], Text]:
+    def evaluate(lifter: Lifter, op: Operation) -> Text:
+        left, right = lifter.env.all_texts(op.operands)
+        if left is None or right is None or not isinstance(op.result.type, IndexType):
+            return None
+        return pattern.format(left, right)
+
+    return evaluate
+
+
+def _product(lifter: Lifter, op: Operation) -> Text:
+    left, right = lifter.env.all_texts(op.operands)
+    if left is None or right is None or not isinstance(op.result.type, IndexType):
+        return None
+    return product(left, right)
+
+
+def _cast(lifter: Lifter, op: Operation) -> Text:
+    return lifter.env.text(op.operands[0])
+
+
+def _dim(lifter: Lifter, op: Operation) -> Text:
+    env, definitions = lifter.env, lifter.definitions
+    memref, index = op.operands
+    defined = definitions.get(index)
+    value = None if defined is None else defined.attributes.get("value")
+    shape = getattr(memref.type, "shape", None)
+    if not isinstance(value, IntegerAttr) or shape is None:
+        return None
+    extent = shape[value.value] if value.value < len(shape) else None
+    if extent is not None:
+        return str(extent)
+    return env.extent(memref, value.value) if memref not in env.views else None
+
+
+_INDEX_TEXTS: dict[str, Callable[[Lifter, Operation], Text]] = {
+    "affine.apply": _apply,
+    "arith.constant": _constant,
+    "arith.addi": _arithmetic("({} + {})"),
+    "arith.subi": _arithmetic("({} - ({}))"),
+    "arith.muli": _product,
+    "arith.index_cast": _cast,
+    "memref.dim": _dim,
+}
+
+def kernel_nodes(lifter: Lifter, op: Operation) -> tuple[Node, ...]:
+    """Body of a ``gpu.func`` inside one loop per block and thread index.
+
+    Without a known grid the block indices are unbounded above.
+    """
+    roles = {"gpu.block_id": (Role.BLOCK, "gcg.grid"), "gpu.thread_id": (Role.THREAD, "gcg.block")}
+    around: list[Loop] = []
+    for key, (role, attribute) in roles.items():
+        extents = op.attributes.get(attribute)
+        for position, dimension in enumerate("xyz"):
+            name = lifter.env.names.fresh(f"{role.value}_{dimension}")
+            known = isinstance(extents, DenseArrayAttr)
+            upper = (str(extents.values[position]),) if known else ()
+            around.append(Loop(name, ("0",), upper, role=role, loc=op.location))
+            for nested in op.walk():
+                if nested.name == key and f"dim {dimension}>" in str(
+                    nested.attributes["dimension"]
+                ):
+                    lifter.env.texts[nested.results[0]] = name
+    env = lifter.env
+    env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
+    env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
+    nodes = lifter.body(op.body.operations)
+    return nest(around, nodes)
+
+
+_HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
+    "affine.for": Lifter.affine_for,
+    "affine.parallel": Lifter.affine_parallel,
+    "affine.if": Lifter.affine_if,
+    "scf.if": Lifter.scf_if,
+    "memref.alloc": Lifter.allocate,
+    "memref.alloca": Lifter.allocate,
+    "memref.dma_start": Lifter.dma_start,
+    "memref.dma_wait": Lifter.dma_wait,
+    "gpu.barrier": Lifter.barrier,
+}
+
+LISTED = frozenset(
+    {"affine.load", "affine.store", "affine.vector_load", "affine.vector_store"}
+)
+"""Operations that take a row of ``gpucodegen deps``."""
+
+_CLOSED = frozenset({"linalg.generic"})
+"""Operations with regions whose effects stand in the access table."""

@@ -1,0 +1,137 @@
+"""Split a function into host operations and CPU kernels.
+
+Consecutive nests become one kernel; allocations move before it, deallocations behind
+it.  A scalar that a kernel computes leaves it through a buffer of one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.ir.attributes import (
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+)
+from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.types import FunctionType, MemRefType
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.gpu_launch import isolate
+
+HOST_ONLY = frozenset(
+    {"func.call", "func.call_indirect", "gpu.launch_func", "memref.dealloc"}
+)
+BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"})
+PURE_DIALECTS = frozenset({"arith", "math"})
+PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
+
+
+@dataclass(slots=True)
+class CpuOutliner:
+    """Outlines the kernels of one function."""
+
+    name: str
+    definitions: Mapping[Value, Operation]
+    uses: Mapping[Value, Sequence[Operation]]
+    kernels: list[Operation] = field(default_factory=list)
+
+    def operations(self, operations: Sequence[Operation]) -> list[Operation]:
+        """Host operations with calls in place of nests."""
+        host: list[Operation] = []
+        group: list[Operation] = []
+        after: list[Operation] = []
+        for op in operations:
+            if is_kernel(op):
+                group.append(op)
+            elif group and _may_move_before(op, group):
+                host.append(op)
+            elif group and op.name == "memref.dealloc":
+                after.append(op)
+            else:
+                host += self._close(group, after)
+                group, after = [], []
+                host.append(self._nested(op))
+        return host + self._close(group, after)
+
+    def _nested(self, op: Operation) -> Operation:
+        if not op.regions or op.name == "func.func":
+            return op
+        regions = tuple(
+            type(region)(
+                tuple(b.with_operations(self.operations(b.operations)) for b in region.blocks)
+            )
+            for region in op.regions
+        )
+        return replace(op, regions=regions)
+
+    def _close(
+        self, group: Sequence[Operation], after: Sequence[Operation]
+    ) -> list[Operation]:
+        return [*(self._call(group) if group else ()), *after]
+
+    def _call(self, group: Sequence[Operation]) -> list[Operation]:
+        """A kernel of the group and the host operations that call it."""
+        inside = {id(op) for root in group for op in root.walk()}
+        escaping = [
+            value
+            for op in group
+            for value in op.results
+            if any(id(user) not in inside for user in self.uses.get(value, ()))
+        ]
+        b = Builder(group[0].location)
+        boxes = [
+            b.allocate("memref.alloc", MemRefType((), value.type), value.name)
+            for value in escaping
+        ]
+        stores = Builder(group[-1].location)
+        for value, box in zip(escaping, boxes, strict=True):
+            stores.store(value, box, [])
+        self._kernel([*group, *stores.operations], b)
+        for value, box in zip(escaping, boxes, strict=True):
+            loaded = Operation(
+                "memref.load", (box,), (value,), location=b.location
+            )
+            b.operations.append(loaded)
+            b.add("memref.dealloc", (box,))
+        return b.operations
+
+    def _kernel(self, operations: Sequence[Operation], b: Builder) -> None:
+        arguments, parameters, body = isolate(operations, self.definitions)
+        body.append(Operation("func.return", location=b.location))
+        name = f"{self.name}_k{len(self.kernels)}"
+        function_type = FunctionType(tuple(p.type for p in parameters), ())
+        self.kernels.append(
+            Operation(
+                "func.func",
+                attributes={
+                    "sym_name": StringAttr(name),
+                    "sym_visibility": StringAttr("private"),
+                    "function_type": TypeAttr(function_type),
+                    "gcg.kernel": StringAttr("cpu"),
+                },
+                regions=(single_block(body, parameters),),
+                location=b.location,
+            )
+        )
+        b.add("func.call", arguments, (), {"callee": SymbolRefAttr((name,))})
+
+
+def is_kernel(op: Operation) -> bool:
+    """Whether an operation with a body can run inside a kernel as a whole."""
+    structured = op.regions and op.dialect in {"affine", "scf"}
+    return bool(structured) and not any(
+        inner.name in HOST_ONLY - {"memref.dealloc"} or _has_dynamic_allocation(inner)
+        for inner in op.walk()
+    )
+
+
+def _has_dynamic_allocation(op: Operation) -> bool:
+    return op.name in {"memref.alloc", "memref.alloca"} and bool(op.operands)
+
+
+def _may_move_before(op: Operation, group: Sequence[Operation]) -> bool:
+    """Whether an operation neither depends on the group nor touches memory."""
+    is_pure = op.name in BEFORE | PURE or op.dialect in PURE_DIALECTS
+    made = {value for member in group for value in member.results}
+    return is_pure and not any(value in made for value in op.operands)

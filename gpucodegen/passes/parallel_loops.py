@@ -1,0 +1,167 @@
+"""CPU mapping: contractions become register-tiled code, parallel loops run on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+)
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import I32, I64, FloatType, IntegerType, VectorType
+from gpucodegen.passes.analysis import Analysis, analyse
+from gpucodegen.passes.contraction import cpu
+from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.passes.distribute import distribute
+from gpucodegen.passes.nests import axis_of, inner_operations
+from gpucodegen.tiling.cpu_plan import (
+    PARALLEL_WORK,
+    CpuModel,
+    CpuTiles,
+    Problem,
+    plan_contraction,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuMapping:
+    """How nests are mapped: the host and the tile sizes asked for."""
+
+    model: CpuModel
+    tiles: CpuTiles = CpuTiles()
+    exact: bool = False
+
+
+def map_operations(operations: Sequence[Operation], mapping: CpuMapping) -> list[Operation]:
+    """Map every nest of a straight list of operations."""
+    mapped: list[Operation] = []
+    before: list[Operation] = []
+    for op in operations:
+        if op.name == "affine.for":
+            mapped += _map_nest(op, mapping, before)
+        else:
+            mapped.append(op)
+        before.append(op)
+    return mapped
+
+
+def _map_nest(
+    op: Operation, mapping: CpuMapping, context: Sequence[Operation]
+) -> list[Operation]:
+    analysis = analyse([op], context)
+    nests = distribute(op, analysis)
+    contractions = [_contraction(nest) for nest in nests]
+    if not any(contractions):
+        return [_parallelise(op, analysis, mapping)]
+    mapped: list[Operation] = []
+    for nest, contraction in zip(nests, contractions, strict=True):
+        if contraction is None:
+            mapped.append(_parallelise(nest, analyse([nest], context), mapping))
+        else:
+            mapped += _lower(contraction, mapping)
+    return mapped
+
+
+def _contraction(op: Operation) -> Contraction | None:
+    """A contraction that register tiles pay for."""
+    found = recognize(op)
+    if found is None or cpu.row_axis(found) is None:
+        return None
+    if cpu.column_axis(found).extent < MIN_COLUMNS:
+        return None
+    return found
+
+
+MIN_COLUMNS = 4
+"""Shorter rows of C do not fill a vector."""
+
+
+def _lower(contraction: Contraction, mapping: CpuMapping) -> list[Operation]:
+    row, column = cpu.row_axis(contraction), cpu.column_axis(contraction)
+    assert row is not None
+    outer = [
+        axis
+        for axis in contraction.axes
+        if axis not in (*contraction.reduction, row, column)
+    ]
+    element = contraction.element
+    problem = Problem(
+        row.extent,
+        column.extent,
+        tuple(axis.extent for axis in contraction.reduction),
+        prod(axis.extent for axis in outer),
+        element_bits(element),
+        cpu.direct_lanes(contraction.right, column),
+        any(contraction.right.mentions(axis) for axis in outer),
+    )
+    plan = plan_contraction(problem, mapping.model, mapping.tiles)
+    return cpu.lower(contraction, plan)
+
+
+def element_bits(element: object) -> int:
+    """Width of a scalar type in bits; ``index`` counts as 64."""
+    if isinstance(element, IntegerType):
+        return element.width
+    if isinstance(element, FloatType):
+        return int("".join(c for c in element.name[1:3] if c.isdigit()) or 32)
+    return 64
+
+
+def _parallelise(op: Operation, analysis: Analysis, mapping: CpuMapping) -> Operation:
+    """Run the outermost parallel loops with enough work on threads."""
+    if op.name != "affine.for":
+        return op
+    if mapping.model.threads > 1 and analysis.is_parallel(op) and _pays(op):
+        return to_parallel(op)
+    inner = tuple(_parallelise(o, analysis, mapping) for o in op.body.operations)
+    return op.with_body(inner)
+
+
+def _pays(op: Operation) -> bool:
+    """Whether a loop has enough work for threads; unknown extents count as large."""
+    work = _work(op)
+    return work is None or work >= PARALLEL_WORK // 16
+
+
+def _work(op: Operation) -> int | None:
+    """Scalar operations executed by a loop, if all its extents are known."""
+    axis = axis_of(op)
+    if axis is None:
+        return None
+    total = 0
+    for inner in inner_operations(op):
+        amount = _work(inner) if inner.name == "affine.for" else 1
+        if amount is None:
+            return None
+        total += amount
+    return axis.extent * total
+
+
+def to_parallel(op: Operation) -> Operation:
+    """``affine.parallel`` over the range of one ``affine.for``."""
+    loop = affine.For(op)
+    low, high = loop.lower_map, loop.upper_map
+    attributes = {
+        "lowerBoundsMap": AffineMapAttr(low),
+        "lowerBoundsGroups": _group(low),
+        "upperBoundsMap": AffineMapAttr(high),
+        "upperBoundsGroups": _group(high),
+        "steps": ArrayAttr((IntegerAttr(loop.step, I64),)),
+        "reductions": ArrayAttr(()),
+    }
+    return op.with_(
+        name="affine.parallel",
+        operands=(*loop.lower_operands, *loop.upper_operands),
+        attributes=attributes,
+    )
+
+
+def _group(map_: AffineMap) -> DenseElementsAttr:
+    return DenseElementsAttr((len(map_.results),), VectorType((1,), I32), I32)

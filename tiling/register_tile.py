@@ -1,0 +1,101 @@
+"""Register tile of a contraction: how many rows and columns of C stay in registers.
+
+Model: one step of the reduction loop of an ``rows x lanes*vectors`` tile loads
+``vectors`` vectors of B, broadcasts ``rows`` scalars of A and issues ``rows*vectors``
+fused multiply-adds, so it takes
+
+    max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle, latency)
+
+cycles, and needs ``rows*vectors + vectors + 1`` vector registers.  A candidate's cost is
+the sum over full and edge tiles of a problem; the cheapest one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUnit:
+    """The vector unit of a core: register width and count, issue rates per cycle."""
+
+    bits: int = 256
+    registers: int = 16
+    fma_per_cycle: int = 2
+    loads_per_cycle: int = 2
+    latency: int = 4
+
+    def lanes(self, element_bits: int) -> int:
+        """Elements in one register."""
+        return self.bits // element_bits
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterTile:
+    """``rows x columns`` elements of C in registers."""
+
+    rows: int
+    columns: int
+
+
+def candidates(unit: VectorUnit, element_bits: int) -> Iterator[RegisterTile]:
+    """Every tile whose accumulators and operands fit the registers."""
+    lanes = unit.lanes(element_bits)
+    for vectors in range(1, 5):
+        for rows in range(1, 17):
+            if rows * vectors + vectors + 1 <= unit.registers:
+                yield RegisterTile(rows, vectors * lanes)
+
+
+def choose_register_tile(
+    extent_m: int, extent_n: int, element_bits: int, unit: VectorUnit
+) -> RegisterTile:
+    """The tile of least modelled cycles for an ``extent_m x extent_n`` result.
+
+    >>> choose_register_tile(1024, 1024, 32, VectorUnit(512, 32))
+    RegisterTile(rows=13, columns=32)
+    >>> choose_register_tile(4, 64, 32, VectorUnit(512, 32)).rows
+    4
+    """
+    lanes = unit.lanes(element_bits)
+
+    def cost(tile: RegisterTile) -> tuple[float, int, int]:
+        cycles = sum(
+            count_m * count_n * _cycles(rows, -(-columns // lanes), unit)
+            for rows, count_m in _pieces(extent_m, tile.rows)
+            for columns, count_n in _pieces(extent_n, tile.columns)
+        )
+        return cycles, -tile.rows * tile.columns, tile.columns
+
+    return min(candidates(unit, element_bits), key=cost)
+
+
+def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
+    """Tile sizes that cover ``extent`` and how often each occurs."""
+    full, rest = divmod(extent, size)
+    if full:
+        yield size, full
+    if rest:
+        yield rest, 1
+
+
+def _cycles(rows: int, vectors: int, unit: VectorUnit) -> float:
+    return max(
+        rows * vectors / unit.fma_per_cycle,
+        (rows + vectors) / unit.loads_per_cycle,
+        unit.latency,
+    )
+
+
+def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
+    """Largest block size, a multiple, such that equal blocks of at most ``limit`` cover.
+
+    >>> split_evenly(777, 512)
+    389
+    >>> split_evenly(1024, 96, multiple=14)
+    98
+    """
+    blocks = max(1, -(-extent // limit))
+    size = -(-extent // blocks)
+    return -(-size // multiple) * multiple
