@@ -7,6 +7,7 @@ is timed, and its arguments are made anew for that.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import gpucodegen as gcg
-from bench.harness import Row, race
+from bench.harness import Failure, Row, attempt, race
 from examples.catalogue import PROGRAMS
 
 if TYPE_CHECKING:
@@ -131,11 +132,11 @@ CASES = (
 )
 
 
-def rows(wanted: str = "", budget: float = 2.0) -> Iterator[Row]:
+def rows(wanted: str = "", budget: float = 2.0) -> Iterator[Row | Failure]:
     """Check and time every case whose name contains ``wanted``."""
     for case in CASES:
         if wanted in case.name:
-            yield _measure(case, budget)
+            yield attempt(case.name, partial(_measure, case, budget))
 
 
 def _measure(case: Case, budget: float) -> Row:

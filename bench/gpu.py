@@ -8,12 +8,13 @@ together they do not fit into the L2 cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import gpucodegen as gcg
-from bench.harness import Row, race
+from bench.harness import Failure, Row, attempt, race
 from examples.catalogue import PROGRAMS
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ def peer_of(program: Program) -> tuple[str, Callable[[Arguments], Any]]:
     return "copy of one input", copy
 
 
-def rows(wanted: str = "", budget: float = 2.0) -> Iterator[Row]:
+def rows(wanted: str = "", budget: float = 2.0) -> Iterator[Row | Failure]:
     """Check and time every program whose name contains ``wanted``."""
     for program in PROGRAMS.values():
         if wanted in program.name:
-            yield _measure(program, budget)
+            yield attempt(program.name, partial(_measure, program, budget))
 
 
 def _measure(program: Program, budget: float) -> Row:

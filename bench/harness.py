@@ -96,26 +96,49 @@ def race(
     return Times.of(seconds[0]), Times.of(seconds[1])
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A row that could not be measured, and why."""
+
+    name: str
+    reason: str
+
+
+def attempt(name: str, measure: Callable[[], Row]) -> Row | Failure:
+    """Measure a row; whatever goes wrong becomes a line of the table.
+
+    >>> attempt("broken", lambda: 1 // 0)
+    Failure(name='broken', reason='integer division or modulo by zero')
+    """
+    try:
+        return measure()
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return Failure(name, lines[0])
+
+
 HEADER = f"{'program':<34}{'peer':<22}{'best':>7}{'median':>8}{'ours':>12}"
 
 
-def line(row: Row) -> str:
+def line(row: Row | Failure) -> str:
     """One row as text.
 
     >>> fast, slow = Times(0.5, 1.0), Times(1.0, 1.0)
     >>> line(Row("matmul", "NumPy", fast, slow, 10**9)).split()
     ['matmul', 'NumPy', '2.00', '1.00', '2.0', 'GFLOP/s']
     """
+    if isinstance(row, Failure):
+        return f"{row.name:<34}FAILED: {row.reason}"
     return (
         f"{row.name:<34}{row.peer:<22}{row.best_ratio:>7.2f}{row.median_ratio:>8.2f}"
         f"{row.rate:>12.1f} {row.unit}"
     )
 
 
-def show(rows: Iterable[Row]) -> list[Row]:
+def show(rows: Iterable[Row | Failure]) -> list[Row | Failure]:
     """Print rows as they come, and keep them."""
     print(HEADER)
-    kept: list[Row] = []
+    kept: list[Row | Failure] = []
     for row in rows:
         print(line(row), flush=True)
         kept.append(row)
