@@ -13,7 +13,6 @@ from pathlib import Path
 from bench.harness import Failure, show
 from bench.machine import describe
 
-
 POOLS = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
