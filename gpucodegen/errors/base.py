@@ -1,0 +1,160 @@
+"""What every failure and warning has: a code, a text, a place and a remedy.
+
+A failure prints as::
+
+    file.mlir:3:10: error: unknown operation 'arith.adf'. Did you mean 'arith.addf'?
+      %0 = arith.adf %a, %b : f32
+           ^
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
+
+Note = tuple[Location, str]
+
+
+class Diagnostic(Exception):
+    """One catalogued message; subclasses fill ``code``, ``template`` and ``remedy``.
+
+    ``template`` is filled with the keyword arguments of the constructor.
+    """
+
+    code: ClassVar[str] = ""
+    severity: ClassVar[str] = "error"
+    template: ClassVar[str] = "{text}"
+    remedy: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        location: Location = UNKNOWN,
+        *,
+        advice: str = "",
+        notes: Sequence[Note] = (),
+        **details: object,
+    ) -> None:
+        self.location = location
+        self.advice = advice
+        self.notes = tuple(notes)
+        self.details = details
+        self.source_lines: dict[int, str] = {}
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """The text with its remedy as the last sentence, without place and caret."""
+        text = self.template.format(**self.details)
+        remedy = self.advice or self.remedy.format(**self.details)
+        return f"{text}. {remedy}" if remedy else text
+
+    @property
+    def place(self) -> FileLoc | None:
+        """The file position, if one is known."""
+        return file_location(self.location)
+
+    def with_source(self, text: str, first_line: int = 1) -> Self:
+        """Remember the lines this message points at; ``first_line`` is that of text."""
+        lines = text.split("\n")
+        for location in (self.location, *(loc for loc, _ in self.notes)):
+            place = file_location(location)
+            index = place.line - first_line if place else -1
+            if place and 0 <= index < len(lines):
+                self.source_lines[place.line] = lines[index].rstrip("\r")
+        return self
+
+    def __str__(self) -> str:
+        parts = [self._render(self.location, self.severity, self.message)]
+        parts += [self._render(loc, "note", text) for loc, text in self.notes]
+        return "\n".join(parts)
+
+    def _render(self, location: Location, severity: str, text: str) -> str:
+        place = file_location(location)
+        if place is None:
+            return f"{severity}: {text}"
+        head = f"{place}: {severity}: {text}"
+        line = self.source_lines.get(place.line)
+        return head if line is None else f"{head}\n{excerpt(line, place.column)}"
+
+
+_WIDTH = 160
+
+
+def excerpt(line: str, column: int) -> str:
+    """The source line, cut around ``column`` (from 1) when long, and the caret below.
+
+    >>> print(excerpt("return %x", 8))
+      return %x
+             ^
+    """
+    start = max(0, column - 1 - _WIDTH // 2) if len(line) > _WIDTH else 0
+    shown = line[start : start + _WIDTH]
+    blanks = "".join("\t" if c == "\t" else " " for c in shown[: column - 1 - start])
+    return f"  {shown}\n  {blanks}^"
+
+
+class Error(Diagnostic):
+    """Base of every failure that a user can cause."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.location, self.__dict__)
+
+
+def _rebuild(kind: type[Error], location: Location, state: dict[str, object]) -> Error:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    error.location = location
+    return error
+
+
+class ParseError(Error):
+    """The text is not MLIR."""
+
+
+class VerifyError(Error):
+    """The module breaks a rule of an operation or of SSA form."""
+
+
+class CompileError(Error):
+    """The module is valid but cannot be compiled as asked."""
+
+
+class LaunchError(Error):
+    """A compiled function was called wrongly, or failed while running."""
+
+
+class CodegenWarning(Diagnostic, UserWarning):
+    """Base of every warning; each class is a filter for :mod:`warnings`."""
+
+    severity = "warning"
+
+
+_MAX_NAMES = 8
+
+
+def one_of(names: Sequence[str]) -> str:
+    """A short list of names for a remedy.
+
+    >>> one_of(["a", "b"])
+    'a, b'
+    """
+    shown = list(names[:_MAX_NAMES])
+    if len(names) > _MAX_NAMES:
+        shown.append(f"... ({len(names)} in all)")
+    return ", ".join(shown)
+
+
+def did_you_mean(name: str, known: Sequence[str], otherwise: str = "") -> str:
+    """A remedy that proposes the nearest known name, else ``otherwise``.
+
+    >>> did_you_mean("arith.adf", ["arith.addf", "func.call"])
+    "Did you mean 'arith.addf'?"
+    """
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    if not near:
+        return otherwise
+    return f"Did you mean {' or '.join(map(repr, near))}?"

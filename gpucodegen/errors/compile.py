@@ -1,0 +1,157 @@
+"""Catalogue, part C: valid modules that cannot be compiled as asked."""
+
+from __future__ import annotations
+
+from gpucodegen.errors.base import CompileError
+
+
+class UnsupportedOperation(CompileError):
+    """No lowering for this operation on this target."""
+
+    code = "C001"
+    template = "'{operation}' cannot be compiled for target {target}"
+    remedy = "Rewrite it with affine, memref, arith, math or linalg operations"
+
+
+class UnregisteredOperation(CompileError):
+    """An operation nobody knows stands where it would have to run."""
+
+    code = "C002"
+    template = "'{operation}' is not a known operation, so it cannot run"
+    remedy = "Remove it, or keep it out of the function that is called"
+
+
+class UnsupportedType(CompileError):
+    """A type the target has no storage or arithmetic for."""
+
+    code = "C003"
+    template = "type {type} is not supported on target {target}"
+    remedy = "Use f32, f64, f16, bf16, integers up to 64 bits or index"
+
+
+class OutOfBounds(CompileError):
+    """An access proven to leave its buffer."""
+
+    code = "C004"
+    template = "access of {buffer} is out of bounds: {witness}"
+    remedy = "Correct the index or the loop bounds"
+
+
+class RaceFound(CompileError):
+    """The race proof of a mapped kernel failed."""
+
+    code = "C005"
+    template = "race on {buffer} between two threads: {witness}"
+    remedy = "Order the two accesses by a barrier, or keep them in one thread"
+
+
+class IllegalTransformation(CompileError):
+    """A transformation that would change the result."""
+
+    code = "C006"
+    template = "{transformation} is not legal: {reason}"
+    remedy = "Choose another transformation or remove the dependence"
+
+
+class UnknownPass(CompileError):
+    """A pass name nobody registers."""
+
+    code = "C007"
+    template = "unknown pass '{name}'"
+    remedy = "Known passes: {known}"
+
+
+class InvalidPassOption(CompileError):
+    """An option or a value a pass does not take."""
+
+    code = "C008"
+    template = "pass '{name}': {problem}"
+    remedy = "{hint}"
+
+
+class UnknownFunction(CompileError):
+    """A function the module does not define."""
+
+    code = "C009"
+    template = "no function '{name}'"
+    remedy = "Known functions: {known}"
+
+
+class UnknownTarget(CompileError):
+    """A target that does not exist."""
+
+    code = "C010"
+    template = "unknown target '{target}'"
+    remedy = "Use one of cpu, cuda, sim, auto"
+
+
+class NoDevice(CompileError):
+    """CUDA was asked for and there is none."""
+
+    code = "C011"
+    template = "target 'cuda' needs a GPU, but {reason}"
+    remedy = "{hint}"
+
+
+class UnsupportedMemorySpace(CompileError):
+    """A memory space without a meaning on the target."""
+
+    code = "C012"
+    template = "memory space {space} has no meaning on target {target}"
+    remedy = "Known spaces: {known}"
+
+
+class ExternalFunction(CompileError):
+    """A call of a function without a body."""
+
+    code = "C013"
+    template = "function '{name}' has no body"
+    remedy = "Give it a body, or register a handler for it"
+
+
+class ResourceLimit(CompileError):
+    """A kernel that needs more than the target has."""
+
+    code = "C014"
+    template = "{what} of {needed} exceeds the limit of {limit}"
+    remedy = "Use smaller tiles"
+
+
+class UnpairedTransfer(CompileError):
+    """A dma_start or dma_wait without its partner."""
+
+    code = "C015"
+    template = "{what} has no matching {partner}: {reason}"
+    remedy = "Start and wait with the same tag element and element count"
+
+
+class Unproven(CompileError):
+    """A proof that the analysis could not finish."""
+
+    code = "C016"
+    template = "could not prove that {claim}: {reason}"
+    remedy = "Simplify the index expressions or bounds"
+
+
+class InvalidOption(CompileError):
+    """A compile option with an unusable value."""
+
+    code = "C017"
+    template = "option {name}={value!r} is not valid"
+    remedy = "{hint}"
+
+
+class UnreadableFile(CompileError):
+    """A source file that cannot be read."""
+
+    code = "C018"
+    template = "cannot read {path}: {reason}"
+    remedy = "Check the path and its permissions"
+
+
+class InternalError(CompileError):
+    """A pass broke an invariant: our fault, not the user's."""
+
+    code = "C019"
+    template = "internal error in {stage}: {problem}"
+    remedy = "Please report this with the input"

@@ -1,0 +1,148 @@
+"""Catalogue, part L: wrong calls, and failures while running."""
+
+from __future__ import annotations
+
+from gpucodegen.errors.base import LaunchError
+
+
+class WrongArgumentCount(LaunchError):
+    """Too few or too many arguments."""
+
+    code = "L001"
+    template = "{function} takes {expected} arguments, got {actual}"
+    remedy = "Call {signature}"
+
+
+class WrongArgumentType(LaunchError):
+    """An argument that is no buffer or no number where one is due."""
+
+    code = "L002"
+    template = "{function}: argument {argument} must be {expected}, got {actual}"
+    remedy = "Pass {expected}"
+
+
+class WrongDtype(LaunchError):
+    """A buffer of another element type."""
+
+    code = "L003"
+    template = "{function}: argument {argument} must hold {expected}, got {actual}"
+    remedy = "Convert it, for example with .astype"
+
+
+class WrongArgumentRank(LaunchError):
+    """A buffer of another rank."""
+
+    code = "L004"
+    template = "{function}: argument {argument} must have rank {expected}, got {actual}"
+    remedy = "Reshape it"
+
+
+class WrongExtent(LaunchError):
+    """A buffer of another extent."""
+
+    code = "L005"
+    template = (
+        "{function}: argument {argument} must have extent {expected}"
+        " in dimension {dimension}, got {actual}"
+    )
+    remedy = "Pass a buffer of shape {shape}"
+
+
+class WrongStride(LaunchError):
+    """A buffer whose strides the layout does not allow."""
+
+    code = "L006"
+    template = (
+        "{function}: argument {argument} must have strides {expected}, got {actual}"
+    )
+    remedy = "Copy it into a contiguous buffer"
+
+
+class ReadOnlyArgument(LaunchError):
+    """A read-only buffer that the function writes."""
+
+    code = "L007"
+    template = "{function}: argument {argument} is read-only but is written"
+    remedy = "Pass a writable copy"
+
+
+class OverlappingArguments(LaunchError):
+    """A written buffer that shares memory with another argument."""
+
+    code = "L008"
+    template = "{function}: arguments {first} and {second} overlap in memory"
+    remedy = "Pass buffers that do not share memory"
+
+
+class WrongDevice(LaunchError):
+    """Buffers on another device than the program's."""
+
+    code = "L009"
+    template = "{function}: argument {argument} lives on {actual}, needed {expected}"
+    remedy = "Move it to {expected}"
+
+
+class IndexOutOfBounds(LaunchError):
+    """An access that left its buffer while running."""
+
+    code = "L010"
+    template = "index {index} is outside {buffer} of shape {shape}"
+    remedy = "Correct the index or the loop bounds"
+
+
+class DivergentBarrier(LaunchError):
+    """Threads of one block that do not meet at one barrier."""
+
+    code = "L011"
+    template = "threads of block {block} diverge at a barrier: {problem}"
+    remedy = "Let every thread of the block reach the same barriers"
+
+
+class SharedRace(LaunchError):
+    """Two threads that touch one element without order, found while running."""
+
+    code = "L012"
+    template = (
+        "race on {buffer}[{index}]: {first} and {second} without a barrier between"
+    )
+    remedy = "Put a barrier between the two accesses"
+
+
+class UnfinishedTransfer(LaunchError):
+    """Data of a transfer touched before its wait."""
+
+    code = "L013"
+    template = "{buffer} is used while a transfer is in flight: {problem}"
+    remedy = "Wait for the transfer first"
+
+
+class LaunchFailed(LaunchError):
+    """The device refused or aborted a kernel."""
+
+    code = "L014"
+    template = "kernel {kernel} failed: {reason}"
+    remedy = "{hint}"
+
+
+class OutOfMemory(LaunchError):
+    """An allocation that the device or the limit refuses."""
+
+    code = "L015"
+    template = "cannot allocate {size} bytes"
+    remedy = "Use smaller buffers or another device"
+
+
+class NegativeExtent(LaunchError):
+    """A dynamic size below zero."""
+
+    code = "L016"
+    template = "allocation of shape {shape} has a negative extent"
+    remedy = "Pass sizes that are zero or more"
+
+
+class DivisionByZero(LaunchError):
+    """An integer division by zero while running."""
+
+    code = "L017"
+    template = "integer division by zero"
+    remedy = "Guard the divisor"

@@ -1,0 +1,69 @@
+"""Catalogue, part W: warnings."""
+
+from __future__ import annotations
+
+from gpucodegen.errors.base import CodegenWarning
+
+
+class PossiblyOutOfBounds(CodegenWarning):
+    """An access that may leave its buffer."""
+
+    code = "W001"
+    template = "access of {buffer} may be out of bounds: {witness}"
+    remedy = "Tighten the loop bounds, or run with sanitize=True to check"
+
+
+class ProvenOutOfBounds(CodegenWarning):
+    """An access that leaves its buffer; an error when compiled."""
+
+    code = "W002"
+    template = "access of {buffer} is out of bounds: {witness}"
+    remedy = "Correct the index or the loop bounds"
+
+
+class UnregisteredOperationKept(CodegenWarning):
+    """An unknown operation whose text is kept as it is."""
+
+    code = "W003"
+    template = "operation '{name}' is not known; its text is kept as it is"
+    remedy = "It cannot run"
+
+
+class OldSpelling(CodegenWarning):
+    """A spelling that is read but no longer written."""
+
+    code = "W004"
+    template = "{text}"
+    remedy = "{hint}"
+
+
+class OffloadHint(CodegenWarning):
+    """NumPy arguments on a machine with a GPU."""
+
+    code = "W005"
+    template = "running on the CPU although a GPU is present"
+    remedy = "Pass CuPy arrays, or compile with target='cuda'"
+
+
+class SequentialFallback(CodegenWarning):
+    """A nest that runs sequentially."""
+
+    code = "W006"
+    template = "this loop runs sequentially: {reason}"
+    remedy = "{hint}"
+
+
+class CacheUnusable(CodegenWarning):
+    """The disk cache cannot be used."""
+
+    code = "W007"
+    template = "the cache at {path} cannot be used: {reason}"
+    remedy = "Set GPUCODEGEN_CACHE_DIR to a writable private directory"
+
+
+class MissingVisibility(CodegenWarning):
+    """An external function that is not private."""
+
+    code = "W008"
+    template = "external function @{name} is not private"
+    remedy = "Write func.func private @{name}"
