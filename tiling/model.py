@@ -17,7 +17,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .isl import DEFAULT_QUOTA, Map, Set, Solver
-from .scop import Access, Array, Barrier, If, Loop, Node, Scop, Statement, Wait
+from .scop import (
+    Access,
+    AccessKind,
+    Array,
+    Barrier,
+    If,
+    Loop,
+    Node,
+    Scop,
+    Statement,
+    Wait,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,7 @@ class Instances:
     values: Map
     domain: Set
     relations: tuple[Map, ...]
+    tag: Map | None
 
     @property
     def name(self) -> str:
@@ -116,6 +128,14 @@ class Model:
         return self.solver.set(
             f"{header(self.scop)} {{ [{', '.join(names)}] : {constraint} }}"
         )
+
+    def box(self, instances: Instances, kept: Sequence[Loop]) -> Map:
+        """Trips -> values by the bounds and steps of the ``kept`` loops only."""
+        names = [loop.name for loop in instances.loops]
+        trips = ", ".join(_trip(name) for name in names)
+        bounds = _all([bound for loop in kept for bound in _iteration(loop)])
+        relation = f"[{trips}] -> [{', '.join(names)}] : {bounds}"
+        return self.solver.map(f"{header(self.scop)} {{ {relation} }}")
 
     def times(self, name: str, vector: Sequence[str]) -> Map:
         """Instances of a statement -> the values of isl text over its loops' names."""
@@ -213,6 +233,7 @@ class _Builder:
             values=values,
             domain=values.domain(),
             relations=relations,
+            tag=self._tag(place, values),
         )
 
     def _values(self, place: _Place) -> Map:
@@ -249,6 +270,13 @@ class _Builder:
         return self.solver.ask(
             lambda: values.apply_range(cells), otherwise=values.apply_range(anywhere)
         )
+
+    def _tag(self, place: _Place, values: Map) -> Map | None:
+        tag = None if isinstance(place.node, Barrier) else place.node.tag
+        if tag is None:
+            return None
+        flag = Access(tag.array, AccessKind.READ, tag.indices)
+        return self._relation(place, values, flag)
 
     def _map(self, exact: str, otherwise: str) -> Map:
         head = header(self.scop)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .isl import Map, Solver
-from .model import Reference
+from .model import Instances, Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +128,13 @@ def _event(reference: Reference, values: tuple[int, ...]) -> Event:
         verb=access.kind.value,
         loc=access.loc if access.loc is not None else instances.node.loc,
     )
+
+
+def find_instance(solver: Solver, values: Map, instances: Instances) -> Event | None:
+    """A member of ``values`` (instance -> values of the loops)."""
+    point = solver.smallest(values.range())
+    if point is None:
+        return None
+    names = [loop.name for loop in instances.loops]
+    iteration = dict(zip(names, point[1], strict=True))
+    return Event(instances.name, iteration, "reach", instances.node.loc)

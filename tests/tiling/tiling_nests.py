@@ -30,14 +30,14 @@ def _affine(draw: st.DrawFn, names: list[str], coefficients: list[int]) -> str:
 
 
 def _quasi_affine(draw: st.DrawFn, names: list[str]) -> str:
-    linear = _affine(draw: st.DrawFn, names, [0, 0, 1, 1, -1, 2, -2])
+    linear = _affine(draw, names, [0, 0, 1, 1, -1, 2, -2])
     divisor = draw(st.integers(2, 4))
     shape = draw(st.sampled_from(["{}", "{}", "{}", "floor(({})/{})", "(({}) mod {})"]))
     return shape.format(linear, divisor)
 
 
 def _condition(draw: st.DrawFn, names: list[str]) -> str:
-    linear = _affine(draw: st.DrawFn, names, [0, 1, -1])
+    linear = _affine(draw, names, [0, 1, -1])
     shape = draw(st.sampled_from(["{} >= 0", "{} >= 0", "{} = 0", "({}) mod 2 = 0"]))
     return shape.format(linear)
 
@@ -54,7 +54,8 @@ def scops(draw: st.DrawFn, parameters: tuple[str, ...] = ()) -> Scop:
         accesses = []
         for _ in range(count):
             array = draw(st.sampled_from(sorted(RANKS)))
-            indices = [_quasi_affine(draw: st.DrawFn, names) for _ in range(RANKS[array])]
+            rank = RANKS[array]
+            indices = [_quasi_affine(draw, names) for _ in range(rank)]
             kind = draw(st.sampled_from([AccessKind.WRITE, *AccessKind]))
             accesses.append(Access(array, kind, tuple(indices)))
         return Statement(f"S{next(numbers)}", tuple(accesses))
@@ -64,9 +65,9 @@ def scops(draw: st.DrawFn, parameters: tuple[str, ...] = ()) -> Scop:
         lower = [str(draw(st.integers(-2, 2)))]
         upper = [draw(st.sampled_from(parameters or ("3", "4")))]
         if names and draw(st.booleans()):
-            lower.append(_affine(draw: st.DrawFn, names[-1:], [1, -1]))
+            lower.append(_affine(draw, names[-1:], [1, -1]))
         if names and draw(st.booleans()):
-            upper.append(_affine(draw: st.DrawFn, names[-1:], [1, -1, 2]) + " + 3")
+            upper.append(_affine(draw, names[-1:], [1, -1, 2]) + " + 3")
         step = draw(st.sampled_from([1, 1, 1, 2, 3]))
         inner = body([*names, name], depth + 1)
         return Loop(name, tuple(lower), tuple(upper), step, inner)
@@ -83,7 +84,7 @@ def scops(draw: st.DrawFn, parameters: tuple[str, ...] = ()) -> Scop:
                 case "loop":
                     nodes.append(loop(names, depth))
                 case "if":
-                    conditions = (_condition(draw: st.DrawFn, names),)
+                    conditions = (_condition(draw, names),)
                     then = (statement(names),)
                     orelse = (statement(names),) if draw(st.booleans()) else ()
                     nodes.append(If(conditions, then, orelse if budget[0] >= 0 else ()))

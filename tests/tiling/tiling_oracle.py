@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from gpucodegen.tiling.scop import Access, If, Loop, Node, Scop, Statement, loops
 
-
 Around: TypeAlias = tuple[tuple[Loop, int], ...]
 
 

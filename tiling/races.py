@@ -1,0 +1,272 @@
+"""The race proof of a mapped kernel: blocks, threads, barriers, asynchronous copies.
+
+Comes in: the `Model` of a kernel, whose block and thread indices are loops with a
+`Role`, with `Barrier` and `Wait` nodes where they stand. Goes out: the races found; an
+empty tuple is the proof that there are none.
+
+For an execution x let B(x) and T(x) be its block and thread, S(x) its place in its
+thread's program (loops that are neither blocks nor threads, then text), and let
+
+    conflict = { x -> y : x and y access one cell, one writes, not both atomic }.
+
+Required are
+
+    blocks:     { x -> y in conflict : B(x) != B(y) } = {}
+    threads:    { x -> y in conflict : B(x) = B(y), T(x) != T(y), S(x) <= S(y),
+                  no barrier b with S(x) < S(b) < S(y) } = {}
+    transfers:  { x -> y in conflict : x starts a copy, B(x) = B(y), S(x) < S(y),
+                  no wait w on the tag of x with S(x) < S(w) < S(y) } = {}
+    tags:       the same, for x -> y that start copies on one cell of a tag array
+    divergence: every barrier is reached by all threads of the block or by none.
+
+A copy may touch its cells at any moment from its start to its wait; it is executed by
+the threads of a block together, and its wait contains a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+from .isl import Map
+from .model import Instances, Model, Reference
+from .ordering import completed, earlier, fenced, left_out, nothing, same, tag_array
+from .scop import Access, AccessKind, Role, Statement
+from .witness import Event, Witness, find_instance, find_witness
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """A rule that does not hold, with executions that show it where some were found."""
+
+    rule: str
+    reason: str
+    witness: Witness | None = None
+    event: Event | None = None
+    locations: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        shown = self.witness or self.event
+        return f"{self.reason}: {shown}" if shown else self.reason
+
+
+def races(model: Model) -> tuple[Race, ...]:
+    """The races of a kernel, at most one per rule and pair of statement groups.
+
+    >>> from .model import model
+    >>> from .scop import Array, Barrier, Loop, Scop, nest, read, write
+    >>> thread = Loop("t", "0", "32", role=Role.THREAD)
+    >>> put, get = write("s", "t"), read("s", "31 - t")
+    >>> store, load = Statement("put", (put,)), Statement("get", (get,))
+    >>> def kernel(*body):
+    ...     return Scop(arrays=(Array("s", (32,)),), body=nest([thread], body))
+    >>> races(model(kernel(store, Barrier(), load)))
+    ()
+    >>> print(races(model(kernel(store, load)))[0])
+    no barrier orders two threads: put at (t=0) writes s[0] and get at (t=31) reads it
+    """
+    stray = _outside_of_threads(model)
+    if stray:
+        return stray
+    return (*_divergent_barriers(model), *_conflicting(model))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Statements in the same loops with no barrier, wait or copy between them.
+
+    What orders one of them orders all, so they are asked about together.
+    """
+
+    head: Instances
+    references: tuple[Reference, ...]
+
+    @property
+    def copies(self) -> bool:
+        """Whether this is the start of a copy, which is always alone in its group."""
+        return self.head.tag is not None
+
+    @property
+    def arrays(self) -> set[str]:
+        """The arrays accessed."""
+        return {reference.access.array for reference in self.references}
+
+    def touching(self, array: str, kind: object) -> Map | None:
+        """{ instance -> cell } of all accesses of this class."""
+        relations = [
+            reference.relation
+            for reference in self.references
+            if reference.access.array == array and _class(reference.access) == kind
+        ]
+        return reduce(Map.union, relations) if relations else None
+
+
+_ATOMIC = "atomic"
+_CLASSES = (AccessKind.READ, AccessKind.WRITE, _ATOMIC)
+_COMPATIBLE = ((AccessKind.READ, AccessKind.READ), (_ATOMIC, _ATOMIC))
+
+
+def _class(access: Access) -> object:
+    return _ATOMIC if access.atomic else access.kind
+
+
+def _groups(model: Model) -> list[_Group]:
+    grouped: dict[object, list[Instances]] = {}
+    segment = 0
+    for instances in model.everything:
+        ends = not isinstance(instances.node, Statement) or instances.tag is not None
+        segment += ends
+        if isinstance(instances.node, Statement):
+            loops = tuple(loop.name for loop in instances.loops)
+            grouped.setdefault((segment, loops), []).append(instances)
+        segment += ends
+    return [
+        _Group(
+            members[0],
+            tuple(Reference(i, k) for i in members for k in range(len(i.accesses))),
+        )
+        for members in grouped.values()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two groups about which the rules are asked, in this order."""
+
+    model: Model
+    first: _Group
+    second: _Group
+    fences: Sequence[Instances]
+
+    def conflict(self, array: str) -> Map:
+        """{ x -> y : one cell, one writes, not both atomic }."""
+        found = nothing(self.first.head, self.second.head)
+        for kinds in product(_CLASSES, _CLASSES):
+            mine = self.first.touching(array, kinds[0])
+            theirs = self.second.touching(array, kinds[1])
+            if mine is not None and theirs is not None and kinds not in _COMPATIBLE:
+                found = found.union(mine.apply_range(theirs.reverse()))
+        return found
+
+    def across_blocks(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B(x) != B(y) }."""
+        return conflict.subtract(self._same(conflict, Role.BLOCK))
+
+    def unordered_threads(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }."""
+        inside = self._same(conflict, Role.BLOCK)
+        apart = inside.subtract(self._same(inside, Role.THREAD))
+        if apart.is_empty():
+            return apart
+        a, b = self.first.head, self.second.head
+        return earlier(apart, a, b, or_same=True).subtract(fenced(a, b, self.fences))
+
+    def in_flight(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B =, S(x) < S(y), no wait for x between }."""
+        a, b = self.first.head, self.second.head
+        after = earlier(self._same(conflict, Role.BLOCK), a, b)
+        return after.subtract(completed(a, b, self.fences))
+
+    def one_tag(self) -> Map:
+        """{ x -> y : both start copies with the same cell as tag }."""
+        a, b = self.first.head, self.second.head
+        if a.tag is None or b.tag is None or tag_array(a) != tag_array(b):
+            return nothing(a, b)
+        return a.tag.apply_range(b.tag.reverse())
+
+    def _same(self, pairs: Map, role: Role) -> Map:
+        return same(pairs, self.first.head, self.second.head, role)
+
+    def race(self, rule: str, reason: str, query: Callable[[], Map]) -> Iterator[Race]:
+        """What is wrong unless the set of ``query`` is certainly empty."""
+        pairs = self.model.solver.ask(query, None)
+        if pairs is not None and self.model.solver.is_empty(pairs):
+            return
+        locations = (self.first.head.node.loc, self.second.head.node.loc)
+        witness = None if pairs is None else self._witness(pairs)
+        if witness:
+            locations = witness.locations
+        else:
+            reason = f"{reason}, or the proof was not found within the limit"
+        yield Race(rule, reason, witness, locations=locations)
+
+    def _witness(self, pairs: Map) -> Witness | None:
+        for mine, theirs in product(self.first.references, self.second.references):
+            a, b = mine.access, theirs.access
+            if a.array == b.array and (_class(a), _class(b)) not in _COMPATIBLE:
+                found = find_witness(self.model.solver, pairs, mine, theirs)
+                if found:
+                    return found
+        return None
+
+
+def _conflicting(model: Model) -> Iterator[Race]:
+    groups = _groups(model)
+    fences = [i for i in model.everything if not isinstance(i.node, Statement)]
+    for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
+        pair = _Pair(model, first, second, fences)
+        for array in sorted(first.arrays & second.arrays):
+            conflict = model.solver.ask(lambda p=pair, a=array: p.conflict(a), None)
+            if conflict is None or not model.solver.is_empty(conflict):
+                yield from _broken_rules(pair, array, symmetric=i <= j)
+        if first.copies and second.copies:
+            yield from pair.race(
+                "tags",
+                "a tag is used again before its copy is complete",
+                lambda p=pair: p.in_flight(p.one_tag()),
+            )
+
+
+def _broken_rules(pair: _Pair, array: str, *, symmetric: bool) -> Iterator[Race]:
+    if symmetric:
+        yield from pair.race(
+            "blocks",
+            "two blocks use one cell",
+            lambda: pair.across_blocks(pair.conflict(array)),
+        )
+    if pair.first.copies:
+        yield from pair.race(
+            "transfers",
+            "no wait completes a copy before its cells are used",
+            lambda: pair.in_flight(pair.conflict(array)),
+        )
+    else:
+        yield from pair.race(
+            "threads",
+            "no barrier orders two threads",
+            lambda: pair.unordered_threads(pair.conflict(array)),
+        )
+
+
+def _divergent_barriers(model: Model) -> Iterator[Race]:
+    """Barriers, and waits, that some threads of a block reach and others do not."""
+    for barrier in model.everything:
+        if isinstance(barrier.node, Statement):
+            continue
+        reason = f"not all threads of a block reach a {barrier.name}"
+        location = (barrier.node.loc,)
+        if not barrier.certain:
+            reason = f"a {barrier.name} stands where it may not be reached by all"
+            yield Race("divergence", reason, locations=location)
+            continue
+        missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
+        if missing is None or not model.solver.is_empty(missing):
+            event = None
+            if missing is not None:
+                event = find_instance(model.solver, missing, barrier)
+            yield Race("divergence", reason, event=event, locations=location)
+
+
+def _outside_of_threads(model: Model) -> tuple[Race, ...]:
+    """Every statement must stand in all the block and thread loops."""
+    roles = {
+        tuple(loop.name for loop in i.loops if loop.role is not Role.SEQUENTIAL): i
+        for i in model.everything
+    }
+    if len(roles) < 2:
+        return ()
+    locations = tuple(i.node.loc for i in roles.values())
+    reason = "statements of one kernel stand in different block or thread loops"
+    return (Race("threads", reason, locations=locations),)
