@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol, TypeVar
 
-import gpucodegen as gcg
+from gpucodegen import errors
 
 
 class Array(Protocol):
@@ -31,25 +31,28 @@ ArrayT = TypeVar("ArrayT", bound=Array)
 LIBRARIES = ("numpy", "cupy")
 
 
-def library(array: Array) -> Any:
+def library(array: Array, *, function: str, argument: str) -> Any:
     """The module that an array belongs to.
 
     >>> import numpy
-    >>> library(numpy.zeros(3)).__name__
+    >>> library(numpy.zeros(3), function="f", argument="a").__name__
     'numpy'
     """
-    name = type(array).__module__.partition(".")[0]
+    kind = type(array)
+    name = kind.__module__.partition(".")[0]
     if name not in LIBRARIES:
-        message = (
-            f"a {type(array).__name__} is neither a NumPy nor a CuPy array; "
-            "convert it, for instance with numpy.asarray or cupy.from_dlpack"
+        raise errors.WrongArgumentType(
+            function=function,
+            argument=argument,
+            expected="a NumPy or CuPy array",
+            actual=kind.__name__,
         )
-        raise gcg.LaunchError(message)
     return sys.modules[name]
 
 
-def require_rank(name: str, array: Array, rank: int) -> None:
+def require_rank(array: Array, rank: int, *, function: str, argument: str) -> None:
     """Refuse an array of another rank."""
     if len(array.shape) != rank:
-        message = f"{name} has shape {array.shape}; pass an array of rank {rank}"
-        raise gcg.LaunchError(message)
+        raise errors.WrongArgumentRank(
+            function=function, argument=argument, expected=rank, actual=len(array.shape)
+        )

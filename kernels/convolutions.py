@@ -47,15 +47,15 @@ def conv2d(
            [6., 9., 9., 6.],
            [4., 6., 6., 4.]], dtype=float32)
     """
-    require_rank("x", x, 4)
-    require_rank("w", w, 4)
+    require_rank(x, 4, function="conv2d", argument="x")
+    require_rank(w, 4, function="conv2d", argument="w")
     axes = axes_of(layout)
     window = Window(
         (w.shape[axes.kernel[0]], w.shape[axes.kernel[1]]),
         positive_pair("strides", strides),
         positive_pair("dilations", dilations),
     )
-    xp = library(x)
+    xp = library(x, function="conv2d", argument="x")
     image = (x.shape[axes.image[0]], x.shape[axes.image[1]])
     widths = window.padding(padding, image)
     if widths != NO_PADDING:
@@ -71,7 +71,7 @@ def conv2d(
 def _kernel(
     file: str, dtype: str, strides: Pair, dilations: Pair, target: str
 ) -> Callable[..., object]:
-    aliases = element_aliases(dtype) | {
+    aliases = element_aliases(dtype, function="conv2d", argument="x") | {
         "#strides": vector(strides),
         "#dilations": vector(dilations),
     }

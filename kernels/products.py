@@ -26,9 +26,9 @@ def matmul(
     array([[3., 3., 3., 3.],
            [3., 3., 3., 3.]], dtype=float32)
     """
-    require_rank("a", a, 2)
-    require_rank("b", b, 2)
-    xp = library(a)
+    require_rank(a, 2, function="matmul", argument="a")
+    require_rank(b, 2, function="matmul", argument="b")
+    xp = library(a, function="matmul", argument="a")
     shape = (a.shape[0], b.shape[1])
     result: ArrayT = xp.empty(shape, a.dtype) if out is None else out
     kernel = _kernel(str(a.dtype), target)
@@ -38,5 +38,7 @@ def matmul(
 
 @cache
 def _kernel(dtype: str, target: str) -> Callable[..., object]:
-    text = source("matmul.mlir", element_aliases(dtype))
+    text = source(
+        "matmul.mlir", element_aliases(dtype, function="matmul", argument="a")
+    )
     return gcg.compile(text, target=target).matmul

@@ -11,7 +11,7 @@ import operator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import gpucodegen as gcg
+from gpucodegen import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,16 +26,19 @@ ELEMENTS = {
 }
 
 
-def element_aliases(dtype: str) -> dict[str, str]:
+def element_aliases(dtype: str, *, function: str, argument: str) -> dict[str, str]:
     """Aliases of an element type and its zero.
 
-    >>> element_aliases("int32")
+    >>> element_aliases("int32", function="f", argument="a")
     {'!element': 'i32', '#zero': '0 : i32'}
     """
     if dtype not in ELEMENTS:
-        known = ", ".join(ELEMENTS)
-        message = f"dtype {dtype} has no kernel; convert the arrays to one of {known}"
-        raise gcg.LaunchError(message)
+        raise errors.WrongDtype(
+            function=function,
+            argument=argument,
+            expected=f"one of {', '.join(ELEMENTS)}",
+            actual=dtype,
+        )
     element, zero = ELEMENTS[dtype]
     return {"!element": element, "#zero": f"{zero} : {element}"}
 
@@ -53,9 +56,9 @@ def vector(values: Iterable[int]) -> str:
 def source(name: str, aliases: Mapping[str, str]) -> str:
     """The text of a file with some of its aliases defined anew.
 
-    >>> print(source("matmul.mlir", element_aliases("float64"))[:32])
+    >>> print(source("matmul.mlir", {"!element": "f64"})[:32])
     !element = f64
-    #zero = 0.0 : f64
+    #zero = 0.0 : f32
     """
     text = files(__name__.rpartition(".")[0]).joinpath(name).read_text("utf-8")
     lines = text.splitlines()

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import gpucodegen as gcg
+from gpucodegen import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,11 +54,10 @@ class Window:
             case ((int(), int()) as high, (int(), int()) as wide):
                 return high, wide
             case _:
-                message = (
-                    f"padding={wish!r}; pass 'valid', 'same', an integer or "
-                    "((top, bottom), (left, right))"
+                hint = (
+                    "Pass 'valid', 'same', an integer or ((top, bottom), (left, right))"
                 )
-                raise gcg.LaunchError(message)
+                raise errors.InvalidOption(name="padding", value=wish, hint=hint)
 
     def _same(self, side: int, image: int) -> Pair:
         stride = self.strides[side]
@@ -108,8 +107,8 @@ LAYOUTS = {
 def axes_of(layout: str) -> Axes:
     """Axes of a layout, or a refusal that lists the known ones."""
     if layout not in LAYOUTS:
-        message = f"unknown layout {layout!r}; pass one of {', '.join(LAYOUTS)}"
-        raise gcg.LaunchError(message)
+        hint = f"Pass {' or '.join(LAYOUTS)}"
+        raise errors.InvalidOption(name="layout", value=layout, hint=hint)
     return LAYOUTS[layout]
 
 
@@ -120,5 +119,5 @@ def positive_pair(name: str, values: Iterable[int]) -> Pair:
         case (int() as high, int() as wide) if min(numbers) > 0:
             return high, wide
         case _:
-            message = f"{name}={numbers}; pass two positive integers"
-            raise gcg.LaunchError(message)
+            hint = "Pass two positive integers"
+            raise errors.InvalidOption(name=name, value=numbers, hint=hint)

@@ -41,11 +41,11 @@ class TestMatmul:
 
     def test_refuses_an_unknown_dtype(self) -> None:
         a = np.zeros((2, 2), complex)
-        with pytest.raises(gcg.LaunchError, match=r"complex128.*convert"):
+        with pytest.raises(gcg.LaunchError, match=r"complex128.*Convert"):
             gcg.kernels.matmul(a, a)
 
     def test_refuses_a_vector(self) -> None:
-        with pytest.raises(gcg.LaunchError, match=r"b .*rank 2"):
+        with pytest.raises(gcg.LaunchError, match=r"argument b must have rank 2"):
             gcg.kernels.matmul(numbers(2, 2), numbers(2))
 
     def test_refuses_inner_extents_that_differ(self) -> None:
@@ -53,7 +53,7 @@ class TestMatmul:
             gcg.kernels.matmul(numbers(2, 3), numbers(4, 5))
 
     def test_refuses_other_containers(self) -> None:
-        with pytest.raises(gcg.LaunchError, match=r"numpy\.asarray"):
+        with pytest.raises(gcg.LaunchError, match="NumPy or CuPy"):
             gcg.kernels.matmul(Foreign(), Foreign())
 
 
@@ -91,12 +91,12 @@ class TestConv2d:
     @pytest.mark.parametrize(
         ("options", "remedy"),
         [
-            ({"layout": "CHWN"}, "NHWC, NCHW"),
+            ({"layout": "CHWN"}, "NHWC or NCHW"),
             ({"padding": "full"}, "'same'"),
             ({"strides": (0, 1)}, "two positive integers"),
             ({"dilations": (1, 1, 1)}, "two positive integers"),
         ],
     )
     def test_refuses_bad_options(self, options: Any, remedy: str) -> None:
-        with pytest.raises(gcg.LaunchError, match=remedy):
+        with pytest.raises(gcg.Error, match=remedy):
             gcg.kernels.conv2d(numbers(1, 4, 4, 1), numbers(2, 2, 1, 1), **options)
