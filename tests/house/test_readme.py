@@ -40,6 +40,15 @@ def test_links_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_layout_names_every_module() -> None:
+    page = (readme.ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
+    folder = readme.ROOT / "gpucodegen"
+    modules = [path for path in folder.iterdir() if (path / "__init__.py").exists()]
+    names = [f"{path.name}/" for path in modules]
+    names += [path.name for path in folder.glob("*.py")]
+    assert [name for name in names if name not in page] == []
+
+
 @pytest.mark.slow
 def test_main_job_in_a_fresh_clone(tmp_path_factory: pytest.TempPathFactory) -> None:
     clone = tmp_path_factory.mktemp("clone") / "gpucodegen"
