@@ -13,6 +13,7 @@ from enum import Enum
 
 from .isl import IN, OUT, Interval, Map
 from .model import Model, Reference, common_loops
+from .ordering import everything
 from .scop import Loop, Reduction, Statement
 from .witness import Witness, find_witness
 
@@ -141,11 +142,7 @@ def levels(
     at no loop   = conflict with equal common iterations, source before sink in the text
     """
     ask = model.solver.ask
-    anything = source.relation.universe(
-        source.instances.domain.get_space().map_from_domain_and_range(
-            sink.instances.domain.get_space()
-        )
-    )
+    anything = everything(source.instances, sink.instances)
     same = ask(lambda: source.relation.apply_range(sink.relation.reverse()), anything)
     if same.plain_is_empty():
         return

@@ -67,7 +67,7 @@ class Solver:
             if not self._exhausted():
                 raise
             self.overruns += 1
-            self.quota = max(self.quota // 2, SMALLEST_QUOTA)
+            self.quota = max(self.quota // 2, min(self.quota, SMALLEST_QUOTA))
             raise _OverLimit from error
         finally:
             self.context.reset_operations()

@@ -18,6 +18,7 @@ from itertools import pairwise
 from .dependences import Dependence
 from .isl import IN, OUT, Map
 from .model import Model
+from .ordering import everything
 from .scop import Loop, statements
 from .witness import Witness, find_witness
 
@@ -50,15 +51,12 @@ def check_tiling(
     if imperfect:
         return imperfect
     for dependence, first in _inside(found, chain, relaxed=relaxed):
-        carried = 0 if dependence.level is None else dependence.level - first + 1
-        for j, loop in list(enumerate(chain))[carried:]:
-            backward = dependence.pairs.order_gt(IN, first + j, OUT, first + j)
+        pairs = _by_value(dependence)
+        for at, loop in enumerate(chain, start=first):
+            backward = pairs.order_gt(IN, at, OUT, at)
             if not dependence.model.solver.is_empty(backward):
-                return _refuse(
-                    f"a dependence points backward along loop {loop.name}",
-                    dependence,
-                    backward,
-                )
+                reason = f"a dependence points backward along loop {loop.name}"
+                return _refuse(reason, dependence, _by_trip(dependence, backward))
     return None
 
 
@@ -79,16 +77,13 @@ def check_interchange(
         return imperfect
     names = [loop.name for loop in chain]
     for dependence, first in _inside(found, chain, relaxed=relaxed):
-        pairs = dependence.pairs
+        pairs = _by_value(dependence)
         for name in order:
             at = first + names.index(name)
             backward = pairs.order_gt(IN, at, OUT, at)
             if not dependence.model.solver.is_empty(backward):
-                return _refuse(
-                    f"order ({', '.join(order)}) reverses a dependence",
-                    dependence,
-                    backward,
-                )
+                reason = f"order ({', '.join(order)}) reverses a dependence"
+                return _refuse(reason, dependence, _by_trip(dependence, backward))
             pairs = pairs.equate(IN, at, OUT, at)
     return None
 
@@ -196,6 +191,30 @@ def _inside(
         first = names.index(chain[0].name)
         if dependence.level is not None and dependence.level >= first:
             yield dependence, first
+
+
+def _by_value(dependence: Dependence) -> Map:
+    """{ i -> j : x -> y in pairs, i and j the loops' values at x and y }.
+
+    Trips do not do: where a step is not 1 and a bound depends on another loop, a later
+    trip may have a smaller value.
+    """
+    source, sink = dependence.source.instances, dependence.sink.instances
+    return dependence.model.solver.ask(
+        lambda: dependence.pairs.apply_domain(source.values).apply_range(sink.values),
+        everything(source, sink),
+    )
+
+
+def _by_trip(dependence: Dependence, pairs: Map) -> Map:
+    """The inverse of `_by_value`."""
+    source, sink = dependence.source.instances, dependence.sink.instances
+    return dependence.model.solver.ask(
+        lambda: pairs.apply_domain(source.values.reverse()).apply_range(
+            sink.values.reverse()
+        ),
+        dependence.pairs,
+    )
 
 
 def _kept(found: Sequence[Dependence], *, relaxed: bool) -> Iterator[Dependence]:

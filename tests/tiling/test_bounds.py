@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from gpucodegen.tiling.bounds import violations
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.scop import Array, If, Loop, Node, Scop, Statement, read, write
+
+
+def stencil(*body: Node, parameters: tuple[str, ...] = (), extent: int | str = 8):
+    return Scop(parameters, (), (Array("A", (extent,)),), body)
+
+
+LOOK = Statement("S", (read("A", "i - 1"), write("A", "i")), loc="here")
+
+
+def test_proven_violation_with_witness():
+    (found,) = violations(model(stencil(Loop("i", "0", "8", body=(LOOK,)))))
+    assert found.proven
+    assert found.event is not None
+    assert found.event.loc == "here"
+    assert str(found) == (
+        "iteration (i=0) reads A[-1], outside dimension 0 of extent 8"
+    )
+
+
+def test_guarded_access_is_in_bounds():
+    guarded = If(("i - 1 >= 0",), (LOOK,))
+    assert violations(model(stencil(Loop("i", "0", "8", body=(guarded,))))) == ()
+
+
+def test_symbolic_sizes_prove_when_every_run_violates():
+    loop = Loop("i", "1", "N + 1", body=(LOOK,))
+    (found,) = violations(model(stencil(loop, parameters=("N",), extent="N")))
+    assert found.proven
+    assert found.parameters == {"N": 1}
+    assert found.cell == (1,)
+
+
+def test_unrelated_sizes_are_only_possible_violations():
+    loop = Loop("i", "0", "M", body=(Statement("S", (write("A", "i"),)),))
+    (found,) = violations(model(stencil(loop, parameters=("N", "M"), extent="N")))
+    assert not found.proven
+    assert found.event is not None
+
+
+def test_what_may_not_run_is_not_proven():
+    loop = Loop("i", "0", "8", body=(If(None, (LOOK,)),))
+    (found,) = violations(model(stencil(loop)))
+    assert not found.proven
+
+
+def test_unknown_indices_and_extents_are_not_reported():
+    gather = Statement("S", (read("A", None),))
+    arrays = (Array("A", (8,)), Array("B", (None,)))
+    far = Statement("T", (read("B", "100"),))
+    assert violations(model(Scop(arrays=arrays, body=(gather, far)))) == ()
