@@ -15,6 +15,7 @@ MODULES = [
     module.name
     for package in (gpucodegen, examples)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith("__main__")
 ]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
