@@ -190,3 +190,25 @@ def coefficients(relation: Map) -> tuple[tuple[int, ...], ...] | None:
         tuple(row.get_coefficient_val(IN, i).to_python() for i in range(row.dim(IN)))
         for row in affine
     )
+
+
+def affine_text(function: islpy.PwAff) -> str | None:
+    """A function of parameters as isl text; None if it is not affine in one piece.
+
+    >>> affine_text(Solver().set("[N] -> { [i] : 2*N - 1 <= i < 3*N }").dim_min(0))
+    '-1 + 2*N'
+    """
+    pieces: list[islpy.Aff] = []
+    function.foreach_piece(lambda _, piece: pieces.append(piece))
+    if len(pieces) != 1 or pieces[0].dim(islpy.dim_type.div):
+        return None
+    affine = pieces[0]
+    terms = [str(affine.get_constant_val().to_python())]
+    for i in range(affine.dim(PARAM)):
+        factor = affine.get_coefficient_val(PARAM, i).to_python()
+        name = affine.get_dim_name(PARAM, i)
+        if factor:
+            terms.append(f"{name}" if factor == 1 else f"{factor}*{name}")
+    if terms[0] == "0" and len(terms) > 1:
+        terms = terms[1:]
+    return " + ".join(terms)

@@ -60,6 +60,39 @@ def check_tiling(
     return None
 
 
+def check_tile_sizes(
+    found: Sequence[Dependence],
+    chain: Sequence[Loop],
+    sizes: Mapping[str, int],
+    *,
+    relaxed: bool = False,
+) -> Refusal | None:
+    """Whether these very tile sizes are legal for the nested loops ``chain``.
+
+    Loops without a size stay untiled inside the tiles. With z the sizes, c the values
+    counted from the lower bounds and / rounding down:
+    { x -> y in dependences, d_o = 0 : c(y)/z lex before c(x)/z } = {}.
+    """
+    if check_tiling(found, chain, relaxed=relaxed) is None:
+        return None
+    imperfect = check_perfect(chain)
+    if imperfect:
+        return imperfect
+    tile = [_tile_index(loop, sizes[loop.name]) for loop in chain if loop.name in sizes]
+    shown = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    for dependence, _ in _inside(found, chain, relaxed=relaxed):
+        model, (source, sink) = dependence.model, _ends(dependence)
+        broken = model.solver.ask(
+            lambda d=dependence, m=model, s=source, t=sink: d.pairs.intersect(
+                m.times(s, tile).lex_gt_map(m.times(t, tile))
+            ),
+            dependence.pairs,
+        )
+        if not model.solver.is_empty(broken):
+            return _refuse(f"tiles ({shown}) reverse a dependence", dependence, broken)
+    return None
+
+
 def check_interchange(
     found: Sequence[Dependence],
     chain: Sequence[Loop],
@@ -215,6 +248,11 @@ def _by_trip(dependence: Dependence, pairs: Map) -> Map:
         ),
         dependence.pairs,
     )
+
+
+def _tile_index(loop: Loop, size: int) -> str:
+    start = f"({loop.lowers[0]})" if len(loop.lowers) == 1 else "0"
+    return f"floor(({loop.name} - {start})/{size * loop.step})"
 
 
 def _kept(found: Sequence[Dependence], *, relaxed: bool) -> Iterator[Dependence]:

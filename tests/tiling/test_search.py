@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import time
+from contextlib import closing
+from math import inf
+from pathlib import Path
+from random import Random
+
+import pytest
+from tiling_samples import MATMUL, nest
+
+from gpucodegen.tiling import store as store_module
+from gpucodegen.tiling.dependences import dependences
+from gpucodegen.tiling.legality import check_tile_sizes
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.scop import Loop, loops
+from gpucodegen.tiling.search import Outcome, Status, Trial, search
+from gpucodegen.tiling.space import Point, Space, tile_sizes
+from gpucodegen.tiling.store import Store, tuning_key
+
+SIZES = (8, 16, 32, 64, 128)
+
+
+def bowl(point: Point) -> float:
+    return 1.0 + sum(abs(SIZES.index(size) - 3) for size in point.values())
+
+
+def test_local_search_finds_the_minimum_of_a_bowl():
+    space = Space(dict.fromkeys("ijk", SIZES))
+    found = search(space, bowl, budget=40)
+    assert found.best is not None
+    assert set(found.best.point.values()) == {64}
+    assert len(found.trials) <= 40
+
+
+def test_illegal_points_are_never_measured():
+    scop = nest("for i in 0..64\n  for j in 1..64\n    A[i,j] = A[i + 1,j - 1]")
+    found = dependences(model(scop))
+    chain = list(loops(scop.body))
+
+    def objection(point: Point) -> object | None:
+        return check_tile_sizes(found, chain, point)
+
+    measured: list[Point] = []
+
+    def measure(point: Point) -> float:
+        measured.append(point)
+        return 1.0 / point["j"]
+
+    space = Space({"i": (1, 2, 4), "j": (1, 64)}, objection)
+    result = search(space, measure, seeds=[{"i": 4, "j": 1}])
+    refused = result.trials[0]
+    assert refused.status is Status.ILLEGAL
+    assert "reverse a dependence" in refused.reason
+    assert "reads A[" in refused.reason
+    assert {(p["i"], p["j"]) for p in measured} == {(1, 1), (1, 64), (2, 64), (4, 64)}
+
+
+def test_failures_are_not_times():
+    def measure(point: Point) -> float:
+        if point["i"] > 16:
+            raise MemoryError("too much shared memory")
+        return float(point["i"])
+
+    outcome = search(Space({"i": SIZES}), measure)
+    failed = [t for t in outcome.trials if t.status is Status.FAILED]
+    assert failed[0].reason == "MemoryError: too much shared memory"
+    assert outcome.best is not None
+    assert outcome.best.point == {"i": 8}
+
+
+def test_an_impossible_space_ends():
+    assert search(Space({"i": SIZES}, lambda _: "no"), bowl) == Outcome(())
+
+
+def test_budget_counts_measurements():
+    outcome = search(Space(dict.fromkeys("ijkl", SIZES)), bowl, budget=7)
+    assert len(outcome.trials) == 7
+
+
+def test_matmul_is_tilable_by_any_size():
+    found = dependences(model(MATMUL))
+    chain: list[Loop] = list(loops(MATMUL.body))
+    assert check_tile_sizes(found, chain, {"i": 7, "k": 3}) is None
+
+
+def test_tile_sizes_stay_in_their_range():
+    assert tile_sizes(None, limit=16) == (1, 2, 3, 4, 6, 8, 12, 16)
+    assert tile_sizes(7, least=2) == (2, 3, 4, 6, 7)
+
+
+def test_random_points_are_legal():
+    space = Space({"i": SIZES, "j": SIZES}, lambda p: p["i"] > p["j"] or None)
+    random = Random(1)
+    points = [space.sample(random) for _ in range(20)]
+    assert all(point and point["i"] <= point["j"] for point in points)
+
+
+def test_a_second_search_recalls_the_first(tmp_path: Path):
+    session = Store(tmp_path / "t.sqlite").session("key")
+    space = Space({"i": SIZES})
+    first = search(space, bowl, memory=session)
+    again = Store(tmp_path / "t.sqlite").session("key")
+
+    def never(point: Point) -> float:
+        raise AssertionError(point)
+
+    second = search(space, never, memory=again)
+    assert second.best == first.best
+    assert Store(tmp_path / "t.sqlite").best("key") == first.best
+    assert Store(tmp_path / "t.sqlite").best("other") is None
+
+
+def test_forgetting_a_key_keeps_the_others(tmp_path: Path):
+    store = Store(tmp_path / "t.sqlite")
+    for key in "ab":
+        store.session(key).remember(Trial({"i": 8}, Status.OK, 1.0))
+    store.forget("a")
+    assert (store.best("a") is None, store.best("b") is None) == (True, False)
+
+
+def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    session = Store(tmp_path / "t.sqlite").session("key")
+    assert session.claim({"i": 8})
+    assert not session.claim({"i": 8})
+    assert session.recall({"i": 8}) is None
+    later = time.time() + store_module.STALE_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert session.claim({"i": 8})
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 99, b""])
+def test_damaged_files_are_begun_anew(tmp_path: Path, content: bytes):
+    path = tmp_path / "t.sqlite"
+    path.write_bytes(content)
+    Store(path).session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
+    assert Store(path).best("key") is not None
+
+
+def test_other_versions_and_strange_rows_are_not_trusted(tmp_path: Path):
+    path = tmp_path / "t.sqlite"
+    store = Store(path)
+    store.session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
+    with sqlite3.connect(path) as database:
+        database.execute('update trial set point = \'{"i": "8; drop"}\'')
+    assert store.trials("key") == ()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("pragma user_version = 99")
+    assert store.trials("key") == ()
+    assert path.with_name("t.sqlite.damaged").exists()
+
+
+def test_keys_depend_on_every_part():
+    keys = {tuning_key(ir="x", device=d) for d in ("a", "b")}
+    assert len(keys) == 2
+
+
+def _claim_all(path: Path, results: multiprocessing.Queue[int]) -> None:
+    session = Store(path).session("key")
+    mine = 0
+    for size in range(60):
+        if session.claim({"i": size}):
+            mine += 1
+            session.remember(Trial({"i": size}, Status.OK, float(size)))
+    results.put(mine)
+
+
+def test_processes_share_the_points_without_overlap(tmp_path: Path):
+    context = multiprocessing.get_context("spawn")
+    results: multiprocessing.Queue[int] = context.Queue()
+    path = tmp_path / "t.sqlite"
+    workers = [
+        context.Process(target=_claim_all, args=(path, results)) for _ in range(3)
+    ]
+    for worker in workers:
+        worker.start()
+    claimed = [results.get(timeout=60) for _ in workers]
+    for worker in workers:
+        worker.join()
+    assert sum(claimed) == 60
+    assert len(Store(path).trials("key")) == 60
+    assert min((t.seconds or inf) for t in Store(path).trials("key")) >= 0

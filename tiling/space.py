@@ -1,0 +1,92 @@
+"""The search space of a tuner: named dimensions, a few values each, forbidden points.
+
+Comes in: values per dimension and a predicate. Goes out: points, their neighbours and
+random members. A point is a plain mapping from dimension to value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from random import Random
+from typing import TypeAlias
+
+Point: TypeAlias = Mapping[str, int]
+Objection: TypeAlias = object
+
+
+def no_objection(point: Point) -> Objection | None:
+    """Every point is legal.
+
+    >>> no_objection({"i": 8}) is None
+    True
+    """
+    del point
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """All combinations of the dimensions' values to which ``objection`` gives None.
+
+    ``objection`` tells why a point is illegal: a text, a `Refusal`, anything printable.
+
+    >>> space = Space({"i": (8, 16, 32), "j": (16, 32)})
+    >>> space.size
+    6
+    >>> [dict(point) for point in space.neighbours({"i": 8, "j": 16})]
+    [{'i': 16, 'j': 16}, {'i': 8, 'j': 32}]
+    """
+
+    dimensions: Mapping[str, Sequence[int]]
+    objection: Callable[[Point], Objection | None] = no_objection
+
+    @property
+    def size(self) -> int:
+        """The number of points, legal or not."""
+        return prod(len(values) for values in self.dimensions.values())
+
+    def points(self) -> Iterator[Point]:
+        """Every legal point, first dimension slowest."""
+        for values in product(*self.dimensions.values()):
+            point = dict(zip(self.dimensions, values, strict=True))
+            if self.objection(point) is None:
+                yield point
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """The legal points one step away along one dimension."""
+        for name, values in self.dimensions.items():
+            at = list(values).index(point[name])
+            for step in (at - 1, at + 1):
+                if 0 <= step < len(values):
+                    moved = {**point, name: values[step]}
+                    if self.objection(moved) is None:
+                        yield moved
+
+    def sample(self, random: Random, attempts: int = 1000) -> Point | None:
+        """A random legal point, None if none turned up."""
+        for _ in range(attempts):
+            point = {
+                name: random.choice(values) for name, values in self.dimensions.items()
+            }
+            if self.objection(point) is None:
+                return point
+        return next(self.points(), None) if self.size <= attempts else None
+
+
+def tile_sizes(extent: int | None, limit: int = 256, least: int = 1) -> tuple[int, ...]:
+    """Sensible tile sizes of a loop: powers of two, half-way values, divisors.
+
+    >>> tile_sizes(100, limit=64, least=8)
+    (8, 10, 12, 16, 20, 24, 25, 32, 48, 50, 64)
+    """
+    top = limit if extent is None else min(limit, extent)
+    powers = [1 << k for k in range(top.bit_length())]
+    halves = [3 * power // 2 for power in powers if power > 1]
+    divisors = (
+        [] if extent is None else [d for d in range(1, top + 1) if extent % d == 0]
+    )
+    return tuple(
+        sorted({s for s in (*powers, *halves, *divisors) if least <= s <= top})
+    )
