@@ -57,14 +57,20 @@ def fenced(a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
 
 def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
     """{ x -> y : some wait w with tag(w) = tag(x) has S(x) < S(w) < S(y) }."""
-    found = nothing(a, b)
+    through = (_through(a, w, b, _matching(a, w)) for w in waits)
+    return reduce(Map.union, through, nothing(a, b))
+
+
+def unfinished(a: Instances, waits: Sequence[Instances]) -> Map:
+    """Copies x (trips -> values) that nobody waits for.
+
+    { x : no wait w of the same block has tag(w) = tag(x), S(x) < S(w) }
+    """
+    missing = a.values
     for wait in waits:
-        if a.tag is None or wait.tag is None or not _known(wait):
-            continue
-        if a.tag.dim(OUT) == wait.tag.dim(OUT) and tag_array(a) == tag_array(wait):
-            matching = a.tag.apply_range(wait.tag.reverse())
-            found = found.union(_through(a, wait, b, matching))
-    return found
+        later = earlier(same(_matching(a, wait), a, wait, Role.BLOCK), a, wait)
+        missing = missing.subtract_domain(later.domain())
+    return missing
 
 
 def _through(
@@ -78,9 +84,14 @@ def _through(
     )
 
 
-def _known(wait: Instances) -> bool:
+def _matching(a: Instances, wait: Instances) -> Map:
+    """{ x -> w : tag(x) = tag(w) }, empty where the wait's tag is not known."""
     tag = getattr(wait.node, "tag", None)
-    return tag is not None and None not in tag.indices
+    if a.tag is None or wait.tag is None or tag is None or None in tag.indices:
+        return nothing(a, wait)
+    if tag_array(a) != tag_array(wait) or a.tag.dim(OUT) != wait.tag.dim(OUT):
+        return nothing(a, wait)
+    return a.tag.apply_range(wait.tag.reverse())
 
 
 def tag_array(instances: Instances) -> str | None:

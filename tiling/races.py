@@ -17,6 +17,7 @@ Required are
     transfers:  { x -> y in conflict : x starts a copy, B(x) = B(y), S(x) < S(y),
                   no wait w on the tag of x with S(x) < S(w) < S(y) } = {}
     tags:       the same, for x -> y that start copies on one cell of a tag array
+    unfinished: every copy is followed by a wait on its tag
     divergence: every barrier is reached by all threads of the block or by none.
 
 A copy may touch its cells at any moment from its start to its wait; it is executed by
@@ -32,7 +33,16 @@ from itertools import product
 
 from .isl import Map
 from .model import Instances, Model, Reference
-from .ordering import completed, earlier, fenced, left_out, nothing, same, tag_array
+from .ordering import (
+    completed,
+    earlier,
+    fenced,
+    left_out,
+    nothing,
+    same,
+    tag_array,
+    unfinished,
+)
 from .scop import Access, AccessKind, Role, Statement
 from .witness import Event, Witness, find_instance, find_witness
 
@@ -70,7 +80,7 @@ def races(model: Model) -> tuple[Race, ...]:
     stray = _outside_of_threads(model)
     if stray:
         return stray
-    return (*_divergent_barriers(model), *_conflicting(model))
+    return (*_divergent_barriers(model), *_unfinished(model), *_conflicting(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,7 @@ class _Group:
         """The arrays accessed."""
         return {reference.access.array for reference in self.references}
 
-    def touching(self, array: str, kind: object) -> Map | None:
+    def touching(self, array: str, kind: tuple[AccessKind, bool]) -> Map | None:
         """{ instance -> cell } of all accesses of this class."""
         relations = [
             reference.relation
@@ -103,13 +113,17 @@ class _Group:
         return reduce(Map.union, relations) if relations else None
 
 
-_ATOMIC = "atomic"
-_CLASSES = (AccessKind.READ, AccessKind.WRITE, _ATOMIC)
-_COMPATIBLE = ((AccessKind.READ, AccessKind.READ), (_ATOMIC, _ATOMIC))
+_CLASSES = tuple(product(AccessKind, (False, True)))
 
 
-def _class(access: Access) -> object:
-    return _ATOMIC if access.atomic else access.kind
+def _class(access: Access) -> tuple[AccessKind, bool]:
+    return access.kind, access.atomic
+
+
+def _compatible(one: tuple[AccessKind, bool], other: tuple[AccessKind, bool]) -> bool:
+    """Two reads, or two atomic accesses."""
+    reads = one[0] is other[0] is AccessKind.READ
+    return reads or (one[1] and other[1])
 
 
 def _groups(model: Model) -> list[_Group]:
@@ -143,11 +157,12 @@ class _Pair:
     def conflict(self, array: str) -> Map:
         """{ x -> y : one cell, one writes, not both atomic }."""
         found = nothing(self.first.head, self.second.head)
-        for kinds in product(_CLASSES, _CLASSES):
-            mine = self.first.touching(array, kinds[0])
-            theirs = self.second.touching(array, kinds[1])
-            if mine is not None and theirs is not None and kinds not in _COMPATIBLE:
-                found = found.union(mine.apply_range(theirs.reverse()))
+        for one, other in product(_CLASSES, _CLASSES):
+            if not _compatible(one, other):
+                mine = self.first.touching(array, one)
+                theirs = self.second.touching(array, other)
+                if mine is not None and theirs is not None:
+                    found = found.union(mine.apply_range(theirs.reverse()))
         return found
 
     def across_blocks(self, conflict: Map) -> Map:
@@ -195,7 +210,7 @@ class _Pair:
     def _witness(self, pairs: Map) -> Witness | None:
         for mine, theirs in product(self.first.references, self.second.references):
             a, b = mine.access, theirs.access
-            if a.array == b.array and (_class(a), _class(b)) not in _COMPATIBLE:
+            if a.array == b.array and not _compatible(_class(a), _class(b)):
                 found = find_witness(self.model.solver, pairs, mine, theirs)
                 if found:
                     return found
@@ -253,10 +268,26 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
             continue
         missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
         if missing is None or not model.solver.is_empty(missing):
-            event = None
-            if missing is not None:
-                event = find_instance(model.solver, missing, barrier)
-            yield Race("divergence", reason, event=event, locations=location)
+            yield _event_race(model, "divergence", reason, barrier, missing)
+
+
+def _event_race(
+    model: Model, rule: str, reason: str, instances: Instances, bad: Map | None
+) -> Race:
+    """A race that one execution shows; ``bad`` maps instances to loop values."""
+    event = None if bad is None else find_instance(model.solver, bad, instances)
+    return Race(rule, reason, event=event, locations=(instances.node.loc,))
+
+
+def _unfinished(model: Model) -> Iterator[Race]:
+    """Copies whose end nobody waits for."""
+    fences = [i for i in model.everything if not isinstance(i.node, Statement)]
+    for copy in model.statements:
+        if copy.tag is None:
+            continue
+        missing = model.solver.ask(lambda c=copy: unfinished(c, fences), None)
+        if missing is None or not model.solver.is_empty(missing):
+            yield _event_race(model, "unfinished", "no wait ends a copy", copy, missing)
 
 
 def _outside_of_threads(model: Model) -> tuple[Race, ...]:
