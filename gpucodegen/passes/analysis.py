@@ -41,8 +41,8 @@ class Analysis:
         return [
             d
             for d in self.dependences
-            if self._made_from(d.source.statement.name) & first
-            and self._made_from(d.sink.statement.name) & second
+            if self._made_from(d.source.instances.node.name) & first
+            and self._made_from(d.sink.instances.node.name) & second
         ]
 
     def _made_from(self, statement: str) -> set[int]:

@@ -36,7 +36,7 @@ class CpuMapping:
 
     model: CpuModel
     tiles: CpuTiles = CpuTiles()
-    exact: bool = False
+    contractions: bool = True
 
 
 def map_operations(operations: Sequence[Operation], mapping: CpuMapping) -> list[Operation]:
@@ -57,7 +57,8 @@ def _map_nest(
 ) -> list[Operation]:
     analysis = analyse([op], context)
     nests = distribute(op, analysis)
-    contractions = [_contraction(nest) for nest in nests]
+    wanted = nests if mapping.contractions else []
+    contractions = [_contraction(nest) for nest in wanted]
     if not any(contractions):
         return [_parallelise(op, analysis, mapping)]
     mapped: list[Operation] = []

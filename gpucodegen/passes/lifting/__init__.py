@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting.walker import Lifted, Lifter
-from gpucodegen.tiling.scop import Role
 
 __all__ = ["Lifted", "lift_function", "lift_operations"]
 
@@ -29,11 +28,15 @@ def lift_function(
     function: Operation,
     *,
     one_access_per_statement: bool = False,
-    parallel_role: Role = Role.SEQUENTIAL,
+    trust_parallel: bool = True,
 ) -> Lifted:
-    """Lift the body of a function or kernel."""
+    """Lift the body of a function or kernel.
+
+    ``trust_parallel=False`` checks ``affine.parallel`` like any other loop.
+    """
     lifter = Lifter(
-        parallel_role=parallel_role, one_access_per_statement=one_access_per_statement
+        one_access_per_statement=one_access_per_statement,
+        trust_parallel=trust_parallel,
     )
     lifter.index([function])
     blocks = [block for region in function.regions for block in region.blocks]

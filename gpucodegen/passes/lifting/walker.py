@@ -58,11 +58,11 @@ class Lifted:
 
 @dataclass(slots=True)
 class Lifter:
-    """One walk over a region; ``parallel_role`` is what affine.parallel stands for."""
+    """One walk over a region."""
 
     env: Environment = field(default_factory=Environment)
-    parallel_role: Role = Role.SEQUENTIAL
     one_access_per_statement: bool = False
+    trust_parallel: bool = True
     definitions: dict[Value, Operation] = field(default_factory=dict)
     uses: Counter[Value] = field(default_factory=Counter)
     operations: dict[str, tuple[Operation, ...]] = field(default_factory=dict)
@@ -239,7 +239,7 @@ class Lifter:
         ):
             body = (
                 Loop(
-                    name, low, up, step, body, parallel=True, role=self.parallel_role,
+                    name, low, up, step, body, parallel=self.trust_parallel,
                     payload=op, loc=op.location,
                 ),
             )

@@ -1,0 +1,129 @@
+"""``gpucodegen.analyze``: what the polyhedral engine proves about each function."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.ir.locations import UNKNOWN, Location
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.ir.operation import Operation
+    from gpucodegen.tiling.bands import Band
+    from gpucodegen.tiling.bounds import Violation
+    from gpucodegen.tiling.dependences import Dependence
+    from gpucodegen.tiling.loops import LoopVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAnalysis:
+    """Loops with their kinds, dependences with distance and witness, bands, bounds."""
+
+    name: str
+    loops: tuple[LoopVerdict, ...]
+    dependences: tuple[Dependence, ...]
+    bands: tuple[Band, ...]
+    violations: tuple[Violation, ...]
+
+    def __str__(self) -> str:
+        lines = [f"@{self.name}"]
+        for verdict in self.loops:
+            indent = "  " * (len(verdict.outer) + 1)
+            why = f" - {verdict.decisive}" if verdict.decisive else ""
+            lines.append(f"{indent}{verdict.loop.name}: {verdict.kind.value}{why}")
+        bands = [band.names for band in self.bands if len(band.names) > 1]
+        lines += [f"  permutable band: {', '.join(names)}" for names in bands]
+        lines += [f"  out of bounds: {violation}" for violation in self.violations]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis(Mapping[str, FunctionAnalysis]):
+    """The analyses of a module's functions, by name."""
+
+    functions: dict[str, FunctionAnalysis]
+
+    def __getitem__(self, name: str) -> FunctionAnalysis:
+        return self.functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.functions.values()))
+
+
+def analyze(module: Module) -> Analysis:
+    """Analyse every function with a body; accesses out of bounds are warnings.
+
+    >>> import gpucodegen as gcg
+    >>> text = '''func.func @shift(%A: memref<9xf32>) {
+    ...   affine.for %i = 0 to 8 {
+    ...     %x = affine.load %A[%i] : memref<9xf32>
+    ...     affine.store %x, %A[%i + 1] : memref<9xf32>
+    ...   }
+    ...   return
+    ... }'''
+    >>> analysis = gcg.analyze(gcg.parse(text))["shift"]
+    >>> [(loop.loop.name, loop.kind.value) for loop in analysis.loops]
+    [('i', 'sequential')]
+    >>> str(analysis.loops[0].distance[0])
+    '[1, 1]'
+    """
+    analyses = {
+        name: analyze_function(name, op)
+        for name, op in module.functions.items()
+        if op.regions and op.regions[0].blocks
+    }
+    for analysis in analyses.values():
+        warn_out_of_bounds(analysis.violations)
+    return Analysis(analyses)
+
+
+def analyze_function(name: str, op: Operation) -> FunctionAnalysis:
+    """All answers on one function."""
+    from gpucodegen.passes.lifting import lift_function
+    from gpucodegen.tiling.bands import bands
+    from gpucodegen.tiling.bounds import violations
+    from gpucodegen.tiling.dependences import dependences
+    from gpucodegen.tiling.loops import loop_verdicts
+    from gpucodegen.tiling.model import model
+
+    built = model(lift_function(op).scop)
+    found = dependences(built)
+    return FunctionAnalysis(
+        name,
+        loop_verdicts(built, found),
+        found,
+        bands(built.scop.body, found),
+        violations(built),
+    )
+
+
+def location_of(violation: Violation) -> Location:
+    """Source position of the access."""
+    loc = violation.reference.access.loc
+    return loc if isinstance(loc, Location) else UNKNOWN
+
+
+def warn_out_of_bounds(violations: tuple[Violation, ...]) -> None:
+    """One warning per access that leaves, or may leave, its buffer."""
+    for violation in violations:
+        kind = (
+            errors.ProvenOutOfBounds if violation.proven else errors.PossiblyOutOfBounds
+        )
+        warnings.warn(
+            kind(
+                location_of(violation),
+                buffer=violation.reference.access.array,
+                witness=str(violation),
+            ),
+            stacklevel=3,
+        )

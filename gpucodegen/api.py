@@ -1,0 +1,79 @@
+"""``gpucodegen.parse`` and ``gpucodegen.compile``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.options import make_options
+from gpucodegen.parser import parse_module
+
+if TYPE_CHECKING:
+    from gpucodegen.program import Program
+
+Source = "str | os.PathLike[str] | Module"
+
+
+def parse(
+    text: str, filename: str = "<string>", *, allow_unregistered: bool = False
+) -> Module:
+    """Parse and verify MLIR text of any vintage.
+
+    ``filename`` is only used in locations.  Raises ParseError or VerifyError.
+
+    >>> print(parse("func.func @f() { return }"))
+    module {
+      func.func @f() {
+        return
+      }
+    }
+    """
+    return parse_module(text, filename, allow_unregistered=allow_unregistered)
+
+
+def compile(  # noqa: A001 - the public name
+    source: str | os.PathLike[str] | Module,
+    *,
+    allow_unregistered: bool = False,
+    **options: object,
+) -> Program:
+    """Compile MLIR: a ``str`` is text, a path is a file, a module is a module.
+
+    Options are those of `gpucodegen.options.Options`.  Functions are compiled when they
+    are first called, for the shapes they are called with.
+
+    >>> text = '''func.func @add(%a: i32, %b: i32) -> i32 {
+    ...   %c = arith.addi %a, %b : i32
+    ...   return %c : i32
+    ... }'''
+    >>> compile(text, target="cpu").add(2, 3)
+    5
+    """
+    from gpucodegen.program import Program
+
+    chosen = make_options(options)
+    return Program(_module(source, allow_unregistered=allow_unregistered), chosen)
+
+
+def _module(
+    source: str | os.PathLike[str] | Module, *, allow_unregistered: bool
+) -> Module:
+    match source:
+        case Module():
+            return source
+        case str():
+            return parse(source, allow_unregistered=allow_unregistered)
+        case _:
+            path = os.fspath(source)
+            return parse(_read(path), path, allow_unregistered=allow_unregistered)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise errors.UnreadableFile(path=path, reason=reason) from problem

@@ -1,0 +1,66 @@
+"""The command line: one subcommand per file of `gpucodegen.commands`.
+
+Results go to standard output, diagnostics to standard error; the exit status is 0, 1 if
+any input failed, 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from gpucodegen import errors
+
+COMMANDS: dict[str, str] = {
+    "opt": "parse, run passes, print MLIR",
+    "deps": "exact dependences of every function",
+    "emit": "the generated Python source",
+    "run": "run a function on arrays",
+    "tune": "find and store the best tile sizes",
+    "doctor": "what was found on this machine, and how to install what is missing",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status.
+
+    >>> main(["opt", "/no/such/file.mlir"])
+    1
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.handler(options))
+    except errors.Error as error:
+        print(error, file=sys.stderr)
+    except OSError as error:
+        name = getattr(error, "filename", None) or "input"
+        print(f"{name}: error: {error.strerror or error}.", file=sys.stderr)
+    except BrokenPipeError:
+        return 0
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpucodegen", description="MLIR text in, proven tiled kernels out."
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        module = import_module(f"gpucodegen.commands.{name}")
+        module.configure(command)
+        command.set_defaults(handler=module.run)
+    return parser
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("gpucodegen")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""``gpucodegen emit``: the generated Python source of every function."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpucodegen.commands.inputs import (
+    Failures,
+    add_input_options,
+    modules,
+    printed_warnings,
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_input_options(parser)
+    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--entry", default="", help="only this function")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print kernels and host program of each function."""
+    from gpucodegen.api import compile as compile_module
+
+    failures = Failures()
+    with printed_warnings():
+        for module in modules(options, failures):
+            with failures.reported():
+                program = compile_module(module, target=options.target)
+                names = [options.entry] if options.entry else program.names
+                for name in names:
+                    print(program.source(name))
+    return failures.status

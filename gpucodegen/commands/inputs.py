@@ -1,0 +1,87 @@
+"""Input files of the commands: a path, or ``-`` for standard input, whole or split."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.parser import parse_module, split_input
+
+STDIN = "-"
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """``FILE``, ``--split-input-file`` and ``--allow-unregistered-dialect``."""
+    parser.add_argument("file", metavar="FILE", help="MLIR file, or - for standard input")
+    parser.add_argument(
+        "--split-input-file",
+        action="store_true",
+        help="treat each chunk between // ----- lines as a file of its own",
+    )
+    parser.add_argument(
+        "--allow-unregistered-dialect",
+        action="store_true",
+        help="keep operations this package does not know",
+    )
+
+
+def read_text(path: str) -> str:
+    """Text of a file; undecodable bytes become an error in the text, not a crash."""
+    if path == STDIN:
+        return sys.stdin.read()
+    return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+
+
+@dataclass(slots=True)
+class Failures:
+    """Counts the chunks that failed; their errors are printed as they come."""
+
+    count: int = 0
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Print a catalogued error and go on."""
+        try:
+            yield
+        except errors.Error as error:
+            self.count += 1
+            print(error, file=sys.stderr)
+
+    @property
+    def status(self) -> int:
+        """Exit status: 1 if anything failed."""
+        return 1 if self.count else 0
+
+
+@contextmanager
+def printed_warnings() -> Iterator[None]:
+    """Warnings on standard error, one line each, without Python source lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = _show_warning
+        yield
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    print(message, file=sys.stderr)
+
+
+def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]:
+    """The module of each chunk that parses and verifies."""
+    filename = "<stdin>" if options.file == STDIN else options.file
+    text = read_text(options.file)
+    chunks = split_input(text) if options.split_input_file else [(0, text)]
+    for lines_before, chunk in chunks:
+        with failures.reported():
+            yield parse_module(
+                "\n" * lines_before + chunk,
+                filename,
+                allow_unregistered=options.allow_unregistered_dialect,
+            )

@@ -1,0 +1,62 @@
+"""``gpucodegen opt``: parse, verify, run passes, print MLIR."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gpucodegen.commands.inputs import (
+    Failures,
+    add_input_options,
+    modules,
+    printed_warnings,
+)
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.printer import SPLIT_MARKER
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_input_options(parser)
+    parser.add_argument(
+        "-p", "--passes", default="", metavar="PIPELINE", help="e.g. 'canonicalize,tile{sizes=[32,32]}'"
+    )
+    parser.add_argument("--generic", action="store_true", help="print the generic form")
+    parser.add_argument("--verify", action="store_true", help="only check; print nothing")
+    parser.add_argument(
+        "--print-ir-after",
+        default="",
+        metavar="PASS|all",
+        help="print the module to standard error after this pass",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print every chunk that makes it through the pipeline."""
+    from gpucodegen.passes.pipeline_text import parse_pipeline
+
+    failures = Failures()
+    passes = parse_pipeline(options.passes)
+    printed: list[str] = []
+    with printed_warnings():
+        for module in modules(options, failures):
+            with failures.reported():
+                result = _apply(module, passes, options.print_ir_after)
+                printed.append(result.generic() if options.generic else str(result))
+    if not options.verify:
+        sys.stdout.write(SPLIT_MARKER.join(_ended(text) for text in printed))
+    return failures.status
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _apply(module: Module, passes, show: str) -> Module:
+    from gpucodegen.passes.base import run_pipeline
+
+    def after(pass_, current: Module) -> None:
+        if show in {"all", pass_.name}:
+            print(f"// after {pass_.name}\n{current}", file=sys.stderr)
+
+    return run_pipeline(module, passes, after=after)

@@ -1,0 +1,89 @@
+"""``gpucodegen run``: call one function on arrays from files.
+
+Each ``--arg`` is a ``.npy`` file or a number.  Results are printed; ``--save`` keeps all
+arguments after the call, and the results, as ``.npy`` files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.commands.inputs import (
+    Failures,
+    add_input_options,
+    modules,
+    printed_warnings,
+)
+from gpucodegen.options import TARGETS
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_input_options(parser)
+    parser.add_argument("--entry", default="", help="function; default: the only one")
+    parser.add_argument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
+    parser.add_argument("--target", choices=TARGETS, default="auto")
+    parser.add_argument("--save", metavar="DIR", help="keep arguments and results here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Call the function and show what it returns."""
+    from gpucodegen.api import compile as compile_module
+
+    failures = Failures()
+    with printed_warnings():
+        for module in modules(options, failures):
+            with failures.reported():
+                program = compile_module(module, target=options.target)
+                arguments = [_argument(text) for text in options.arg]
+                name = options.entry or _only(program.names)
+                results = _as_tuple(program[name](*arguments))
+                for result in results:
+                    print(result)
+                if options.save:
+                    _save(Path(options.save), arguments, results)
+    return failures.status
+
+
+def _only(names: Sequence[str]) -> str:
+    if len(names) != 1:
+        known = errors.one_of(list(names)) or "none"
+        raise errors.UnknownFunction(
+            name="", known=known, advice=f"Choose one with --entry: {known}"
+        )
+    return names[0]
+
+
+def _argument(text: str) -> Any:
+    import numpy as np
+
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    try:
+        return np.load(text, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise errors.UnreadableFile(path=text, reason=reason) from problem
+
+
+def _as_tuple(result: Any) -> tuple[Any, ...]:
+    if result is None:
+        return ()
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _save(folder: Path, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+    import numpy as np
+
+    folder.mkdir(parents=True, exist_ok=True)
+    named = {f"arg{i}": a for i, a in enumerate(arguments)}
+    named |= {f"result{i}": r for i, r in enumerate(results)}
+    for name, value in named.items():
+        np.save(folder / f"{name}.npy", np.asarray(value))

@@ -1,0 +1,148 @@
+"""A compiled function: its stages, its generated source and how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+from gpucodegen.ir.locations import file_location
+from gpucodegen.ir.types import Type
+from gpucodegen.pipeline import front_passes, mapping_passes, reachable
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.options import Options
+    from gpucodegen.passes.base import ModulePass
+    from gpucodegen.signature import Signature
+
+Stages = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """One function for one target and one set of argument types."""
+
+    name: str
+    target: str
+    source: str
+    stages: Stages
+    host: Callable[..., Any]
+    runtime: Any
+    written: tuple[bool, ...]
+
+    def check(
+        self,
+        signature: Signature,
+        arguments: Sequence[Any],
+        values: Sequence[Any],
+        *,
+        alias: str,
+    ) -> None:
+        """Refuse read-only arguments that are written, and overlapping ones."""
+        from gpucodegen.runtime.buffers import check_disjoint
+
+        signature.convert(arguments, self.written)
+        named = [
+            (name, value, written)
+            for name, value, written in zip(
+                signature.names, values, self.written, strict=True
+            )
+            if hasattr(value, "pointer")
+        ]
+        if alias == "refuse":
+            check_disjoint(self.name, named)
+
+    def launcher(
+        self, arguments: Sequence[Any], values: Sequence[Any]
+    ) -> Callable[[], Any]:
+        """A callable without arguments: runs and converts the results."""
+        host, runtime = self.host, self.runtime
+        given = {id(v): a for v, a in zip(values, arguments, strict=True)}
+        to_device, from_device = runtime.transfers(values, self.written)
+
+        def launch() -> Any:
+            resident = to_device()
+            result = host(runtime, *resident)
+            from_device()
+            if result is None:
+                return None
+            if isinstance(result, tuple):
+                return tuple(converted(r, resident) for r in result)
+            return converted(result, resident)
+
+        def converted(result: Any, resident: Sequence[Any]) -> Any:
+            for value, original in zip(resident, values, strict=True):
+                if result is value and hasattr(value, "pointer"):
+                    return given[id(original)]
+            return runtime.result(result)
+
+        return launch
+
+
+def build(
+    module: Module, name: str, key: tuple[str, tuple[Type | None, ...]], options: Options
+) -> Executable:
+    """Run the pipeline, emit the source and make it callable."""
+    from gpucodegen.tuning import tuned_options
+
+    target, types = key
+    stages: Stages = []
+    try:
+        options = tuned_options(module, name, types, options)
+        mapped = map_module(reachable(module, name), name, key, options, stages)
+        return _load(mapped, name, target, stages, len(types))
+    except errors.Error as error:
+        raise quoted(error) from error.__cause__
+
+
+def map_module(
+    module: Module,
+    name: str,
+    key: tuple[str, tuple[Type | None, ...]],
+    options: Options,
+    stages: Stages,
+) -> Module:
+    """The module of mapped kernels; every stage is appended to ``stages``."""
+    from gpucodegen.passes.base import run_pipeline
+
+    target, types = key
+
+    def after(pass_: ModulePass, current: Module) -> None:
+        stages.append((pass_.name, str(current)))
+
+    stages.append(("parse", str(module)))
+    passes = [*front_passes(name, types), *mapping_passes(target, options)]
+    return run_pipeline(module, passes, after=after)
+
+
+def _load(module: Module, name: str, target: str, stages: Stages, count: int) -> Executable:
+    from gpucodegen.emit import emit_program
+    from gpucodegen.runtime.loader import load_program
+
+    emitted = emit_program(module, "cpu" if target == "cpu" else "cuda")
+    loaded = load_program(emitted, target)
+    entry = emitted.entries[name]
+    return Executable(
+        name,
+        target,
+        emitted.source_of(name),
+        stages,
+        loaded.functions[entry.python_name],
+        loaded.runtime,
+        tuple(entry.written) or (True,) * count,
+    )
+
+
+def quoted(error: errors.Error) -> errors.Error:
+    """The error with the source line it points at, if its file can be read."""
+    place = file_location(error.location)
+    if place is None or error.source_lines:
+        return error
+    path = Path(place.filename)
+    try:
+        return error.with_source(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError):
+        return error

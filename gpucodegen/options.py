@@ -1,0 +1,79 @@
+"""Compile options: one frozen record, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from gpucodegen import errors
+
+TARGETS = ("auto", "cpu", "cuda", "sim")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What ``gpucodegen.compile`` takes besides the source.
+
+    ``target``: "cpu", "cuda", "sim" (the CUDA kernels in the emulator) or "auto".
+    ``threads``: CPU threads; None means those Numba would use.
+    ``specialize``: compile for the shapes and strides of each call.
+    ``tile_sizes``: tile the outermost band of every nest by these sizes; an illegal
+    tiling is an error.
+    ``register_tile``: rows, columns and reduction block of contractions on the CPU;
+    zeros leave the choice to the machine model.
+    ``exact``: keep the order of every floating-point sum and do not contract
+    multiply-add.  ``reassociate``: sums may be reordered anywhere.
+    ``verify``: prove every mapped kernel free of races.
+    ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
+    ``tuned``: use tile sizes that `gpucodegen.tune` stored.
+    """
+
+    target: str = "auto"
+    threads: int | None = None
+    specialize: bool = True
+    tile_sizes: tuple[int, ...] = ()
+    register_tile: tuple[int, ...] = ()
+    exact: bool = False
+    reassociate: bool = False
+    verify: bool = True
+    alias: str = "refuse"
+    tuned: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse unusable values."""
+        if self.target not in TARGETS:
+            raise errors.UnknownTarget(target=self.target)
+        for name, is_valid, hint in self._rules():
+            if not is_valid:
+                value = getattr(self, name)
+                raise errors.InvalidOption(name=name, value=value, hint=hint)
+
+    def _rules(self) -> list[tuple[str, bool, str]]:
+        sizes = (*self.tile_sizes, *self.register_tile)
+        return [
+            ("threads", self.threads is None or self.threads >= 1, "Pass at least 1"),
+            (
+                "tile_sizes",
+                all(isinstance(n, int) and n >= 0 for n in sizes),
+                "Pass a sequence of integers >= 0",
+            ),
+            ("alias", self.alias in {"refuse", "trust"}, "Pass 'refuse' or 'trust'"),
+            (
+                "reassociate",
+                not (self.exact and self.reassociate),
+                "Set only one of exact and reassociate",
+            ),
+        ]
+
+
+def make_options(values: dict[str, object]) -> Options:
+    """Options from keyword arguments, with a catalogued error for an unknown one."""
+    known = [field.name for field in fields(Options)]
+    for name in values:
+        if name not in known:
+            hint = errors.did_you_mean(name, known, f"Known options: {', '.join(known)}")
+            raise errors.InvalidOption(name=name, value=values[name], hint=hint.rstrip("?."))
+    frozen = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+    }
+    return Options(**frozen)  # type: ignore[arg-type]

@@ -1,0 +1,27 @@
+"""Accesses that leave their buffer: an error where proven, a warning where possible."""
+
+from __future__ import annotations
+
+import warnings
+
+from gpucodegen import errors
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.lifting import lift_function
+from gpucodegen.tiling.bounds import violations
+from gpucodegen.tiling.model import model
+
+
+def check_bounds(op: Operation) -> Operation:
+    """Raise OutOfBounds for a proven violation; returns the function unchanged."""
+    for violation in violations(model(lift_function(op).scop)):
+        loc = violation.reference.access.loc
+        location = loc if isinstance(loc, Location) else UNKNOWN
+        details = {
+            "buffer": violation.reference.access.array,
+            "witness": str(violation),
+        }
+        if violation.proven:
+            raise errors.OutOfBounds(location, **details)
+        warnings.warn(errors.PossiblyOutOfBounds(location, **details), stacklevel=2)
+    return op

@@ -1,0 +1,169 @@
+"""The mapping stages as passes: tile, parallelise, map to a grid, outline, prove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.bounds_check import check_bounds
+from gpucodegen.passes.gpu_launch import gpu_module
+from gpucodegen.passes.map_gpu import GpuMapper
+from gpucodegen.passes.outline_cpu import CpuOutliner
+from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
+from gpucodegen.passes.race_check import check_kernel
+from gpucodegen.passes.tile_nests import tile
+from gpucodegen.tiling.cpu_plan import CpuModel, CpuTiles
+from gpucodegen.tiling.gpu_plan import GpuPlan
+from gpucodegen.tiling.register_tile import VectorUnit
+
+Rewrite = Callable[[Sequence[Operation]], list[Operation]]
+
+
+def _functions(module: Module, rewrite: Callable[[Operation], Sequence[Operation]]) -> Module:
+    """Rewrite every function with a body; other operations stay."""
+    operations: list[Operation] = []
+    for op in module.operations:
+        has_body = op.name == "func.func" and op.regions and op.regions[0].blocks
+        is_kernel = "gcg.kernel" in op.attributes
+        operations += rewrite(op) if has_body and not is_kernel else [op]
+    return module.with_operations(operations)
+
+
+def _with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
+    blocks = tuple(
+        block.with_operations(rewrite(block.operations)) for block in op.regions[0].blocks
+    )
+    return op.with_(regions=(Region(blocks),))
+
+
+def _definitions(op: Operation) -> dict[Value, Operation]:
+    return {value: inner for inner in op.walk() for value in inner.results}
+
+
+def _users(op: Operation) -> dict[Value, list[Operation]]:
+    users: dict[Value, list[Operation]] = {}
+    for inner in op.walk():
+        for value in inner.operands:
+            users.setdefault(value, []).append(inner)
+    return users
+
+
+@dataclass(frozen=True, slots=True)
+class Tile(ModulePass):
+    """Tile the outermost band of every top-level nest; illegal tilings are refused."""
+
+    name: ClassVar[str] = "tile"
+    sizes: tuple[int, ...] = (32, 32)
+    relaxed: bool = False
+
+    def apply(self, module: Module) -> Module:
+        """Tile, or raise IllegalTransformation with a witness."""
+
+        def block(operations: Sequence[Operation]) -> list[Operation]:
+            return [
+                tile(op, self.sizes, operations[:at], relaxed=self.relaxed)
+                if op.name == "affine.for"
+                else op
+                for at, op in enumerate(operations)
+            ]
+
+        return _functions(module, lambda op: [_with_blocks(op, block)])
+
+
+@dataclass(frozen=True, slots=True)
+class MapCpu(ModulePass):
+    """Contractions to register tiles, parallel loops to ``affine.parallel``."""
+
+    name: ClassVar[str] = "map-cpu"
+    threads: int = 2
+    vector_bits: int = 256
+    registers: int = 16
+    rows: int = 0
+    columns: int = 0
+    k_block: int = 0
+    row_block: int = 0
+    contractions: bool = True
+
+    def apply(self, module: Module) -> Module:
+        """Map every function."""
+        unit = VectorUnit(self.vector_bits, self.registers)
+        tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
+        mapping = CpuMapping(CpuModel(self.threads, unit), tiles, self.contractions)
+        return _functions(
+            module, lambda op: [_with_blocks(op, lambda ops: map_operations(ops, mapping))]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineCpu(ModulePass):
+    """Runs of nests become kernel functions called by the host function."""
+
+    name: ClassVar[str] = "outline-cpu"
+
+    def apply(self, module: Module) -> Module:
+        """Outline every function."""
+
+        def outline(op: Operation) -> list[Operation]:
+            if len(op.regions[0].blocks) != 1:
+                return [op]
+            outliner = CpuOutliner(symbol_name(op), _definitions(op), _users(op))
+            host = _with_blocks(op, outliner.operations)
+            return [*outliner.kernels, host]
+
+        return _functions(module, outline)
+
+
+@dataclass(frozen=True, slots=True)
+class MapGpu(ModulePass):
+    """Nests become ``gpu.func`` kernels, the function launches them.
+
+    ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
+    columns of each thread; empty leaves the choice to the model.
+    """
+
+    name: ClassVar[str] = "map-gpu"
+    tile: tuple[int, ...] = ()
+
+    def apply(self, module: Module) -> Module:
+        """Map every function."""
+        plan = GpuPlan(*self.tile) if self.tile else None
+
+        def map_function(op: Operation) -> list[Operation]:
+            mapper = GpuMapper(symbol_name(op), _definitions(op), plan)
+            host = _with_blocks(op, mapper.operations)
+            if not mapper.kernels:
+                return [host]
+            return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
+
+        return _functions(module, map_function)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckBounds(ModulePass):
+    """Accesses proven out of bounds are errors, possible ones warnings."""
+
+    name: ClassVar[str] = "check-bounds"
+
+    def apply(self, module: Module) -> Module:
+        """Check every function."""
+        _functions(module, lambda op: [check_bounds(op)])
+        return module
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyKernels(ModulePass):
+    """Prove every kernel, and every function with transfers, free of races."""
+
+    name: ClassVar[str] = "verify-kernels"
+
+    def apply(self, module: Module) -> Module:
+        """Raise RaceFound with both positions and a witness where a proof fails."""
+        for op in module.walk():
+            is_function = op.name in {"func.func", "gpu.func"}
+            if is_function and op.regions and op.regions[0].blocks:
+                check_kernel(op)
+        return module

@@ -1,0 +1,87 @@
+"""From a parsed module to mapped kernels: which passes run, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Call
+from gpucodegen.ir.types import Type
+from gpucodegen.options import Options
+
+if TYPE_CHECKING:
+    from gpucodegen.passes.base import ModulePass
+
+ArgumentTypes = tuple[Type | None, ...]
+
+
+def reachable(module: Module, name: str) -> Module:
+    """The function, all it calls, and everything that is no function."""
+    functions = module.functions
+    wanted, work = {name}, [name]
+    while work:
+        for op in functions[work.pop()].walk():
+            callee = Call(op).callee if op.name == "func.call" else ""
+            if callee in functions and callee not in wanted:
+                wanted.add(callee)
+                work.append(callee)
+    return module.with_operations(
+        op
+        for op in module.operations
+        if op.name != "func.func" or symbol_name(op) in wanted
+    )
+
+
+def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
+    """To affine nests on buffers, specialised to the argument types of a call."""
+    from gpucodegen.passes.bufferize import Bufferize
+    from gpucodegen.passes.canonicalize import Canonicalize
+    from gpucodegen.passes.generalize import Generalize
+    from gpucodegen.passes.inline import Inline
+    from gpucodegen.passes.linalg_to_affine import LinalgToAffine
+    from gpucodegen.passes.map_passes import CheckBounds
+    from gpucodegen.passes.raise_to_affine import RaiseToAffine
+    from gpucodegen.passes.specialize import Specialize
+
+    return [
+        Inline(),
+        Specialize(function, types),
+        Generalize(),
+        Bufferize(),
+        LinalgToAffine(),
+        Canonicalize(),
+        RaiseToAffine(),
+        Canonicalize(),
+        CheckBounds(),
+    ]
+
+
+def mapping_passes(target: str, options: Options) -> list[ModulePass]:
+    """Tile, map, outline and prove."""
+    from gpucodegen.passes.map_passes import MapGpu, Tile, VerifyKernels
+
+    tiled = [Tile(options.tile_sizes, options.reassociate)] if options.tile_sizes else []
+    mapped = _cpu(options) if target == "cpu" else [MapGpu()]
+    proven = [VerifyKernels()] if options.verify else []
+    return [*tiled, *mapped, *proven]
+
+
+def _cpu(options: Options) -> Sequence[ModulePass]:
+    from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
+    from gpucodegen.runtime.device import host_vector_unit, thread_count
+
+    bits, registers = host_vector_unit()
+    rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
+    return [
+        MapCpu(
+            threads=options.threads or thread_count(),
+            vector_bits=bits,
+            registers=registers,
+            rows=rows,
+            columns=columns,
+            k_block=k_block,
+            contractions=not options.exact,
+        ),
+        OutlineCpu(),
+    ]

@@ -1,0 +1,141 @@
+"""Programs: functions that compile themselves for the arguments they are called with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+from gpucodegen.dialects.func import Function as FunctionView
+from gpucodegen.ir.types import Type
+from gpucodegen.options import TARGETS, Options
+from gpucodegen.signature import Signature
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.executable import Executable
+
+MAX_SPECIALIZATIONS = 16
+"""Shapes one function is compiled for before a kernel with dynamic extents takes over."""
+
+
+class Program:
+    """The functions of a module: ``program.name(...)`` or ``program["name"](...)``.
+
+    Memref arguments are changed in place; tensors, memrefs and scalars are returned as
+    the function returns them.
+    """
+
+    def __init__(self, module: Module, options: Options) -> None:
+        """Wrap a verified module; nothing is compiled yet."""
+        self.module = module
+        self.options = options
+        self._functions: dict[str, Function] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Public functions with a body, in order."""
+        views = map(FunctionView, self.module.functions.values())
+        return tuple(v.name for v in views if not v.is_external and not v.is_private)
+
+    def __getitem__(self, name: str) -> Function:
+        """Any function with a body, private ones too."""
+        if name not in self._functions:
+            self._functions[name] = Function(self.module, self._defined(name), self.options)
+        return self._functions[name]
+
+    def __getattr__(self, name: str) -> Function:
+        """A function whose name is no attribute of the program itself."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        """Attributes and functions."""
+        return sorted({*super().__dir__(), *self.names})
+
+    def source(self, name: str) -> str:
+        """The generated Python of a function, as last compiled."""
+        return self[name].executable().source
+
+    def stages(self, name: str) -> list[tuple[str, str]]:
+        """``(pass name, MLIR text)`` after each pass, as last compiled."""
+        return self[name].executable().stages
+
+    def _defined(self, name: str) -> FunctionView:
+        op = self.module.functions.get(name)
+        if op is None:
+            known = list(self.module.functions)
+            advice = errors.did_you_mean(name, known)
+            raise errors.UnknownFunction(
+                name=name, known=errors.one_of(known) or "none", advice=advice
+            )
+        view = FunctionView(op)
+        if view.is_external:
+            raise errors.ExternalFunction(op.location, name=name)
+        return view
+
+
+Key = tuple[str, tuple[Type | None, ...]]
+
+
+@dataclass(slots=True)
+class Function:
+    """One function of a program; compiled per target and argument types."""
+
+    module: Module
+    view: FunctionView
+    options: Options
+    _executables: dict[Key, Executable] = field(default_factory=dict)
+    _last: Executable | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Compile if these argument types are new, check, run, return the results."""
+        return self.bind(*arguments)()
+
+    def bind(self, *arguments: Any) -> Callable[[], Any]:
+        """Check the arguments once; the returned callable only runs."""
+        target = self._target(arguments)
+        signature = Signature.of(self.view)
+        buffers = signature.convert(arguments)
+        types = signature.specialized(buffers)
+        executable = self.executable(target, types)
+        executable.check(signature, arguments, buffers, alias=self.options.alias)
+        return executable.launcher(arguments, buffers)
+
+    def executable(
+        self, target: str = "", types: tuple[Type | None, ...] | None = None
+    ) -> Executable:
+        """The compiled function; without arguments the last one, or the generic one."""
+        from gpucodegen.executable import build
+
+        if not target and self._last is not None:
+            return self._last
+        target = target or self._target(())
+        known = self._executables
+        generic = (None,) * len(self.view.arguments)
+        if types is None or not self.options.specialize:
+            types = generic
+        if (target, types) not in known and len(known) >= MAX_SPECIALIZATIONS:
+            types = generic
+        key = (target, types)
+        if key not in known:
+            known[key] = build(self.module, self.view.name, key, self.options)
+        self._last = known[key]
+        return known[key]
+
+    def _target(self, arguments: tuple[Any, ...]) -> str:
+        target = os.environ.get("GPUCODEGEN_TARGET") or self.options.target
+        if target not in TARGETS:
+            raise errors.UnknownTarget(target=target)
+        if target == "auto":
+            on_device = any(hasattr(a, "__cuda_array_interface__") for a in arguments)
+            return "cuda" if on_device else "cpu"
+        if target == "cuda" and arguments:
+            from gpucodegen.runtime.device import require_cuda
+
+            require_cuda()
+        return target
+

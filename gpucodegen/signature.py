@@ -1,0 +1,146 @@
+"""The arguments of a function: checked, converted, and specialised types from them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.ir.types import (
+    I1,
+    FloatType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    Type,
+)
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.func import Function
+
+Strides = tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Names and types of a function's arguments."""
+
+    function: str
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+
+    @staticmethod
+    def of(view: Function) -> Signature:
+        """The signature of a function."""
+        arguments = view.arguments
+        names = tuple(a.name or f"arg{i}" for i, a in enumerate(arguments))
+        return Signature(view.name, names, tuple(a.type for a in arguments))
+
+    def __str__(self) -> str:
+        pairs = zip(self.names, self.types, strict=True)
+        return f"{self.function}({', '.join(f'{n}: {t}' for n, t in pairs)})"
+
+    def convert(
+        self, arguments: Sequence[Any], written: Sequence[bool] = ()
+    ) -> list[Any]:
+        """Buffers and Python numbers; catalogued errors for what does not fit."""
+        if len(arguments) != len(self.types):
+            raise errors.WrongArgumentCount(
+                function=self.function,
+                expected=len(self.types),
+                actual=len(arguments),
+                signature=str(self),
+            )
+        flags = written or (False,) * len(self.types)
+        return [
+            self._one(*each)
+            for each in zip(arguments, self.names, self.types, flags, strict=True)
+        ]
+
+    def _one(self, value: Any, name: str, ty: Type, written: bool) -> Any:  # noqa: FBT001
+        if isinstance(ty, MemRefType | TensorType):
+            return self._buffer(value, name, ty, written=written)
+        convert = scalar_conversion(ty)
+        if convert is None:
+            raise errors.UnsupportedType(type=ty, target="a call from Python")
+        try:
+            return convert(value)
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise errors.WrongArgumentType(
+                function=self.function,
+                argument=name,
+                expected=_description(ty),
+                actual=f"{type(value).__name__} {value!r:.40}",
+            ) from problem
+
+    def _buffer(self, value: Any, name: str, ty: MemRefType | TensorType, *, written: bool) -> Any:
+        from gpucodegen.runtime.buffers import Expected, to_buffer
+
+        expected = Expected(name, str(ty.element), ty.shape, strides_of(ty), written)
+        return to_buffer(value, expected, self.function)
+
+    def specialized(self, values: Sequence[Any]) -> tuple[Type | None, ...]:
+        """The types with the extents and strides of these buffers; None for scalars."""
+        return tuple(
+            _static(ty, value) if isinstance(ty, MemRefType | TensorType) else None
+            for ty, value in zip(self.types, values, strict=True)
+        )
+
+
+def strides_of(ty: MemRefType | TensorType) -> Strides:
+    """Strides a buffer must have; None for row-major."""
+    layout = getattr(ty, "layout", None)
+    return layout.strides if isinstance(layout, StridedLayoutAttr) else None
+
+
+def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
+    shape = tuple(int(extent) for extent in buffer.shape)
+    if isinstance(ty, TensorType) or not isinstance(ty.layout, StridedLayoutAttr):
+        return replace(ty, shape=shape)
+    strides = tuple(int(stride) for stride in buffer.strides)
+    layout = StridedLayoutAttr(strides, ty.layout.offset or 0)
+    return replace(ty, shape=shape, layout=layout)
+
+
+def scalar_conversion(ty: Type) -> Callable[[Any], int | float | bool] | None:
+    """How a Python or NumPy number becomes an argument of a scalar type."""
+    match ty:
+        case FloatType():
+            return float
+        case IndexType():
+            return operator.index
+        case IntegerType() if ty == I1:
+            return _truth
+        case IntegerType(width, signedness):
+            return lambda value: _integer(value, width, unsigned=signedness == "u")
+        case _:
+            return None
+
+
+def _truth(value: Any) -> bool:
+    if operator.index(value) not in {0, 1}:
+        raise ValueError(value)
+    return bool(value)
+
+
+def _integer(value: Any, width: int, *, unsigned: bool) -> int:
+    """The signless value; both signed and unsigned ranges are accepted for iN."""
+    number = operator.index(value)
+    low = 0 if unsigned else -(1 << (width - 1))
+    if not low <= number < 1 << width:
+        message = f"{number} does not fit {width} bits"
+        raise OverflowError(message)
+    half = 1 << (width - 1)
+    return number - (1 << width) if number >= half and not unsigned else number
+
+
+def _description(ty: Type) -> str:
+    match ty:
+        case FloatType():
+            return f"a number ({ty})"
+        case _:
+            return f"an integer ({ty})"
