@@ -83,7 +83,10 @@ class Executable:
 
 
 def build(
-    module: Module, name: str, key: tuple[str, tuple[Type | None, ...]], options: Options
+    module: Module,
+    name: str,
+    key: tuple[str, tuple[Type | None, ...]],
+    options: Options,
 ) -> Executable:
     """Run the pipeline, emit the source and make it callable."""
     from gpucodegen.tuning import tuned_options
@@ -118,7 +121,9 @@ def map_module(
     return run_pipeline(module, passes, after=after)
 
 
-def _load(module: Module, name: str, target: str, stages: Stages, count: int) -> Executable:
+def _load(
+    module: Module, name: str, target: str, stages: Stages, count: int
+) -> Executable:
     from gpucodegen.emit import emit_program
     from gpucodegen.runtime.loader import load_program
 

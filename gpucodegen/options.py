@@ -68,10 +68,12 @@ class Options:
 def make_options(values: dict[str, object]) -> Options:
     """Options from keyword arguments, with a catalogued error for an unknown one."""
     known = [field.name for field in fields(Options)]
-    for name in values:
+    for name, value in values.items():
         if name not in known:
-            hint = errors.did_you_mean(name, known, f"Known options: {', '.join(known)}")
-            raise errors.InvalidOption(name=name, value=values[name], hint=hint.rstrip("?."))
+            hint = errors.did_you_mean(
+                name, known, f"Known options: {', '.join(known)}"
+            )
+            raise errors.InvalidOption(name=name, value=value, hint=hint.rstrip("?."))
     frozen = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in values.items()

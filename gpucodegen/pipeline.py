@@ -61,7 +61,9 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
     from gpucodegen.passes.map_passes import MapGpu, Tile, VerifyKernels
 
-    tiled = [Tile(options.tile_sizes, options.reassociate)] if options.tile_sizes else []
+    tiled = (
+        [Tile(options.tile_sizes, options.reassociate)] if options.tile_sizes else []
+    )
     mapped = _cpu(options) if target == "cpu" else [MapGpu()]
     proven = [VerifyKernels()] if options.verify else []
     return [*tiled, *mapped, *proven]

@@ -1,4 +1,4 @@
-"""Programs: functions that compile themselves for the arguments they are called with."""
+"""Programs: functions that compile themselves for the arguments of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpucodegen.executable import Executable
 
 MAX_SPECIALIZATIONS = 16
-"""Shapes one function is compiled for before a kernel with dynamic extents takes over."""
+"""Shapes a function is compiled for before dynamic extents take over."""
 
 
 class Program:
@@ -43,7 +43,9 @@ class Program:
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""
         if name not in self._functions:
-            self._functions[name] = Function(self.module, self._defined(name), self.options)
+            self._functions[name] = Function(
+                self.module, self._defined(name), self.options
+            )
         return self._functions[name]
 
     def __getattr__(self, name: str) -> Function:
@@ -138,4 +140,3 @@ class Function:
 
             require_cuda()
         return target
-

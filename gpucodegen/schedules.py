@@ -48,7 +48,7 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
     depth = _band_depth(module, name)
     dimensions = {f"tile{i}": TILE_SIZES for i in range(depth)}
     space = Space(dimensions, lambda point: objection(module, point))
-    untiled, square = ({d: n for d in dimensions} for n in (1, 32))
+    untiled, square = (dict.fromkeys(dimensions, n) for n in (1, 32))
     return Schedules(space, (square, untiled) if dimensions else ())
 
 
@@ -75,7 +75,9 @@ def point_of(sizes: Sequence[int], schedules_: Schedules) -> Point:
 def with_point(options: Options, point: Point) -> Options:
     """Options that compile with the sizes of a point."""
     if set(point) <= set(CONTRACTION):
-        return replace(options, register_tile=tuple(point.get(k, 0) for k in CONTRACTION))
+        return replace(
+            options, register_tile=tuple(point.get(k, 0) for k in CONTRACTION)
+        )
     return replace(options, tile_sizes=tuple(point.values()))
 
 

@@ -61,7 +61,7 @@ class Signature:
             for each in zip(arguments, self.names, self.types, flags, strict=True)
         ]
 
-    def _one(self, value: Any, name: str, ty: Type, written: bool) -> Any:  # noqa: FBT001
+    def _one(self, value: Any, name: str, ty: Type, written: bool) -> Any:
         if isinstance(ty, MemRefType | TensorType):
             return self._buffer(value, name, ty, written=written)
         convert = scalar_conversion(ty)
@@ -77,7 +77,9 @@ class Signature:
                 actual=f"{type(value).__name__} {value!r:.40}",
             ) from problem
 
-    def _buffer(self, value: Any, name: str, ty: MemRefType | TensorType, *, written: bool) -> Any:
+    def _buffer(
+        self, value: Any, name: str, ty: MemRefType | TensorType, *, written: bool
+    ) -> Any:
         from gpucodegen.runtime.buffers import Expected, to_buffer
 
         expected = Expected(name, str(ty.element), ty.shape, strides_of(ty), written)

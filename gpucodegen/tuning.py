@@ -1,4 +1,4 @@
-"""``gpucodegen.tune``: time legal tile sizes, keep the best where `compile` finds it."""
+"""``gpucodegen.tune``: time legal tile sizes, keep the best for `compile`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ class TuneResult:
         order = sorted(self.trials, key=lambda t: (t.seconds is None, t.seconds or 0.0))
         for trial in order:
             point = ", ".join(f"{k}={v}" for k, v in trial.point.items())
-            took = trial.reason if trial.seconds is None else f"{trial.seconds * 1e3:.3f} ms"
+            took = (
+                trial.reason
+                if trial.seconds is None
+                else f"{trial.seconds * 1e3:.3f} ms"
+            )
             lines.append(f"  {point}: {trial.status.value} {took}")
         return "\n".join(lines)
 
@@ -107,7 +111,9 @@ def _try_all(
     return tuple(trials)
 
 
-def _time(program: Program, name: str, options: Options, arguments: Sequence[Any]) -> float:
+def _time(
+    program: Program, name: str, options: Options, arguments: Sequence[Any]
+) -> float:
     """Median seconds of a bound call on copies of the arguments."""
     from gpucodegen.program import Program
 
@@ -178,6 +184,8 @@ def require_best(result: TuneResult) -> Trial:
     if result.best is None:
         reasons = "; ".join(trial.reason for trial in result.trials[:3])
         raise errors.LaunchFailed(
-            kernel=result.function, reason=reasons or "no candidate", hint="Widen the space"
+            kernel=result.function,
+            reason=reasons or "no candidate",
+            hint="Widen the space",
         )
     return result.best

@@ -1,4 +1,4 @@
-"""Plan of a contraction on a CPU: register tile, reduction blocks, row blocks, packing."""
+"""Plan of a contraction on a CPU: register tile, blocks, packing."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ fused multiply-adds, so it takes
 
     max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle, latency)
 
-cycles, and needs ``rows*vectors + vectors + 1`` vector registers.  A candidate's cost is
-the sum over full and edge tiles of a problem; the cheapest one wins.
+cycles, and needs ``rows*vectors + vectors + 1`` vector registers.  A candidate's cost
+is the sum over full and edge tiles of a problem; the cheapest one wins.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def choose_register_tile(
         )
         return cycles, -tile.rows * tile.columns, tile.columns
 
-    return min(candidates(unit, element_bits), key=cost)
+    fitting = [t for t in candidates(unit, element_bits) if t.rows <= extent_m]
+    return min(fitting, key=cost)
 
 
 def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
@@ -89,7 +90,7 @@ def _cycles(rows: int, vectors: int, unit: VectorUnit) -> float:
 
 
 def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
-    """Largest block size, a multiple, such that equal blocks of at most ``limit`` cover.
+    """Block size, a multiple, such that equal blocks of about ``limit`` cover.
 
     >>> split_evenly(777, 512)
     389

@@ -1,1 +1,1 @@
-"""The subcommands of the command line: ``configure(parser)`` and ``run(options)`` each."""
+"""The subcommands: ``configure(parser)`` and ``run(options)`` each."""

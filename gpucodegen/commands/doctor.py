@@ -1,4 +1,4 @@
-"""``gpucodegen doctor``: what was found here, and the command that installs the rest."""
+"""``gpucodegen doctor``: what was found here and how to install the rest."""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ STDIN = "-"
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
     """``FILE``, ``--split-input-file`` and ``--allow-unregistered-dialect``."""
-    parser.add_argument("file", metavar="FILE", help="MLIR file, or - for standard input")
+    parser.add_argument(
+        "file", metavar="FILE", help="MLIR file, or - for standard input"
+    )
     parser.add_argument(
         "--split-input-file",
         action="store_true",

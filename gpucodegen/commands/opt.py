@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpucodegen.commands.inputs import (
     Failures,
@@ -14,15 +16,24 @@ from gpucodegen.commands.inputs import (
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.printer import SPLIT_MARKER
 
+if TYPE_CHECKING:
+    from gpucodegen.passes.base import ModulePass
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
-        "-p", "--passes", default="", metavar="PIPELINE", help="e.g. 'canonicalize,tile{sizes=[32,32]}'"
+        "-p",
+        "--passes",
+        default="",
+        metavar="PIPELINE",
+        help="e.g. 'canonicalize,tile{sizes=[32,32]}'",
     )
     parser.add_argument("--generic", action="store_true", help="print the generic form")
-    parser.add_argument("--verify", action="store_true", help="only check; print nothing")
+    parser.add_argument(
+        "--verify", action="store_true", help="only check; print nothing"
+    )
     parser.add_argument(
         "--print-ir-after",
         default="",
@@ -52,10 +63,10 @@ def _ended(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _apply(module: Module, passes, show: str) -> Module:
+def _apply(module: Module, passes: Sequence[ModulePass], show: str) -> Module:
     from gpucodegen.passes.base import run_pipeline
 
-    def after(pass_, current: Module) -> None:
+    def after(pass_: ModulePass, current: Module) -> None:
         if show in {"all", pass_.name}:
             print(f"// after {pass_.name}\n{current}", file=sys.stderr)
 

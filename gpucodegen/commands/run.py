@@ -1,7 +1,7 @@
 """``gpucodegen run``: call one function on arrays from files.
 
-Each ``--arg`` is a ``.npy`` file or a number.  Results are printed; ``--save`` keeps all
-arguments after the call, and the results, as ``.npy`` files.
+Each ``--arg`` is a ``.npy`` file or a number.  Results are printed; ``--save`` keeps
+all arguments after the call, and the results, as ``.npy`` files.
 """
 
 from __future__ import annotations

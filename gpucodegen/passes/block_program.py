@@ -20,6 +20,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import SHARED, Kernel, thread_index
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.nests import Axis, axis_of, inner_operations
+from gpucodegen.tiling.scop import statements
 
 MAX_THREADS = 256
 WARP = 32
@@ -63,7 +64,9 @@ def block_program(op: Operation, analysis: Analysis) -> Kernel:
         name = "xyz"[dimension]
         number = thread_index(b, "block_id", name, f"b{name}")
         grid[dimension] = loop.count
-        values[loop.iv] = b.index(loop.lower + Index.of(number) * loop.step, loop.iv.name)
+        values[loop.iv] = b.index(
+            loop.lower + Index.of(number) * loop.step, loop.iv.name
+        )
     program = _Program(analysis, thread, threads)
     inner = Builder(op.location)
     program.operations(inner, body)
@@ -97,7 +100,11 @@ def _block_loop(
     loop = affine.For(op)
     lowers = from_map(loop.lower_map, loop.lower_operands)
     uppers = from_map(loop.upper_map, loop.upper_operands)
-    if len(lowers) != 1 or len(uppers) != 1 or outer & {*lowers[0].values, *uppers[0].values}:
+    if (
+        len(lowers) != 1
+        or len(uppers) != 1
+        or outer & {*lowers[0].values, *uppers[0].values}
+    ):
         return None
     count = (uppers[0] - lowers[0] + (loop.step - 1)) // loop.step
     return _BlockLoop(loop.iv, lowers[0], loop.step, count)
@@ -176,7 +183,10 @@ class _Program:
             return b.nested(lambda inner: self.operations(inner, operations))
 
         return Region(
-            tuple(block.with_operations(rebuilt(block.operations)) for block in region.blocks)
+            tuple(
+                block.with_operations(rebuilt(block.operations))
+                for block in region.blocks
+            )
         )
 
     def _buffer(self, op: Operation) -> None:
@@ -187,25 +197,12 @@ class _Program:
             ty = replace(ty, memory_space=SHARED)
         new = old.renewed(ty)
         self.renamed[old] = new
-        self.buffers.operations.append(
-            op.with_(name="memref.alloca", results=(new,))
-        )
+        self.buffers.operations.append(op.with_(name="memref.alloca", results=(new,)))
 
     def _is_tag(self, memref: Value) -> bool:
-        used = {tag for tag in self._tags()}
-        array = next(
-            (n for n, v in self.analysis.lifted.arrays.items() if v is memref), None
-        )
-        return array in used
-
-    def _tags(self) -> list[str]:
-        from gpucodegen.tiling.scop import Statement, walk
-
-        return [
-            node.tag.array
-            for node in walk(self.analysis.lifted.scop.body)
-            if isinstance(node, Statement) and node.tag is not None
-        ]
+        scop, arrays = self.analysis.lifted.scop, self.analysis.lifted.arrays
+        tags = {s.tag.array for s in statements(scop.body) if s.tag is not None}
+        return any(arrays[name] is memref for name in tags)
 
     def _alone(self, b: Builder, op: Operation) -> None:
         """One thread executes a single store."""

@@ -62,7 +62,11 @@ class Builder:
         values = tuple(Value(ty, hint, self.location) for ty in results)
         self.operations.append(
             Operation(
-                name, tuple(operands), values, attributes or {}, tuple(regions),
+                name,
+                tuple(operands),
+                values,
+                attributes or {},
+                tuple(regions),
                 location=self.location,
             )
         )
@@ -104,7 +108,9 @@ class Builder:
 
     # -- memory ----------------------------------------------------------------------
 
-    def load(self, memref: Value, indices: Sequence[IndexLike], hint: str = "") -> Value:
+    def load(
+        self, memref: Value, indices: Sequence[IndexLike], hint: str = ""
+    ) -> Value:
         """``affine.load`` of one element."""
         map_, operands = as_map(indices)
         (value,) = self.add(
@@ -130,7 +136,11 @@ class Builder:
         return value
 
     def vector_load(
-        self, memref: Value, indices: Sequence[IndexLike], ty: VectorType, hint: str = ""
+        self,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        ty: VectorType,
+        hint: str = "",
     ) -> Value:
         """``vector.load`` of consecutive elements of the last dimension."""
         operands = [self.index(i) for i in indices]
@@ -147,7 +157,7 @@ class Builder:
         in_bounds: bool = True,
         hint: str = "",
     ) -> Value:
-        """``vector.transfer_read`` of a tile spanned by ``dimensions`` of the memref."""
+        """``vector.transfer_read`` of a tile spanned by some dimensions."""
         padding = self.constant(0, ty.element)
         operands = [self.index(i) for i in indices]
         (value,) = self.add(
@@ -295,9 +305,7 @@ class Builder:
         self.add("affine.if", values, (), {"condition": condition}, branches)
 
     def _yielding(self, body: Callable[[Builder], None]) -> list[Operation]:
-        return [
-            *self.nested(body), Operation("affine.yield", location=self.location)
-        ]
+        return [*self.nested(body), Operation("affine.yield", location=self.location)]
 
 
 def _transfer_attributes(

@@ -1,4 +1,4 @@
-"""Index arithmetic over SSA values, kept affine until it is attached to an operation."""
+"""Index arithmetic over SSA values, affine until it is attached to an operation."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
         for value in item.values:
             positions.setdefault(value, len(positions))
     exprs = [
-        substitute(item.expr, [Dim(positions[v]) for v in item.values]) for item in items
+        substitute(item.expr, [Dim(positions[v]) for v in item.values])
+        for item in items
     ]
     return tuple(positions), exprs
 

@@ -86,7 +86,10 @@ class GpuMapper:
         return self._generic(op, analysis, context)
 
     def _piece(
-        self, nest: Operation, contraction: Contraction | None, context: Sequence[Operation]
+        self,
+        nest: Operation,
+        contraction: Contraction | None,
+        context: Sequence[Operation],
     ) -> list[Operation]:
         groups = None if contraction is None else gpu.groups_of(contraction)
         if contraction is None or groups is None:
@@ -108,10 +111,14 @@ class GpuMapper:
 
     def _stays_on_host(self, op: Operation, analysis: Analysis) -> bool:
         """A sequential loop around parallel ones."""
-        return op.name == "affine.for" and not op.results and any(
-            analysis.is_parallel(inner) or inner.name == "affine.parallel"
-            for inner in op.walk()
-            if inner is not op and inner.name in _LOOPS
+        return (
+            op.name == "affine.for"
+            and not op.results
+            and any(
+                analysis.is_parallel(inner) or inner.name == "affine.parallel"
+                for inner in op.walk()
+                if inner is not op and inner.name in _LOOPS
+            )
         )
 
     def _launch(self, kernel: Kernel) -> list[Operation]:
@@ -144,7 +151,10 @@ def parallel_chain(op: Operation, analysis: Analysis) -> list[MappedLoop]:
         found = _mappable(op, analysis)
         ivs = {loop.iv for loop in chain}
         depends = any(
-            v in ivs for loop in found for bound in (loop.lower, *loop.uppers) for v in bound.values
+            v in ivs
+            for loop in found
+            for bound in (loop.lower, *loop.uppers)
+            for v in bound.values
         )
         if not found or depends or len(chain) + len(found) > MAX_GRID_RANK:
             return chain

@@ -23,7 +23,9 @@ from gpucodegen.tiling.register_tile import VectorUnit
 Rewrite = Callable[[Sequence[Operation]], list[Operation]]
 
 
-def _functions(module: Module, rewrite: Callable[[Operation], Sequence[Operation]]) -> Module:
+def _functions(
+    module: Module, rewrite: Callable[[Operation], Sequence[Operation]]
+) -> Module:
     """Rewrite every function with a body; other operations stay."""
     operations: list[Operation] = []
     for op in module.operations:
@@ -35,7 +37,8 @@ def _functions(module: Module, rewrite: Callable[[Operation], Sequence[Operation
 
 def _with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
     blocks = tuple(
-        block.with_operations(rewrite(block.operations)) for block in op.regions[0].blocks
+        block.with_operations(rewrite(block.operations))
+        for block in op.regions[0].blocks
     )
     return op.with_(regions=(Region(blocks),))
 
@@ -94,7 +97,8 @@ class MapCpu(ModulePass):
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
         mapping = CpuMapping(CpuModel(self.threads, unit), tiles, self.contractions)
         return _functions(
-            module, lambda op: [_with_blocks(op, lambda ops: map_operations(ops, mapping))]
+            module,
+            lambda op: [_with_blocks(op, lambda ops: map_operations(ops, mapping))],
         )
 
 

@@ -1,4 +1,4 @@
-"""Perfect nests of ``affine.for`` with constant ranges, the form that tiling works on."""
+"""Perfect nests of ``affine.for`` with constant ranges, the form tiling works on."""
 
 from __future__ import annotations
 

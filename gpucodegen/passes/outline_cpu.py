@@ -59,7 +59,10 @@ class CpuOutliner:
             return op
         regions = tuple(
             type(region)(
-                tuple(b.with_operations(self.operations(b.operations)) for b in region.blocks)
+                tuple(
+                    b.with_operations(self.operations(b.operations))
+                    for b in region.blocks
+                )
             )
             for region in op.regions
         )
@@ -89,9 +92,7 @@ class CpuOutliner:
             stores.store(value, box, [])
         self._kernel([*group, *stores.operations], b)
         for value, box in zip(escaping, boxes, strict=True):
-            loaded = Operation(
-                "memref.load", (box,), (value,), location=b.location
-            )
+            loaded = Operation("memref.load", (box,), (value,), location=b.location)
             b.operations.append(loaded)
             b.add("memref.dealloc", (box,))
         return b.operations

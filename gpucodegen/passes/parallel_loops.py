@@ -1,9 +1,9 @@
-"""CPU mapping: contractions become register-tiled code, parallel loops run on threads."""
+"""CPU mapping: contractions to register tiles, parallel loops to threads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from gpucodegen.dialects import affine
@@ -35,11 +35,13 @@ class CpuMapping:
     """How nests are mapped: the host and the tile sizes asked for."""
 
     model: CpuModel
-    tiles: CpuTiles = CpuTiles()
+    tiles: CpuTiles = field(default_factory=CpuTiles)
     contractions: bool = True
 
 
-def map_operations(operations: Sequence[Operation], mapping: CpuMapping) -> list[Operation]:
+def map_operations(
+    operations: Sequence[Operation], mapping: CpuMapping
+) -> list[Operation]:
     """Map every nest of a straight list of operations."""
     mapped: list[Operation] = []
     before: list[Operation] = []

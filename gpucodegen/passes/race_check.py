@@ -37,12 +37,14 @@ def _failures(op: Operation) -> Iterator[errors.RaceFound]:
 
 
 def _parallel_loops(op: Operation) -> Iterator[errors.RaceFound]:
-    """{ d in distances : d_outer = 0, d_l != 0 } = {} for each affine.parallel loop l."""
+    """{ d in distances : d_outer = 0, d_l != 0 } = {} for each parallel loop l."""
     if not any(inner.name == "affine.parallel" for inner in op.walk()):
         return
     for verdict in loop_verdicts(model(lift_function(op, trust_parallel=False).scop)):
         made_from = verdict.loop.payload
-        is_declared = isinstance(made_from, Operation) and made_from.name == "affine.parallel"
+        is_declared = (
+            isinstance(made_from, Operation) and made_from.name == "affine.parallel"
+        )
         if is_declared and verdict.kind is not LoopKind.PARALLEL and verdict.decisive:
             yield _dependence_error(verdict.decisive)
 

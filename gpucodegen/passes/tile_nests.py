@@ -82,7 +82,11 @@ def _chain(op: Operation, length: int) -> list[Operation]:
 
 
 def _with_body(loop: Operation, operations: Sequence[Operation]) -> Operation:
-    yields = [] if operations and operations[-1].name == "affine.yield" else [affine.yield_(())]
+    yields = (
+        []
+        if operations and operations[-1].name == "affine.yield"
+        else [affine.yield_(())]
+    )
     return loop.with_body((*operations, *yields))
 
 

@@ -17,7 +17,8 @@ EXTENTS = {"i": 33, "j": 47, "k": 21}
 
 def matmul(order: tuple[str, ...], a: str = "%i, %k", b: str = "%k, %j") -> str:
     loops = "".join(f"affine.for %{v} = 0 to {EXTENTS[v]} {{\n" for v in order)
-    return f"""func.func @f(%A: memref<64x64xf32>, %B: memref<64x64xf32>, %C: memref<33x47xf32>) {{
+    return f"""func.func @f(%A: memref<64x64xf32>, %B: memref<64x64xf32>,
+    %C: memref<33x47xf32>) {{
 {loops}
   %a = affine.load %A[{a}] : memref<64x64xf32>
   %b = affine.load %B[{b}] : memref<64x64xf32>

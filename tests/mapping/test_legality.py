@@ -28,7 +28,8 @@ DIAGONAL = """func.func @diagonal(%A: memref<8x8xf32>) {
   return
 }"""
 
-MATMUL = """func.func @matmul(%A: memref<70x40xf32>, %B: memref<40x50xf32>, %C: memref<70x50xf32>) {
+MATMUL = """func.func @matmul(%A: memref<70x40xf32>, %B: memref<40x50xf32>,
+    %C: memref<70x50xf32>) {
   affine.for %i = 0 to 70 {
     affine.for %j = 0 to 50 {
       affine.for %k = 0 to 40 {

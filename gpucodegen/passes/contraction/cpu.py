@@ -4,7 +4,9 @@
     parallel for outer axes, row blocks:
       for k blocks:
         for panels, for row tiles of the block:
-          acc = C tile;  for k in block: acc += column of left (x) lanes of P;  C tile = acc
+          acc = C tile
+          for k in block: acc += column of left (x) lanes of P
+          C tile = acc
 
 The terms of each element are added in their original order, so floating-point results
 differ from the nest's only by the contraction of multiply and add.
@@ -27,7 +29,7 @@ Positions = dict[Value, Index]
 
 
 def row_axis(contraction: Contraction) -> Axis | None:
-    """The row axis to keep in registers: the longest one with unit step in the result."""
+    """The row axis to keep in registers: the longest with unit step in the result."""
     result = contraction.result
     usable = [
         axis
@@ -41,7 +43,9 @@ def column_axis(contraction: Contraction) -> Axis:
     """The vector axis: it walks the contiguous dimension of the result."""
     last = len(contraction.result.indices) - 1
     return next(
-        axis for axis in contraction.columns if contraction.result.coefficient(last, axis)
+        axis
+        for axis in contraction.columns
+        if contraction.result.coefficient(last, axis)
     )
 
 
@@ -66,9 +70,7 @@ class _Lowering:
         """Axes of the result that are in neither the register tile nor the panel."""
         c = self.contraction
         return tuple(
-            axis
-            for axis in c.axes
-            if axis not in (*c.reduction, self.row, self.column)
+            axis for axis in c.axes if axis not in (*c.reduction, self.row, self.column)
         )
 
     @property
@@ -83,7 +85,9 @@ class _Lowering:
     def build(self, b: Builder) -> None:
         if self.plan.pack and not self.panel_outer:
             panel = b.allocate("memref.alloc", self._panel_type(), "panel")
-            b.parallel([self.panels], lambda i, ivs: self._pack(i, panel, ivs[0], {}), ["q"])
+            b.parallel(
+                [self.panels], lambda i, ivs: self._pack(i, panel, ivs[0], {}), ["q"]
+            )
             self._blocks(b, panel)
             b.add("memref.dealloc", (panel,))
         else:
@@ -141,7 +145,9 @@ class _Lowering:
             target = panel
             b.loop(0, self.panels, lambda i, q: self._pack(i, target, q, at), hint="q")
         self._reduction_blocks(
-            b, at, lambda i, where, bounds: self._tiles(i, where, bounds, first_row, panel)
+            b,
+            at,
+            lambda i, where, bounds: self._tiles(i, where, bounds, first_row, panel),
         )
         if local and panel is not None:
             b.add("memref.dealloc", (panel,))
@@ -206,7 +212,9 @@ class _Lowering:
 
         if full_rows:
             single = self.plan.row_block >= extent
-            uppers: list[Index | int] = [full_rows] if single else [block_end, full_rows]
+            uppers: list[Index | int] = (
+                [full_rows] if single else [block_end, full_rows]
+            )
             b.loop(first, uppers, full, step=height, hint="r")
         if full_rows < extent:
             b.guard(
@@ -233,12 +241,17 @@ class _Lowering:
             lanes = self._lanes(inner, at | ks, ks, tile)
             return inner.outerproduct(column, lanes, acc)
 
-        total = _carried(b, tile.bounds, {**_reduction_part(c, tile.at)}, accumulator, step)
+        total = _carried(
+            b, tile.bounds, {**_reduction_part(c, tile.at)}, accumulator, step
+        )
         b.transfer_write(total, c.result.memref, where, dimensions)
 
     def _column(self, b: Builder, at: Positions, height: int) -> Value:
         """The rows' elements of ``left``: one strided column, or single loads."""
-        left, ty = self.contraction.left, VectorType((height,), self.contraction.element)
+        left, ty = (
+            self.contraction.left,
+            VectorType((height,), self.contraction.element),
+        )
         dimensions = left.dimensions_of(self.row)
         if len(dimensions) == 1 and left.coefficient(dimensions[0], self.row) == 1:
             return b.transfer_read(left.memref, left.at(at), ty, dimensions, hint="a")

@@ -3,7 +3,8 @@
     grid (column tiles, row tiles, batch); block of threads_y x threads_x threads
     acc = C tile of the thread
     for k0 in K step depth:
-      all threads copy  A tile -> shared a[depth][tile_rows],  B tile -> shared b[depth][tile_columns]
+      all threads copy  A tile -> shared a[depth][tile_rows],
+                        B tile -> shared b[depth][tile_columns]
       barrier
       for k in depth: acc += a[k][rows of the thread] (x) b[k][columns of the thread]
       barrier
@@ -15,7 +16,7 @@ so a convolution is the same kernel as a matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -59,7 +60,9 @@ def _collapsible(
 ) -> tuple[Axis, ...]:
     """Axes around ``inner`` that together walk C with one stride, outermost first."""
     result = contraction.result
-    shape = result.memref.type.shape if isinstance(result.memref.type, MemRefType) else ()
+    shape = (
+        result.memref.type.shape if isinstance(result.memref.type, MemRefType) else ()
+    )
     group = [inner]
     dimension = result.dimensions_of(inner)[0]
     while dimension > 0 and shape[dimension] == group[0].extent:
@@ -124,7 +127,9 @@ class _Lowering:
     def build(self, b: Builder) -> None:
         plan, groups, c = self.plan, self.groups, self.contraction
         left_tile = b.allocate("memref.alloca", self._tile_type(plan.tile_rows), "sa")
-        right_tile = b.allocate("memref.alloca", self._tile_type(plan.tile_columns), "sb")
+        right_tile = b.allocate(
+            "memref.alloca", self._tile_type(plan.tile_columns), "sb"
+        )
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         block_x = Index.of(thread_index(b, "block_id", "x", "bx"))
         block_y = Index.of(thread_index(b, "block_id", "y", "by"))
@@ -136,7 +141,10 @@ class _Lowering:
             c.left, groups.rows, plan.tile_rows, left_tile, block_y * plan.tile_rows
         )
         right = _Side(
-            c.right, groups.columns, plan.tile_columns, right_tile,
+            c.right,
+            groups.columns,
+            plan.tile_columns,
+            right_tile,
             block_x * plan.tile_columns,
         )
         threads_x = plan.tile_columns // plan.thread_columns
@@ -150,30 +158,49 @@ class _Lowering:
             self._copy(i, thread, right, Index.of(k0), batch)
             i.add("gpu.barrier")
             total = i.carried_loop(
-                0, plan.depth, acc, lambda n, k, a: [self._step(n, k, a[0], row, column, left, right)],
+                0,
+                plan.depth,
+                acc,
+                lambda n, k, a: [self._step(n, k, a[0], row, column, left, right)],
                 hint="k",
             )
             i.add("gpu.barrier")
             return list(total)
 
         (total,) = b.carried_loop(
-            0, extent(groups.reduction), [accumulator], block, step=plan.depth, hint="k0"
+            0,
+            extent(groups.reduction),
+            [accumulator],
+            block,
+            step=plan.depth,
+            hint="k0",
         )
         where.store(b, total)
 
     def _tile_type(self, size: int) -> MemRefType:
-        return MemRefType((self.plan.depth, size), self.contraction.element, None, SHARED)
+        return MemRefType(
+            (self.plan.depth, size), self.contraction.element, None, SHARED
+        )
 
     def _step(
-        self, b: Builder, k: Value, acc: Value, row: Value, column: Value,
-        left: _Side, right: _Side,
+        self,
+        b: Builder,
+        k: Value,
+        acc: Value,
+        row: Value,
+        column: Value,
+        left: _Side,
+        right: _Side,
     ) -> Value:
         element = self.contraction.element
         a = b.vector_load(
             left.tile, [k, row], VectorType((self.plan.thread_rows,), element), "a"
         )
         lanes = b.vector_load(
-            right.tile, [k, column], VectorType((self.plan.thread_columns,), element), "b"
+            right.tile,
+            [k, column],
+            VectorType((self.plan.thread_columns,), element),
+            "b",
         )
         return b.outerproduct(a, lanes, acc)
 
@@ -204,14 +231,17 @@ class _Lowering:
         b.loop(0, total, guarded, step=self.plan.threads, hint="e")
 
     def _copy_element(
-        self, b: Builder, side: _Side, k0: Index, depth: Value, place: Value,
+        self,
+        b: Builder,
+        side: _Side,
+        k0: Index,
+        depth: Value,
+        place: Value,
         batch: Positions,
     ) -> None:
         k, position = k0 + depth, side.first + place
         at = (
-            batch
-            | unflatten(k, self.groups.reduction)
-            | unflatten(position, side.axes)
+            batch | unflatten(k, self.groups.reduction) | unflatten(position, side.axes)
         )
         limits = [
             Index.of(total - 1) - index
@@ -255,7 +285,9 @@ class _ResultTile:
 
     def _where(self, row: Index, column: Index) -> list[Index]:
         groups = self.lowering.groups
-        at = self.batch | unflatten(row, groups.rows) | unflatten(column, groups.columns)
+        at = (
+            self.batch | unflatten(row, groups.rows) | unflatten(column, groups.columns)
+        )
         return self.lowering.contraction.result.at(at)
 
     def _dimensions(self) -> list[int]:
@@ -275,8 +307,12 @@ class _ResultTile:
         memref = self.lowering.contraction.result.memref
         if self._direct:
             return b.transfer_read(
-                memref, self._where(self.row, self.column), self._type,
-                self._dimensions(), in_bounds=self._exact, hint="acc",
+                memref,
+                self._where(self.row, self.column),
+                self._type,
+                self._dimensions(),
+                in_bounds=self._exact,
+                hint="acc",
             )
         private = self._private(b)
 
@@ -291,7 +327,10 @@ class _ResultTile:
         memref = self.lowering.contraction.result.memref
         if self._direct:
             b.transfer_write(
-                total, memref, self._where(self.row, self.column), self._dimensions(),
+                total,
+                memref,
+                self._where(self.row, self.column),
+                self._dimensions(),
                 in_bounds=self._exact,
             )
             return
@@ -309,7 +348,11 @@ class _ResultTile:
             "memref.alloca", MemRefType(shape, self._type.element), "part"
         )
 
-    def _each(self, b: Builder, body) -> None:
+    def _each(
+        self,
+        b: Builder,
+        body: Callable[[Builder, list[Index], list[Value]], None],
+    ) -> None:
         """Every element of the tile that lies inside C."""
         rows, columns = self._type.shape
         groups = self.lowering.groups
@@ -324,7 +367,8 @@ class _ResultTile:
             i.guard(inside, lambda n: body(n, self._where(row, column), [r, s]))
 
         b.loop(
-            0, rows,
+            0,
+            rows,
             lambda i, r: i.loop(0, columns, lambda n, s: element(n, r, s), hint="s"),
             hint="r",
         )

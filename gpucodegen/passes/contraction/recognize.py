@@ -1,7 +1,7 @@
 """Find contractions among affine nests, whatever operation they came from.
 
-A perfect nest is a contraction when its body is ``C[..] = C[..] + A[..] * B[..]``, every
-loop of C appears alone in one index of C, and its loops split into batch (in all
+A perfect nest is a contraction when its body is ``C[..] = C[..] + A[..] * B[..]``,
+every loop of C appears alone in one index of C, and its loops split into batch (in all
 three), M (in C and A), N (in C and B) and K (not in C).
 """
 
@@ -160,7 +160,8 @@ def _operand(op: Operation, axes: Sequence[Axis], memref: int) -> Operand:
     positions = {axis.iv: axis.at(axis.iv) for axis in axes}
     indices = from_map(attribute.map, op.operands[memref + 1 :])
     return Operand(
-        op.operands[memref], tuple(replace_values(index, positions) for index in indices)
+        op.operands[memref],
+        tuple(replace_values(index, positions) for index in indices),
     )
 
 

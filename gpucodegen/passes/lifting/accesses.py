@@ -31,7 +31,9 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
         return entry(op, env)
     if op.name in TRANSPARENT or not any(map(is_memref, op.operands)):
         return None
-    return [a for v in op.operands if is_memref(v) for a in whole(env, op, v, must=False)]
+    return [
+        a for v in op.operands if is_memref(v) for a in whole(env, op, v, must=False)
+    ]
 
 
 TRANSPARENT = frozenset(
@@ -48,7 +50,11 @@ TRANSPARENT = frozenset(
 
 
 def cell(
-    env: Environment, op: Operation, memref: Value, indices: Sequence[Text], kind: AccessKind
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    indices: Sequence[Text],
+    kind: AccessKind,
 ) -> Access:
     """Access of one cell through any views."""
     array, resolved = env.resolve(memref, indices)
@@ -76,7 +82,11 @@ def _mapped_indices(op: Operation, env: Environment, first: int) -> tuple[Text, 
     """Index texts of an affine access whose index operands begin at ``first``."""
     texts = env.all_texts(op.operands[first:])
     attribute = op.attributes.get("map")
-    return map_texts(attribute.map, texts) if isinstance(attribute, AffineMapAttr) else texts
+    return (
+        map_texts(attribute.map, texts)
+        if isinstance(attribute, AffineMapAttr)
+        else texts
+    )
 
 
 def _load(op: Operation, env: Environment) -> Accesses:
@@ -112,7 +122,9 @@ def _widened(
     return replace(access, indices=tuple(indices), span=tuple(span))
 
 
-def _transfer(kind: AccessKind, memref: int) -> Callable[[Operation, Environment], Accesses]:
+def _transfer(
+    kind: AccessKind, memref: int
+) -> Callable[[Operation, Environment], Accesses]:
     """Entry of ``vector.transfer_read`` / ``transfer_write``."""
 
     def entry(op: Operation, env: Environment) -> Accesses:

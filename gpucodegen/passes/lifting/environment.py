@@ -120,7 +120,7 @@ class Environment:
         """The 0-d array of a loop-carried value, private to the current iteration."""
         array = Array(
             self.names.fresh(value.name, "r"),
-            scope=self.scope,
+            scope=(*self.threads, *self.scope),
             register=True,
             loc=value.location,
         )

@@ -81,7 +81,7 @@ _DIVISIONS = {
 
 
 def map_texts(map_: AffineMap, operands: Texts) -> tuple[str | None, ...]:
-    """One isl text per result of a map applied to operands (dimensions, then symbols)."""
+    """One isl text per result of a map applied to dimensions, then symbols."""
     dims, syms = operands[: map_.num_dims], operands[map_.num_dims :]
     return tuple(isl_text(result, dims, syms) for result in map_.results)
 

@@ -1,4 +1,4 @@
-"""Statements of the form ``cell = cell OP value`` with OP associative and commutative."""
+"""Statements ``cell = cell OP value`` with OP associative and commutative."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ORDER_FREE = frozenset({"max", "min", "and", "or", "xor"})
 def combiner(
     stored: Value, definitions: Mapping[Value, Operation], accumulators: Sequence[Value]
 ) -> tuple[Operation, Value] | None:
-    """The operation that makes ``stored`` from one accumulator, and that accumulator."""
+    """The operation that makes ``stored`` from one accumulator, with that one."""
     op = definitions.get(stored)
     if op is None or len(op.operands) != 2:
         return None
@@ -61,8 +61,10 @@ def is_reassociable(op: Operation) -> bool:
     return "reassoc" in flags or "fast>" in flags
 
 
-def depends_on(value: Value, source: Value, definitions: Mapping[Value, Operation]) -> bool:
-    """Whether ``value`` is computed from ``source`` by operations of ``definitions``."""
+def depends_on(
+    value: Value, source: Value, definitions: Mapping[Value, Operation]
+) -> bool:
+    """Whether ``value`` is computed from ``source`` by these operations."""
     work, seen = [value], set[Value]()
     while work:
         current = work.pop()

@@ -50,10 +50,17 @@ class Transfer:
         target, target_indices = take_memref()
         (count,) = take(1)
         tag, tag_indices = take_memref()
-        stride, run = rest if rest else (None, None)
+        stride, run = rest or (None, None)
         return Transfer(
-            source, source_indices, target, target_indices, count, tag, tag_indices,
-            stride, run,
+            source,
+            source_indices,
+            target,
+            target_indices,
+            count,
+            tag,
+            tag_indices,
+            stride,
+            run,
         )
 
     @property
@@ -83,7 +90,9 @@ def start_statement(
     transfer = Transfer.of(op)
     count = constant_of(transfer.count, definitions)
     run = None if transfer.run is None else constant_of(transfer.run, definitions)
-    stride = None if transfer.stride is None else constant_of(transfer.stride, definitions)
+    stride = (
+        None if transfer.stride is None else constant_of(transfer.stride, definitions)
+    )
     source, target = _Run(count, count, None), _Run(count, count, None)
     if transfer.stride is not None:
         strided = _Run(count, run, stride)
@@ -94,7 +103,12 @@ def start_statement(
         _access(op, env, transfer.source, transfer.source_indices, source, READ),
         _access(op, env, transfer.target, transfer.target_indices, target, WRITE),
     )
-    return Statement(name, accesses, tag=tag_of(transfer.tag, transfer.tag_indices, env), loc=op.location)
+    return Statement(
+        name,
+        accesses,
+        tag=tag_of(transfer.tag, transfer.tag_indices, env),
+        loc=op.location,
+    )
 
 
 def tag_of(memref: Value, indices: Sequence[Value], env: Environment) -> Tag:

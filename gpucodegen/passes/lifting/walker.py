@@ -1,7 +1,7 @@
 """Lift a region of MLIR to a `Scop`: the tree of loops, conditions and statements.
 
-Comes in: a function (or kernel) whose body may hold anything.  Goes out: :class:`Lifted`,
-the scop with the tables that lead back to operations and values.  What has no affine
+Comes in: a function or kernel whose body may hold anything.  Goes out: `Lifted`, the
+scop with the tables that lead back to operations and values.  What has no affine
 form is over-approximated as `gpucodegen.tiling.scop` describes, never left out.
 """
 
@@ -11,19 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpucodegen.ir.attributes import (
-    AffineMapAttr,
-    DenseArrayAttr,
-    IntegerAttr,
-    IntegerSetAttr,
-)
+from gpucodegen.dialects import affine
+from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.attributes import IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Value
-from gpucodegen.ir.types import IndexType
 from gpucodegen.passes.lifting import reductions, transfers, views
 from gpucodegen.passes.lifting.accesses import accesses_of
-from gpucodegen.passes.lifting.environment import Environment, Text
-from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts, product
-from gpucodegen.dialects import affine
+from gpucodegen.passes.lifting.environment import Environment
+from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts
+from gpucodegen.passes.lifting.grid import within_grid
+from gpucodegen.passes.lifting.index_values import index_text
 from gpucodegen.tiling.scop import (
     Access,
     AccessKind,
@@ -33,11 +30,9 @@ from gpucodegen.tiling.scop import (
     Loop,
     Node,
     Reduction,
-    Role,
     Scop,
     Statement,
     Wait,
-    nest,
 )
 
 Nodes = list[Node]
@@ -107,8 +102,7 @@ class Lifter:
             self._flush(nodes)
 
     def _scalar(self, op: Operation) -> None:
-        evaluate = _INDEX_TEXTS.get(op.name)
-        text = evaluate(self, op) if evaluate and op.results else None
+        text = index_text(op, self.env, self.definitions)
         if text is None:
             self.env.forget(op)
         else:
@@ -138,7 +132,9 @@ class Lifter:
     # -- loop-carried values ---------------------------------------------------------
 
     def _register_access(self, op: Operation, value: Value, kind: AccessKind) -> Access:
-        return Access(self.registers[value].name, kind, (), listed=False, loc=op.location)
+        return Access(
+            self.registers[value].name, kind, (), listed=False, loc=op.location
+        )
 
     def _registers_read(self, op: Operation, nodes: Nodes) -> None:
         """Uses of loop-carried values are reads of their registers."""
@@ -184,7 +180,10 @@ class Lifter:
     # -- structure -------------------------------------------------------------------
 
     def _enter(
-        self, name: str, operations: Sequence[Operation], extra: Callable[[], Nodes] | None = None
+        self,
+        name: str,
+        operations: Sequence[Operation],
+        extra: Callable[[], Nodes] | None = None,
     ) -> tuple[Node, ...]:
         outer = self.env.scope
         self.env.scope = (*outer, name)
@@ -205,11 +204,16 @@ class Lifter:
         self.env.forget(op)
         return Loop(name, body=body, opaque=True, payload=op, loc=op.location)
 
+    def _bound(self, map_: AffineMap, operands: Sequence[Value]) -> tuple[str, ...]:
+        """Bound texts; a result without affine form leaves that side open."""
+        texts = map_texts(map_, self.env.all_texts(operands))
+        return tuple(text for text in texts if text is not None)
+
     def affine_for(self, op: Operation, nodes: Nodes) -> None:
         """``affine.for``: one loop, registers for its iteration arguments."""
         loop = affine.For(op)
-        lower = _bound(self, loop.lower_map, loop.lower_operands)
-        upper = _bound(self, loop.upper_map, loop.upper_operands)
+        lower = self._bound(loop.lower_map, loop.lower_operands)
+        upper = self._bound(loop.upper_map, loop.upper_operands)
         self._initialise(op, loop.iter_args, nodes)
         name = self.env.names.fresh(loop.iv.name, "i")
         self.env.texts[loop.iv] = name
@@ -226,7 +230,10 @@ class Lifter:
         outer = self.env.scope
         names = [self.env.names.fresh(iv.name, "i") for iv in loop.ivs]
         bounds = [
-            (_bound(self, low, loop.lower_operands), _bound(self, up, loop.upper_operands))
+            (
+                self._bound(low, loop.lower_operands),
+                self._bound(up, loop.upper_operands),
+            )
             for low, up in zip(loop.lower_maps, loop.upper_maps, strict=True)
         ]
         self.env.texts.update(zip(loop.ivs, names, strict=True))
@@ -239,8 +246,14 @@ class Lifter:
         ):
             body = (
                 Loop(
-                    name, low, up, step, body, parallel=self.trust_parallel,
-                    payload=op, loc=op.location,
+                    name,
+                    low,
+                    up,
+                    step,
+                    body,
+                    parallel=self.trust_parallel,
+                    payload=op,
+                    loc=op.location,
                 ),
             )
         nodes.extend(body)
@@ -309,10 +322,11 @@ class Lifter:
 
     def function_body(self, op: Operation, blocks: Sequence[Block]) -> tuple[Node, ...]:
         """Nodes of a function; several blocks are an opaque loop around each."""
-        if op.name == "gpu.func":
-            return kernel_nodes(self, op)
         if len(blocks) == 1:
-            return self.body(blocks[0].operations)
+            inner = blocks[0].operations
+            if op.name == "gpu.func":
+                return within_grid(op, self.env, lambda: self.body(inner))
+            return self.body(inner)
         return (self._opaque(op),) if blocks else ()
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
@@ -337,95 +351,13 @@ class Lifter:
         )
 
 
-def _bound(lifter: Lifter, map_: object, operands: Sequence[Value]) -> tuple[str, ...]:
-    """Bound texts; a result without affine form leaves that side open."""
-    texts = map_texts(map_, lifter.env.all_texts(operands))  # type: ignore[arg-type]
-    return tuple(text for text in texts if text is not None)
+LISTED = frozenset(
+    {"affine.load", "affine.store", "affine.vector_load", "affine.vector_store"}
+)
+"""Operations that take a row of ``gpucodegen deps``."""
 
-
-def _apply(lifter: Lifter, op: Operation) -> Text:
-    attribute = op.attributes["map"]
-    assert isinstance(attribute, AffineMapAttr)
-    (text,) = map_texts(attribute.map, lifter.env.all_texts(op.operands))
-    return text
-
-
-def _constant(lifter: Lifter, op: Operation) -> Text:
-    del lifter
-    value = op.attributes.get("value")
-    return str(value.value) if isinstance(value, IntegerAttr) else None
-
-
-def _arithmetic(pattern: str) -> Callable[[Lifter, Operation], Text]:
-    def evaluate(lifter: Lifter, op: Operation) -> Text:
-        left, right = lifter.env.all_texts(op.operands)
-        if left is None or right is None or not isinstance(op.result.type, IndexType):
-            return None
-        return pattern.format(left, right)
-
-    return evaluate
-
-
-def _product(lifter: Lifter, op: Operation) -> Text:
-    left, right = lifter.env.all_texts(op.operands)
-    if left is None or right is None or not isinstance(op.result.type, IndexType):
-        return None
-    return product(left, right)
-
-
-def _cast(lifter: Lifter, op: Operation) -> Text:
-    return lifter.env.text(op.operands[0])
-
-
-def _dim(lifter: Lifter, op: Operation) -> Text:
-    env, definitions = lifter.env, lifter.definitions
-    memref, index = op.operands
-    defined = definitions.get(index)
-    value = None if defined is None else defined.attributes.get("value")
-    shape = getattr(memref.type, "shape", None)
-    if not isinstance(value, IntegerAttr) or shape is None:
-        return None
-    extent = shape[value.value] if value.value < len(shape) else None
-    if extent is not None:
-        return str(extent)
-    return env.extent(memref, value.value) if memref not in env.views else None
-
-
-_INDEX_TEXTS: dict[str, Callable[[Lifter, Operation], Text]] = {
-    "affine.apply": _apply,
-    "arith.constant": _constant,
-    "arith.addi": _arithmetic("({} + {})"),
-    "arith.subi": _arithmetic("({} - ({}))"),
-    "arith.muli": _product,
-    "arith.index_cast": _cast,
-    "memref.dim": _dim,
-}
-
-def kernel_nodes(lifter: Lifter, op: Operation) -> tuple[Node, ...]:
-    """Body of a ``gpu.func`` inside one loop per block and thread index.
-
-    Without a known grid the block indices are unbounded above.
-    """
-    roles = {"gpu.block_id": (Role.BLOCK, "gcg.grid"), "gpu.thread_id": (Role.THREAD, "gcg.block")}
-    around: list[Loop] = []
-    for key, (role, attribute) in roles.items():
-        extents = op.attributes.get(attribute)
-        for position, dimension in enumerate("xyz"):
-            name = lifter.env.names.fresh(f"{role.value}_{dimension}")
-            known = isinstance(extents, DenseArrayAttr)
-            upper = (str(extents.values[position]),) if known else ()
-            around.append(Loop(name, ("0",), upper, role=role, loc=op.location))
-            for nested in op.walk():
-                if nested.name == key and f"dim {dimension}>" in str(
-                    nested.attributes["dimension"]
-                ):
-                    lifter.env.texts[nested.results[0]] = name
-    env = lifter.env
-    env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
-    env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
-    nodes = lifter.body(op.body.operations)
-    return nest(around, nodes)
-
+_CLOSED = frozenset({"linalg.generic"})
+"""Operations with regions whose effects stand in the access table."""
 
 _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     "affine.for": Lifter.affine_for,
@@ -438,11 +370,3 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     "memref.dma_wait": Lifter.dma_wait,
     "gpu.barrier": Lifter.barrier,
 }
-
-LISTED = frozenset(
-    {"affine.load", "affine.store", "affine.vector_load", "affine.vector_store"}
-)
-"""Operations that take a row of ``gpucodegen deps``."""
-
-_CLOSED = frozenset({"linalg.generic"})
-"""Operations with regions whose effects stand in the access table."""
