@@ -1,0 +1,40 @@
+"""A ``gpu.func`` as nested block and thread loops around its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.lifting.environment import Environment
+from gpucodegen.tiling.scop import Loop, Node, Role, nest
+
+SOURCES = {
+    "gpu.block_id": (Role.BLOCK, "gcg.grid"),
+    "gpu.thread_id": (Role.THREAD, "gcg.block"),
+}
+"""Per index operation the role of its loops and the attribute with their extents."""
+
+
+def within_grid(
+    op: Operation, env: Environment, body: Callable[[], tuple[Node, ...]]
+) -> tuple[Node, ...]:
+    """Block loops, thread loops, body; without a known grid blocks are unbounded."""
+    around: list[Loop] = []
+    for source, (role, attribute) in SOURCES.items():
+        extents = op.attributes.get(attribute)
+        for position, dimension in enumerate("xyz"):
+            name = env.names.fresh(f"{role.value}_{dimension}")
+            known = isinstance(extents, DenseArrayAttr)
+            upper = (str(extents.values[position]),) if known else ()
+            around.append(Loop(name, ("0",), upper, role=role, loc=op.location))
+            for nested in op.walk():
+                if nested.name == source and _along(nested, dimension):
+                    env.texts[nested.results[0]] = name
+    env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
+    env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
+    return nest(around, body())
+
+
+def _along(op: Operation, dimension: str) -> bool:
+    return f"dim {dimension}>" in str(op.attributes.get("dimension"))
