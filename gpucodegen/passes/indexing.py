@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.affine import (
@@ -11,6 +11,7 @@ from gpucodegen.ir.affine import (
     Const,
     Dim,
     binary,
+    leaves,
     substitute,
 )
 from gpucodegen.ir.operation import Value
@@ -111,8 +112,6 @@ def _compact(index: Index) -> Index:
 
 
 def _positions(expr: AffineExpr) -> set[int]:
-    from gpucodegen.ir.affine import leaves
-
     return {leaf.position for leaf in leaves(expr) if isinstance(leaf, Dim)}
 
 
@@ -121,3 +120,8 @@ def replace_values(index: Index, mapping: dict[Value, Index]) -> Index:
     items = [mapping.get(v, Index.of(v)) for v in index.values]
     values, exprs = merge(items)
     return _compact(Index(substitute(index.expr, exprs), values))
+
+
+def substituted(index: Index, known: Mapping[Value, Index]) -> Index:
+    """An index expression with known values put in and unused ones dropped."""
+    return replace_values(index, {v: known[v] for v in index.values if v in known})

@@ -1,0 +1,1 @@
+"""Passes: module to module rewrites, one stage each."""

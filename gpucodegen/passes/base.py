@@ -1,0 +1,76 @@
+"""What a pass is: a frozen dataclass whose fields are its options.
+
+Name, command-line syntax, repr and cache key come from that one definition:
+
+>>> from gpucodegen.passes.map_passes import Tile
+>>> print(Tile(sizes=(4, 8)))
+tile{sizes=[4,8]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+
+
+@dataclass(frozen=True, slots=True)
+class ModulePass:
+    """A function from module to module; every pass assumes and leaves valid IR."""
+
+    name: ClassVar[str] = ""
+
+    def apply(self, module: Module) -> Module:
+        """The rewritten module."""
+        return module
+
+    def __str__(self) -> str:
+        options = [
+            f"{field.name}={option_text(value)}"
+            for field in fields(self)
+            for value in (getattr(self, field.name),)
+            if field.default is MISSING or value != field.default
+        ]
+        return self.name + (f"{{{','.join(options)}}}" if options else "")
+
+
+def option_text(value: object) -> str:
+    """A value as `parse_pipeline` reads it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return f"[{','.join(map(option_text, value))}]"
+        case _:
+            return str(value)
+
+
+def run_pipeline(
+    module: Module,
+    passes: Sequence[ModulePass],
+    *,
+    after: Callable[[ModulePass, Module], None] | None = None,
+    verify: bool = True,
+) -> Module:
+    """Run passes in order, verifying after each; ``after`` sees every stage."""
+    for pass_ in passes:
+        module = pass_.apply(module)
+        if verify:
+            _check(pass_, module)
+        if after is not None:
+            after(pass_, module)
+    return module
+
+
+def _check(pass_: ModulePass, module: Module) -> None:
+    from gpucodegen.dialects.verifier import verify
+
+    try:
+        verify(module)
+    except errors.VerifyError as broken:
+        raise errors.InternalError(
+            broken.location, stage=f"pass {pass_.name}", problem=broken.message
+        ) from broken

@@ -1,0 +1,289 @@
+"""Tensors made buffers: tensor arguments are only read, tensor results are fresh.
+
+A value that is the only use of a buffer made here is updated in place; otherwise its
+contents are copied first.  Buffers that do not leave the function are deallocated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects import linalg
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.func import Function
+from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
+from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
+from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.indexing import Index
+
+MAX_STORED_ELEMENTS = 4096
+"""Largest dense constant that is written out element by element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bufferize(ModulePass):
+    """Functions on tensors become functions on memrefs."""
+
+    name: ClassVar[str] = "bufferize"
+
+    def apply(self, module: Module) -> Module:
+        """Bufferize every function that mentions a tensor."""
+        return module.with_operations(
+            _Bufferizer().function(op) if _has_tensors(op) else op
+            for op in module.operations
+        )
+
+
+def _has_tensors(op: Operation) -> bool:
+    if op.name != "func.func" or not op.regions or not op.regions[0].blocks:
+        return False
+    return any(
+        isinstance(value.type, TensorType)
+        for inner in op.walk()
+        for value in (*inner.operands, *inner.results, *_arguments(inner))
+    )
+
+
+def _arguments(op: Operation) -> list[Value]:
+    return [
+        v for region in op.regions for block in region.blocks for v in block.arguments
+    ]
+
+
+def buffer_type(ty: Type) -> Type:
+    """The row-major memref of a tensor type; other types are themselves."""
+    return MemRefType(ty.shape, ty.element) if isinstance(ty, TensorType) else ty
+
+
+@dataclass(slots=True)
+class _Bufferizer:
+    """Rewrites one function; ``buffers`` holds the memref of each tensor."""
+
+    buffers: dict[Value, Value] = field(default_factory=dict)
+    owned: dict[Value, None] = field(default_factory=dict)
+    uses: Counter[Value] = field(default_factory=Counter)
+
+    def function(self, op: Operation) -> Operation:
+        """The function on buffers."""
+        self.uses = Counter(v for inner in op.walk() for v in inner.operands)
+        blocks = tuple(map(self._block, op.regions[0].blocks))
+        inputs = tuple(a.type for a in blocks[0].arguments)
+        results = tuple(map(buffer_type, Function(op).result_types))
+        signature = TypeAttr(FunctionType(inputs, results))
+        rebuilt = op.with_(regions=(Region(blocks),))
+        return rebuilt.with_attribute("function_type", signature)
+
+    def _block(self, block: Block) -> Block:
+        arguments = tuple(map(self._argument, block.arguments))
+        builder = Builder()
+        for op in block.operations:
+            builder.location = op.location
+            self._one(builder, op)
+        return Block(arguments, tuple(builder.operations), block.label)
+
+    def _argument(self, value: Value) -> Value:
+        if not isinstance(value.type, TensorType):
+            return value
+        self.buffers[value] = value.renewed(buffer_type(value.type))
+        return self.buffers[value]
+
+    def _one(self, b: Builder, op: Operation) -> None:
+        handler = _HANDLERS.get(op.name)
+        if handler is not None:
+            handler(self, b, op)
+        elif op.dialect == "linalg" and op.results:
+            self._structured(b, op)
+        elif any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
+            raise errors.UnsupportedOperation(
+                op.location,
+                operation=op.name,
+                target="buffers",
+                advice="Use linalg and tensor operations outside loops, or memrefs",
+            )
+        else:
+            b.operations.append(op)
+
+    def allocate(self, b: Builder, like: Value, ty: Type, hint: str = "") -> Value:
+        """A fresh buffer with the extents of another one."""
+        assert isinstance(ty, MemRefType)
+        sizes = [
+            self._extent(b, like, dimension)
+            for dimension, extent in enumerate(ty.shape)
+            if extent is None
+        ]
+        return self.allocate_sized(b, ty, sizes, hint)
+
+    def allocate_sized(
+        self, b: Builder, ty: MemRefType, sizes: list[Value], hint: str = ""
+    ) -> Value:
+        """A fresh buffer of given dynamic sizes."""
+        attributes = {"operandSegmentSizes": segment_sizes(len(sizes), 0)}
+        (buffer,) = b.add("memref.alloc", sizes, [ty], attributes, hint=hint)
+        self.owned[buffer] = None
+        return buffer
+
+    def _extent(self, b: Builder, buffer: Value, dimension: int) -> Value:
+        position = b.index(Index.of(dimension))
+        (size,) = b.add("memref.dim", (buffer, position), [position.type], hint="n")
+        return size
+
+    def writable(self, b: Builder, tensor: Value, *, contents: bool = True) -> Value:
+        """A buffer to overwrite a tensor's value in; copied unless this is its end."""
+        buffer = self.buffers[tensor]
+        if buffer in self.owned and self.uses[tensor] == 1:
+            return buffer
+        copy = self.allocate(b, buffer, buffer.type, tensor.name)
+        if contents:
+            b.add("memref.copy", (buffer, copy))
+        return copy
+
+    def _structured(self, b: Builder, op: Operation) -> None:
+        """linalg on tensors: the outputs' buffers become the results'."""
+        structured = linalg.Structured(op)
+        inputs = [self.buffers.get(v, v) for v in structured.inputs]
+        arguments = structured.body.arguments[len(inputs) :]
+        used = {v for inner in structured.body.operations for v in inner.operands}
+        outputs = [
+            self.writable(b, value, contents=argument in used)
+            for value, argument in zip(structured.outputs, arguments, strict=True)
+        ]
+        b.operations.append(op.with_(operands=(*inputs, *outputs), results=()))
+        self.buffers.update(zip(op.results, outputs, strict=True))
+
+    def renamed(self, b: Builder, op: Operation, name: str) -> None:
+        """The same operation on buffers under another name."""
+        operands = tuple(self.buffers.get(v, v) for v in op.operands)
+        results = tuple(
+            v if buffer_type(v.type) == v.type else v.renewed(buffer_type(v.type))
+            for v in op.results
+        )
+        b.operations.append(op.with_(name=name, operands=operands, results=results))
+        self.buffers.update(
+            (old, new)
+            for old, new in zip(op.results, results, strict=True)
+            if old is not new
+        )
+
+    def empty(self, b: Builder, op: Operation) -> None:
+        """``tensor.empty``: memory without contents."""
+        ty = buffer_type(op.result.type)
+        assert isinstance(ty, MemRefType)
+        sizes = list(op.operands)
+        self.buffers[op.result] = self.allocate_sized(b, ty, sizes, op.result.name)
+
+    def insert(self, b: Builder, op: Operation) -> None:
+        """``tensor.insert``: a store into the updated tensor."""
+        scalar, tensor, *indices = op.operands
+        buffer = self.writable(b, tensor)
+        b.add("memref.store", (scalar, buffer, *indices))
+        self.buffers[op.result] = buffer
+
+    def constant(self, b: Builder, op: Operation) -> None:
+        """A dense constant: a fill, or one store per element."""
+        value = op.attributes["value"]
+        ty = buffer_type(op.result.type)
+        if not isinstance(value, DenseElementsAttr) or not isinstance(ty, MemRefType):
+            b.operations.append(op)
+            return
+        if not value.is_splat and len(value.values) > MAX_STORED_ELEMENTS:
+            raise errors.ResourceLimit(
+                op.location,
+                what="the number of elements of a constant",
+                needed=len(value.values),
+                limit=MAX_STORED_ELEMENTS,
+            )
+        buffer = self.allocate_sized(b, ty, [], op.result.name)
+        self.buffers[op.result] = buffer
+        _write_constant(b, value, buffer, ty)
+
+    def load_tensor(self, b: Builder, op: Operation) -> None:
+        """``to_tensor``: an independent copy, so that later stores do not change it."""
+        source = op.operands[0]
+        ty = buffer_type(op.result.type)
+        copy = self.allocate(b, source, ty, op.result.name)
+        b.add("memref.copy", (source, copy))
+        self.buffers[op.result] = copy
+
+    def show_buffer(self, b: Builder, op: Operation) -> None:
+        """``to_memref``: the tensor's buffer, or a copy of an argument's."""
+        buffer = self.writable(b, op.operands[0])
+        b.operations.append(
+            Operation("memref.cast", (buffer,), (op.result,), location=op.location)
+        )
+
+    def leave(self, b: Builder, op: Operation) -> None:
+        """``func.return``: tensors leave in buffers of their own."""
+        returned: list[Value] = []
+        for value in op.operands:
+            buffer = self.buffers.get(value, value)
+            if isinstance(value.type, TensorType) and (
+                buffer not in self.owned or buffer in returned
+            ):
+                copy = self.allocate(b, buffer, buffer.type, value.name)
+                b.add("memref.copy", (buffer, copy))
+                buffer = copy
+            returned.append(buffer)
+        for buffer in self.owned:
+            if buffer not in returned and not self._shown(b, buffer, returned):
+                b.add("memref.dealloc", (buffer,))
+        b.operations.append(op.with_(operands=tuple(returned)))
+
+    def _shown(self, b: Builder, buffer: Value, returned: list[Value]) -> bool:
+        """Whether a returned memref is a view of the buffer."""
+        views = {
+            o.results[0]
+            for o in b.operations
+            if o.name == "memref.cast" and o.operands[0] is buffer
+        }
+        return any(value in views for value in returned)
+
+
+def _write_constant(
+    b: Builder, value: DenseElementsAttr, buffer: Value, ty: MemRefType
+) -> None:
+    shape = tuple(n or 0 for n in ty.shape)
+    if value.is_splat:
+        scalar = b.constant(float(str(value.values[0])), ty.element)
+        _fill(b, scalar, buffer, shape, [])
+        return
+    for position, element in enumerate(value.values):
+        place: list[int] = []
+        for extent in reversed(shape):
+            position, index = divmod(position, extent)
+            place.insert(0, index)
+        b.store(b.constant(float(str(element)), ty.element), buffer, place)
+
+
+def _fill(
+    b: Builder, scalar: Value, buffer: Value, shape: tuple[int, ...], ivs: list[Value]
+) -> None:
+    if len(ivs) == len(shape):
+        b.store(scalar, buffer, ivs)
+        return
+    extent = shape[len(ivs)]
+    b.loop(0, extent, lambda i, iv: _fill(i, scalar, buffer, shape, [*ivs, iv]))
+
+
+def _as(name: str) -> Callable[[_Bufferizer, Builder, Operation], None]:
+    return lambda bufferizer, b, op: bufferizer.renamed(b, op, name)
+
+
+_HANDLERS: dict[str, Callable[[_Bufferizer, Builder, Operation], None]] = {
+    "tensor.empty": _Bufferizer.empty,
+    "bufferization.alloc_tensor": _Bufferizer.empty,
+    "tensor.dim": _as("memref.dim"),
+    "tensor.cast": _as("memref.cast"),
+    "tensor.extract": _as("memref.load"),
+    "tensor.insert": _Bufferizer.insert,
+    "arith.constant": _Bufferizer.constant,
+    "bufferization.to_tensor": _Bufferizer.load_tensor,
+    "bufferization.to_memref": _Bufferizer.show_buffer,
+    "bufferization.to_buffer": _Bufferizer.show_buffer,
+    "func.return": _Bufferizer.leave,
+}

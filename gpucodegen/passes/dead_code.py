@@ -1,0 +1,67 @@
+"""Removal of operations whose results nobody uses and that have no effect."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+
+PURE_DIALECTS = frozenset({"arith", "math"})
+PURE = frozenset(
+    {
+        "affine.apply",
+        "affine.min",
+        "affine.max",
+        "affine.load",
+        "memref.load",
+        "memref.dim",
+        "memref.cast",
+        "memref.subview",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.cast",
+        "vector.load",
+        "vector.transfer_read",
+        "vector.from_elements",
+        "gpu.thread_id",
+        "gpu.block_id",
+    }
+)
+LOOPS = frozenset({"affine.for", "affine.if", "affine.parallel"})
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether removing an unused operation changes nothing."""
+    return op.dialect in PURE_DIALECTS or op.name in PURE
+
+
+def without_dead_code(root: Operation) -> Operation:
+    """The operation with dead ones inside removed, until there are none."""
+    while True:
+        uses = Counter(value for op in root.walk() for value in _used(op))
+        removed = False
+
+        def rewrite(
+            op: Operation, uses: Counter[Value] = uses
+        ) -> list[Operation] | None:
+            nonlocal removed
+            unused = not any(uses[value] for value in op.results)
+            if unused and (_is_empty_loop(op) or (op.results and is_pure(op))):
+                removed = True
+                return []
+            return None
+
+        (root,) = rewrite_bottom_up(root, rewrite)
+        if not removed:
+            return root
+
+
+def _used(op: Operation) -> tuple[Value, ...]:
+    return (*op.operands, *(v for s in op.successors for v in s.operands))
+
+
+def _is_empty_loop(op: Operation) -> bool:
+    """A loop or condition whose bodies hold only their terminators."""
+    return op.name in LOOPS and all(
+        len(block.operations) <= 1 for region in op.regions for block in region.blocks
+    )

@@ -1,0 +1,38 @@
+"""Every pass by its command-line name; the modules are imported when used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from gpucodegen import errors
+from gpucodegen.passes.base import ModulePass
+
+PASSES: dict[str, str] = {
+    "bufferize": "bufferize:Bufferize",
+    "canonicalize": "canonicalize:Canonicalize",
+    "check-bounds": "map_passes:CheckBounds",
+    "generalize": "generalize:Generalize",
+    "inline": "inline:Inline",
+    "linalg-to-affine": "linalg_to_affine:LinalgToAffine",
+    "map-cpu": "map_passes:MapCpu",
+    "map-gpu": "map_passes:MapGpu",
+    "outline-cpu": "map_passes:OutlineCpu",
+    "raise-to-affine": "raise_to_affine:RaiseToAffine",
+    "tile": "map_passes:Tile",
+    "verify-kernels": "map_passes:VerifyKernels",
+}
+
+
+def pass_class(name: str) -> type[ModulePass]:
+    """The class of a pass, or UnknownPass with the nearest names.
+
+    >>> pass_class("tile").__name__
+    'Tile'
+    """
+    home = PASSES.get(name)
+    if home is None:
+        known = errors.one_of(sorted(PASSES))
+        advice = errors.did_you_mean(name, list(PASSES), f"Known passes: {known}")
+        raise errors.UnknownPass(name=name, known=known, advice=advice)
+    module, _, attribute = home.partition(":")
+    return getattr(import_module(f"gpucodegen.passes.{module}"), attribute)
