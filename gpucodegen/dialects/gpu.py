@@ -52,7 +52,7 @@ class Module:
         return {symbol_name(o): o for o in self.operations if o.name == "gpu.func"}
 
 
-_LAUNCH_SEGMENTS = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
+_LAUNCH_SEGMENTS = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class LaunchFunc:
     @property
     def _segments(self) -> tuple[tuple[Value, ...], ...]:
         if OPERAND_SEGMENTS in self.operation.attributes:
-            return operand_segments(self.operation, len(_LAUNCH_SEGMENTS))
+            return operand_segments(self.operation, _LAUNCH_SEGMENTS)
         rest = len(self.operation.operands) - 6
         return split(
             self.operation.operands, (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rest, 0)
@@ -85,6 +85,11 @@ class LaunchFunc:
     def block(self) -> tuple[Value, ...]:
         """Number of threads in x, y, z."""
         return tuple(v for group in self._segments[4:7] for v in group)
+
+    @property
+    def shared_size(self) -> tuple[Value, ...]:
+        """Bytes of dynamic shared memory, if given."""
+        return self._segments[10]
 
     @property
     def arguments(self) -> tuple[Value, ...]:

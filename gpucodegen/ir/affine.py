@@ -95,31 +95,50 @@ class Binary(AffineExpr):
     rhs: AffineExpr
 
     def __str__(self) -> str:
-        if self.op == "+":
-            return _print_sum(self.lhs, self.rhs)
-        if self.op == "*" and self.rhs == Const(-1):
-            return f"-{_parenthesized(self.lhs)}"
-        return f"{_parenthesized(self.lhs)} {self.op} {_parenthesized(self.rhs)}"
+        return text(self)
 
 
 Expr = Dim | Sym | Const | Binary
 
 
-def _parenthesized(expr: AffineExpr) -> str:
-    return f"({expr})" if isinstance(expr, Binary) else str(expr)
+def text(expr: AffineExpr, dims: Sequence[str] = (), syms: Sequence[str] = ()) -> str:
+    """The expression with names put in for dimensions and symbols.
+
+    >>> print(text(Dim(0) * 4 - Sym(0), ["%i"], ["symbol(%n)"]))
+    %i * 4 - symbol(%n)
+    """
+    match expr:
+        case Dim(position) if dims:
+            return dims[position]
+        case Sym(position) if syms:
+            return syms[position]
+        case Binary("+", lhs, rhs):
+            return _text_of_sum(text(lhs, dims, syms), rhs, dims, syms)
+        case Binary("*", lhs, Const(-1)):
+            return f"-{_factor(lhs, dims, syms)}"
+        case Binary(op, lhs, rhs):
+            return f"{_factor(lhs, dims, syms)} {op} {_factor(rhs, dims, syms)}"
+        case _:
+            return str(expr)
 
 
-def _print_sum(lhs: AffineExpr, rhs: AffineExpr) -> str:
-    left = str(lhs)
+def _factor(expr: AffineExpr, dims: Sequence[str], syms: Sequence[str]) -> str:
+    shown = text(expr, dims, syms)
+    return f"({shown})" if isinstance(expr, Binary) else shown
+
+
+def _text_of_sum(
+    left: str, rhs: AffineExpr, dims: Sequence[str], syms: Sequence[str]
+) -> str:
     match rhs:
         case Const(value) if value < 0:
             return f"{left} - {-value}"
         case Binary("*", inner, Const(-1)):
-            return f"{left} - {_parenthesized(inner)}"
+            return f"{left} - {_factor(inner, dims, syms)}"
         case Binary("*", inner, Const(value)) if value < 0:
-            return f"{left} - {_parenthesized(inner)} * {-value}"
+            return f"{left} - {_factor(inner, dims, syms)} * {-value}"
         case _:
-            return f"{left} + {str(rhs)}"
+            return f"{left} + {text(rhs, dims, syms)}"
 
 
 def to_expr(value: AffineExpr | int) -> AffineExpr:
@@ -333,7 +352,9 @@ class AffineMap:
         """The map ``() -> (values)``."""
         return AffineMap(0, 0, tuple(map(Const, values)))
 
-    def evaluate(self, dims: Sequence[int], syms: Sequence[int] = ()) -> tuple[int, ...]:
+    def evaluate(
+        self, dims: Sequence[int], syms: Sequence[int] = ()
+    ) -> tuple[int, ...]:
         """Results at integer inputs."""
         return tuple(evaluate(r, dims, syms) for r in self.results)
 

@@ -134,7 +134,11 @@ class SymbolRefAttr(Attribute):
 def print_symbol(name: str) -> str:
     """``@name``, quoted when it is not a bare identifier."""
     bare = name.replace("$", "_").replace(".", "_").replace("-", "_")
-    return f"@{name}" if bare.isidentifier() and "-" not in name else f"@{json.dumps(name)}"
+    return (
+        f"@{name}"
+        if bare.isidentifier() and "-" not in name
+        else f"@{json.dumps(name)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,9 @@ class DenseArrayAttr(Attribute):
     def __str__(self) -> str:
         if not self.values:
             return f"array<{self.element}>"
-        return f"array<{self.element}: {', '.join(map(self._print_value, self.values))}>"
+        return (
+            f"array<{self.element}: {', '.join(map(self._print_value, self.values))}>"
+        )
 
     def _print_value(self, value: float) -> str:
         if self.element == I1:

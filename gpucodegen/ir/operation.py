@@ -130,7 +130,9 @@ class Region:
     blocks: tuple[Block, ...] = ()
 
 
-def single_block(operations: Sequence[Operation], arguments: Sequence[Value] = ()) -> Region:
+def single_block(
+    operations: Sequence[Operation], arguments: Sequence[Value] = ()
+) -> Region:
     """A region of one block."""
     return Region((Block(tuple(arguments), tuple(operations)),))
 
@@ -245,7 +247,8 @@ def _copy(
         for region in op.regions
     )
     successors = tuple(
-        Successor(labels.get(s.label, s.label), renamed(s.operands)) for s in op.successors
+        Successor(labels.get(s.label, s.label), renamed(s.operands))
+        for s in op.successors
     )
     return replace(
         op,

@@ -151,7 +151,9 @@ class MemRefType(Type):
 
     def __str__(self) -> str:
         layout = "" if self.layout is None else f", {self.layout}"
-        space = "" if self.memory_space is None else f", {_print_space(self.memory_space)}"
+        space = (
+            "" if self.memory_space is None else f", {_print_space(self.memory_space)}"
+        )
         return f"memref<{_print_shape(self.shape)}{self.element}{layout}{space}>"
 
     @property
@@ -168,7 +170,9 @@ class UnrankedMemRefType(Type):
     memory_space: Attribute | None = None
 
     def __str__(self) -> str:
-        space = "" if self.memory_space is None else f", {_print_space(self.memory_space)}"
+        space = (
+            "" if self.memory_space is None else f", {_print_space(self.memory_space)}"
+        )
         return f"memref<*x{self.element}{space}>"
 
 

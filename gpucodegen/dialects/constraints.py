@@ -1,0 +1,71 @@
+"""What operand and result types an operation takes: named predicates on types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpucodegen.ir.types import (
+    I1,
+    INDEX,
+    ComplexType,
+    DialectType,
+    FloatType,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    Type,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    VectorType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A set of types and its name in messages."""
+
+    what: str
+    accepts: Callable[[Type], bool]
+
+
+def _scalar_of(ty: Type) -> Type:
+    """Element of a vector or tensor, for operations that work on each element."""
+    is_container = isinstance(ty, VectorType | TensorType | UnrankedTensorType)
+    return ty.element if is_container else ty
+
+
+def _like(what: str, *kinds: type[Type]) -> Constraint:
+    text = f"{what}, or a vector or tensor of it"
+    return Constraint(
+        text, lambda ty: isinstance(_scalar_of(ty), (*kinds, DialectType))
+    )
+
+
+def _is(what: str, *kinds: type[Type]) -> Constraint:
+    return Constraint(what, lambda ty: isinstance(ty, (*kinds, DialectType)))
+
+
+ANY = Constraint("any type", lambda _: True)
+INTEGER_LIKE = _like("an integer or index", IntegerType, IndexType)
+PURE_INTEGER_LIKE = _like("an integer", IntegerType)
+FLOAT_LIKE = _like("a float", FloatType)
+COMPLEX_LIKE = _like("a complex number", ComplexType)
+NUMBER_LIKE = _like("a number", FloatType, IntegerType, IndexType, ComplexType)
+BOOL_LIKE = Constraint(
+    "i1, or a vector or tensor of it", lambda ty: _scalar_of(ty) == I1
+)
+INDEX_TYPE = Constraint("index", lambda ty: ty == INDEX)
+BOOL = Constraint("i1", lambda ty: ty == I1)
+INTEGER = _is("an integer", IntegerType)
+INTEGER_OR_INDEX = _is("an integer or index", IntegerType, IndexType)
+MEMREF = _is("a memref", MemRefType)
+ANY_MEMREF = _is("a memref", MemRefType, UnrankedMemRefType)
+TENSOR = _is("a ranked tensor", TensorType)
+ANY_TENSOR = _is("a tensor", TensorType, UnrankedTensorType)
+VECTOR = _is("a vector", VectorType)
+SHAPED = _is("a ranked memref or tensor", MemRefType, TensorType)
+FUNCTION = _is("a function", FunctionType)
+COMPLEX = _is("a complex number", ComplexType)

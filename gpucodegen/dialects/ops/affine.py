@@ -1,0 +1,146 @@
+"""affine: loops, conditions, accesses and index arithmetic."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.ops import affine_accesses as accesses
+from gpucodegen.dialects.ops import affine_checks as checks
+from gpucodegen.dialects.ops import affine_loops as loops
+from gpucodegen.dialects.ops.declare import indices, op
+
+_INDEX = {"result": C.INDEX_TYPE}
+
+
+def _map_op(name: str) -> Op:
+    return op(
+        f"affine.{name}",
+        "mapOperands* -> result",
+        (accesses.parse_apply, accesses.print_apply),
+        attributes={"map": K.MAP},
+        types={"mapOperands": C.INDEX_TYPE, **_INDEX},
+        traits=Trait.PURE,
+        checks=[checks.check_map, checks.check_single_result]
+        if name == "apply"
+        else [checks.check_map],
+    )
+
+
+def _access(name: str, signature: str, position: int) -> Op:
+    pair = {
+        "load": (accesses.parse_load, accesses.print_load),
+        "store": (accesses.parse_store, accesses.print_store),
+        "vector_load": (accesses.parse_vector_load, accesses.print_vector_load),
+        "vector_store": (accesses.parse_vector_store, accesses.print_vector_store),
+    }
+    return op(
+        f"affine.{name}",
+        signature,
+        pair[name],
+        attributes={"map": K.MAP},
+        types={"memref": C.MEMREF, "indices": C.INDEX_TYPE},
+        checks=[checks.check_access(position)],
+    )
+
+
+OPERATIONS = (
+    op(
+        "affine.for",
+        "lowerBoundOperands* upperBoundOperands* inits* -> results*",
+        (loops.parse_for, loops.print_for),
+        attributes={
+            "lowerBoundMap": K.MAP,
+            "upperBoundMap": K.MAP,
+            "step": K.optional(K.INDEX_INT),
+        },
+        types={"lowerBoundOperands": C.INDEX_TYPE, "upperBoundOperands": C.INDEX_TYPE},
+        regions=1,
+        terminators=["affine.yield"],
+        checks=[checks.check_for],
+    ),
+    op(
+        "affine.if",
+        "operands* -> results*",
+        (loops.parse_if, loops.print_if),
+        attributes={"condition": K.SET},
+        types={"operands": C.INDEX_TYPE},
+        regions=2,
+        terminators=["affine.yield"],
+        checks=[checks.check_if],
+    ),
+    op(
+        "affine.parallel",
+        "mapOperands* -> results*",
+        (loops.parse_parallel, loops.print_parallel),
+        attributes={
+            "lowerBoundsMap": K.MAP,
+            "lowerBoundsGroups": K.OPTIONAL,
+            "upperBoundsMap": K.MAP,
+            "upperBoundsGroups": K.OPTIONAL,
+            "steps": K.ARRAY,
+            "reductions": K.ARRAY,
+        },
+        types={"mapOperands": C.INDEX_TYPE},
+        regions=1,
+        terminators=["affine.yield"],
+        checks=[checks.check_parallel],
+    ),
+    op(
+        "affine.yield",
+        "operands*",
+        "attr-dict ($operands^ `:` type($operands))?",
+        traits=Trait.TERMINATOR,
+        parents=["affine.for", "affine.if", "affine.parallel"],
+    ),
+    _map_op("apply"),
+    _map_op("min"),
+    _map_op("max"),
+    _access("load", "memref indices* -> result", 0),
+    _access("store", "value memref indices*", 1),
+    _access("vector_load", "memref indices* -> result", 0),
+    _access("vector_store", "value memref indices*", 1),
+    op(
+        "affine.prefetch",
+        "memref indices*",
+        (accesses.parse_prefetch, accesses.print_prefetch),
+        attributes={
+            "map": K.MAP,
+            "isWrite": K.BOOL,
+            "localityHint": K.INT32,
+            "isDataCache": K.BOOL,
+        },
+        types={"memref": C.MEMREF},
+        checks=[checks.check_access(0)],
+    ),
+    op(
+        "affine.dma_start",
+        "operands*",
+        (accesses.parse_dma_start, accesses.print_dma_start),
+        attributes={"src_map": K.MAP, "dst_map": K.MAP, "tag_map": K.MAP},
+        checks=[checks.check_dma_start],
+    ),
+    op(
+        "affine.dma_wait",
+        "operands*",
+        (accesses.parse_dma_wait, accesses.print_dma_wait),
+        attributes={"tag_map": K.MAP},
+        checks=[checks.check_dma_wait],
+    ),
+    op(
+        "affine.delinearize_index",
+        "linear_index dynamic_basis* -> multi_index*",
+        (accesses.parse_delinearize, accesses.print_delinearize),
+        attributes={"static_basis": K.integers()},
+        types={"linear_index": C.INDEX_TYPE},
+        traits=Trait.PURE,
+    ),
+    op(
+        "affine.linearize_index",
+        "multi_index* dynamic_basis* -> linear_index",
+        (accesses.parse_linearize, accesses.print_linearize),
+        attributes={"static_basis": K.integers(), "disjoint": K.UNIT},
+        infer={"multi_index": indices, "linear_index": indices},
+        traits=Trait.PURE,
+    ),
+)

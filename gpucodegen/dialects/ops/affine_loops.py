@@ -1,0 +1,317 @@
+"""Syntax of affine.for, affine.parallel and affine.if."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen import errors
+from gpucodegen.dialects import affine as view
+from gpucodegen.dialects.affine import ATOMIC_KINDS
+from gpucodegen.dialects.ops.carried import parse_carried, print_carried
+from gpucodegen.dialects.ops.declare import result_list
+from gpucodegen.dialects.syntax import Argument, Reader, State, Writer
+from gpucodegen.ir.affine import (
+    AffineExpr,
+    AffineMap,
+    Const,
+    Dim,
+    Sym,
+    substitute,
+    text,
+)
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    index_attr,
+)
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.types import I32, I64, INDEX, VectorType
+
+_YIELD = "affine.yield"
+Bound = tuple[AffineMap, list[Value]]
+
+# -- for ---------------------------------------------------------------------------------
+
+
+def parse_for(r: Reader, state: State) -> None:
+    """``%i = lower to upper step n iter_args(..) -> (..) { .. }``."""
+    iv = r.argument(r.use(), INDEX)
+    r.expect("=")
+    lower, lower_operands = _parse_bound(r, "max")
+    r.one_of(("to",), "'to'")
+    upper, upper_operands = _parse_bound(r, "min")
+    step = _parse_step(r)
+    carried = parse_carried(r)
+    r.dims.add(iv.value)
+    terminator = "" if carried.inits else _YIELD
+    region = r.region([iv, *carried.arguments], terminator=terminator)
+    state.attributes |= r.attr_dict()
+    state.attributes |= {
+        "lowerBoundMap": AffineMapAttr(lower),
+        "upperBoundMap": AffineMapAttr(upper),
+        "step": index_attr(step),
+        OPERAND_SEGMENTS: segment_sizes(
+            [lower_operands, upper_operands, carried.inits]
+        ),
+    }
+    state.operands = [*lower_operands, *upper_operands, *carried.inits]
+    state.result_types = carried.types
+    state.regions = [region]
+
+
+def _parse_step(r: Reader) -> int:
+    if r.token != "step":
+        return 1
+    r.advance()
+    start = r.start
+    step = r.integer()
+    if step < 1:
+        raise errors.OperandMismatch(
+            r.location(start),
+            operation="affine.for",
+            problem=f"the step must be positive, found {step}",
+            hint="Count upwards and compute the index as upper - 1 - i",
+        )
+    return step
+
+
+def _parse_bound(r: Reader, prefix: str) -> Bound:
+    """A number, a value, or ``max``/``min`` and a map with its operands."""
+    has_prefix = r.token == prefix
+    if has_prefix:
+        r.advance()
+    if r.token[:1] == "%":
+        return _value_bound(r)
+    if r.token == "-" or r.token[:1].isdigit():
+        return AffineMap.constant(r.integer()), []
+    start = r.start
+    map_ = r.affine_map()
+    operands = r.affine_operands(map_.num_dims, map_.num_syms)
+    if len(map_.results) != 1 and not has_prefix:
+        raise errors.OperandMismatch(
+            r.location(start),
+            operation="affine.for",
+            problem=f"a bound of {len(map_.results)} results lacks '{prefix}'",
+            hint=f"Write {prefix} before the map, or give it one result",
+        )
+    return map_, operands
+
+
+def _value_bound(r: Reader) -> Bound:
+    value = r.resolve(r.use(), INDEX)
+    if value in r.dims:
+        return AffineMap.identity(1), [value]
+    return AffineMap(0, 1, (Sym(0),)), [value]
+
+
+def print_for(w: Writer, o: Operation) -> None:
+    """``%i = lower to upper step n iter_args(..) -> (..) { .. }``."""
+    loop = view.For(o)
+    lower = _bound_text(w, loop.lower_map, loop.lower_operands, "max")
+    upper = _bound_text(w, loop.upper_map, loop.upper_operands, "min")
+    w.write(f" {w.name(loop.iv)} = {lower} to {upper}")
+    if loop.step != 1:
+        w.write(f" step {loop.step}")
+    print_carried(w, loop.iter_args, loop.inits, o.results)
+    w.write(" ")
+    w.region(o.regions[0], elide=_YIELD)
+    w.attr_dict(o, ("lowerBoundMap", "upperBoundMap", "step", OPERAND_SEGMENTS))
+
+
+def _bound_text(
+    w: Writer, map_: AffineMap, operands: Sequence[Value], prefix: str
+) -> str:
+    match map_.results:
+        case (Const(value),) if map_.num_inputs == 0:
+            return str(value)
+        case (Sym(0),) if map_.num_inputs == 1:
+            return w.name(operands[0])
+        case _:
+            whole = f"{AffineMapAttr(map_)}{applied(w, map_.num_dims, operands)}"
+            return whole if len(map_.results) == 1 else f"{prefix} {whole}"
+
+
+def applied(w: Writer, num_dims: int, operands: Sequence[Value]) -> str:
+    """``(%d0)[%s0]``."""
+    symbols = operands[num_dims:]
+    dims = f"({w.names(operands[:num_dims])})"
+    return f"{dims}[{w.names(symbols)}]" if symbols else dims
+
+
+# -- if ----------------------------------------------------------------------------------
+
+
+def parse_if(r: Reader, state: State) -> None:
+    """``#set(%i)[%n] -> types { .. } else { .. }``."""
+    condition = r.integer_set()
+    state.operands = r.affine_operands(condition.num_dims, condition.num_syms)
+    state.result_types = r.arrow_types()
+    terminator = "" if state.result_types else _YIELD
+    then_region = r.region(terminator=terminator)
+    else_region = Region()
+    if r.token == "else":
+        r.advance()
+        else_region = r.region(terminator=terminator)
+    state.attributes |= r.attr_dict()
+    state.attributes["condition"] = IntegerSetAttr(condition)
+    state.regions = [then_region, else_region]
+
+
+def print_if(w: Writer, o: Operation) -> None:
+    """``affine_set<..>(%i)[%n] -> types { .. } else { .. }``."""
+    branch = view.If(o)
+    w.write(f" {IntegerSetAttr(branch.set)}")
+    w.write(applied(w, branch.set.num_dims, o.operands))
+    if o.results:
+        w.write(f" -> {result_list(o.results)}")
+    w.write(" ")
+    w.region(o.regions[0], elide=_YIELD)
+    if len(o.regions) > 1 and o.regions[1].blocks:
+        w.write(" else ")
+        w.region(o.regions[1], elide=_YIELD)
+    w.attr_dict(o, ("condition",))
+
+
+# -- parallel ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The bounds on one side: all results of all variables over shared operands."""
+
+    map: AffineMap
+    groups: tuple[int, ...]
+    operands: list[Value]
+
+
+def parse_parallel(r: Reader, state: State) -> None:
+    """``(%i, %j) = (0, 0) to (%n, 10) step (1, 2) reduce ("addf") -> (f32) { .. }``."""
+    ivs = r.listed("(", ")", lambda: r.argument(r.use(), INDEX))
+    r.expect("=")
+    lower = _parse_side(r, "max", ivs)
+    r.one_of(("to",), "'to'")
+    upper = _parse_side(r, "min", ivs)
+    steps = [1] * len(ivs)
+    if r.token == "step":
+        r.advance()
+        steps = r.listed("(", ")", r.integer)
+    reductions = _parse_reductions(r)
+    state.result_types = r.arrow_types()
+    r.dims.update(argument.value for argument in ivs)
+    terminator = "" if state.result_types else _YIELD
+    state.regions = [r.region(ivs, terminator=terminator)]
+    state.attributes |= r.attr_dict()
+    state.attributes |= {
+        "lowerBoundsMap": AffineMapAttr(lower.map),
+        "lowerBoundsGroups": _groups(lower.groups),
+        "upperBoundsMap": AffineMapAttr(upper.map),
+        "upperBoundsGroups": _groups(upper.groups),
+        "steps": ArrayAttr(tuple(IntegerAttr(step, I64) for step in steps)),
+        "reductions": ArrayAttr(tuple(IntegerAttr(k, I64) for k in reductions)),
+    }
+    state.operands = [*lower.operands, *upper.operands]
+
+
+def _groups(sizes: tuple[int, ...]) -> DenseElementsAttr:
+    values = sizes[:1] if len(set(sizes)) == 1 else sizes
+    return DenseElementsAttr(values, VectorType((len(sizes),), I32), I32)
+
+
+def _parse_reductions(r: Reader) -> list[int]:
+    if r.token != "reduce":
+        return []
+    r.advance()
+    kinds = {name: i for i, name in enumerate(ATOMIC_KINDS)}
+    return r.listed("(", ")", lambda: kinds[r.one_of(kinds, "a reduction")])
+
+
+def _parse_side(r: Reader, prefix: str, ivs: Sequence[Argument]) -> _Side:
+    start = r.start
+    bounds: list[tuple[int, Bound]] = []
+
+    def bound() -> None:
+        if r.token == prefix:
+            r.advance()
+            map_, operands = r.subscripts("(", ")")
+        else:
+            map_, operands = r.subscript()
+        bounds.append((len(map_.results), (map_, operands)))
+
+    r.listed("(", ")", bound)
+    if len(bounds) != len(ivs):
+        raise errors.OperandMismatch(
+            r.location(start),
+            operation="affine.parallel",
+            problem=f"{len(bounds)} bounds for {len(ivs)} variables",
+            hint="Write one bound per variable",
+        )
+    return _joined([b for _, b in bounds], tuple(n for n, _ in bounds))
+
+
+def _joined(bounds: Sequence[Bound], groups: tuple[int, ...]) -> _Side:
+    """One map over the operands of all bounds."""
+    dims: dict[Value, AffineExpr] = {}
+    syms: dict[Value, AffineExpr] = {}
+    results: list[AffineExpr] = []
+    for map_, operands in bounds:
+        own_dims = [
+            dims.setdefault(v, Dim(len(dims))) for v in operands[: map_.num_dims]
+        ]
+        own_syms = [
+            syms.setdefault(v, Sym(len(syms))) for v in operands[map_.num_dims :]
+        ]
+        results += [substitute(e, own_dims, own_syms) for e in map_.results]
+    whole = AffineMap(len(dims), len(syms), tuple(results))
+    return _Side(whole, groups, [*dims, *syms])
+
+
+def print_parallel(w: Writer, o: Operation) -> None:
+    """``(%i, %j) = (..) to (..) step (..) reduce (..) -> (..) { .. }``."""
+    loop = view.Parallel(o)
+    ivs = ", ".join(w.name(iv) for iv in loop.ivs)
+    lower = _side_text(w, loop.lower_maps, loop.lower_operands, "max")
+    upper = _side_text(w, loop.upper_maps, loop.upper_operands, "min")
+    w.write(f" ({ivs}) = ({lower}) to ({upper})")
+    if any(step != 1 for step in loop.steps):
+        w.write(f" step ({', '.join(map(str, loop.steps))})")
+    if loop.reductions:
+        names = ", ".join(f'"{name}"' for name in loop.reductions)
+        types = ", ".join(str(v.type) for v in o.results)
+        w.write(f" reduce ({names}) -> ({types})")
+    w.write(" ")
+    w.region(o.regions[0], elide=_YIELD)
+    w.attr_dict(o, _PARALLEL_ATTRIBUTES)
+
+
+_PARALLEL_ATTRIBUTES = (
+    "lowerBoundsMap",
+    "lowerBoundsGroups",
+    "upperBoundsMap",
+    "upperBoundsGroups",
+    "steps",
+    "reductions",
+    OPERAND_SEGMENTS,
+)
+
+
+def _side_text(
+    w: Writer, maps: Sequence[AffineMap], operands: Sequence[Value], prefix: str
+) -> str:
+    texts: list[str] = []
+    for map_ in maps:
+        shown = subscripts_text(w, map_, operands)
+        texts.append(shown if len(map_.results) == 1 else f"{prefix}({shown})")
+    return ", ".join(texts)
+
+
+def subscripts_text(w: Writer, map_: AffineMap, operands: Sequence[Value]) -> str:
+    """The results of a map with operand names put in."""
+    names = [w.name(value) for value in operands]
+    dims = names[: map_.num_dims]
+    syms = [f"symbol({name})" for name in names[map_.num_dims :]]
+    return ", ".join(text(expr, dims, syms) for expr in map_.results)

@@ -1,0 +1,168 @@
+"""func: functions, calls, returns, function constants."""
+
+from __future__ import annotations
+
+from gpucodegen import errors
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import func as view
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops.declare import op
+from gpucodegen.dialects.ops.signatures import parse_signature, print_function
+from gpucodegen.dialects.syntax import Reader, State, Writer
+from gpucodegen.ir.attributes import StringAttr, print_symbol
+from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.ir.types import FunctionType
+
+_VISIBILITY = ("public", "private", "nested")
+
+
+def parse_func(r: Reader, state: State) -> None:
+    """``private? @name(arguments) -> results attributes {..}? { body }?``."""
+    if r.token in _VISIBILITY:
+        state.attributes["sym_visibility"] = StringAttr(r.advance())
+    state.attributes["sym_name"] = StringAttr(r.symbol_name())
+    signature = parse_signature(r)
+    state.attributes |= signature.attributes
+    state.attributes |= r.attr_dict_with_keyword()
+    region = Region()
+    if r.token == "{":
+        start = r.start
+        region = r.region(signature.arguments, isolated=True, dialect="func")
+        if not any(block.operations for block in region.blocks):
+            raise errors.EmptyBody(
+                r.location(start), operation="func.func", expected="a return"
+            )
+    state.regions = [region]
+
+
+def print_func(w: Writer, o: Operation) -> None:
+    """``private @name(arguments) -> results attributes {..} { body }``."""
+    function = view.Function(o)
+    if "sym_visibility" in o.attributes:
+        w.write(f" {function.visibility}")
+    w.write(f" {print_symbol(function.name)}")
+    print_function(w, o)
+
+
+def check_func(o: Operation) -> None:
+    """Entry block arguments and returned values fit the signature."""
+    function = view.Function(o)
+    if function.is_external:
+        return
+    actual = tuple(a.type for a in function.arguments)
+    if actual != function.type.inputs:
+        raise errors.TypesDiffer(
+            o.location,
+            operation=o.name,
+            first="the signature",
+            first_type=FunctionType(function.type.inputs, ()),
+            second="the entry block",
+            second_type=FunctionType(actual, ()),
+        )
+    for block in function.blocks:
+        for last in block.operations[-1:]:
+            _check_return(last, function)
+
+
+def _check_return(last: Operation, function: view.Function) -> None:
+    if last.name not in ("func.return", "gpu.return"):
+        return
+    actual = tuple(v.type for v in last.operands)
+    if actual != function.result_types:
+        raise errors.ReturnMismatch(
+            last.location,
+            actual=", ".join(map(str, actual)),
+            expected=", ".join(map(str, function.result_types)),
+        )
+
+
+def _parse_constant(r: Reader, state: State) -> None:
+    state.attributes |= r.attr_dict()
+    state.attributes["value"] = K.SYMBOL.read(r)
+    r.expect(":")
+    state.result_types = [r.type()]
+
+
+def _print_constant(w: Writer, o: Operation) -> None:
+    w.attr_dict(o, ("value",))
+    w.write(f" {o.attributes['value']} : {o.results[0].type}")
+
+
+def _signature_fits(o: Operation) -> None:
+    ty = o.operands[0].type
+    actual = FunctionType(
+        tuple(v.type for v in o.operands[1:]), tuple(v.type for v in o.results)
+    )
+    if isinstance(ty, FunctionType) and ty != actual:
+        raise errors.TypesDiffer(
+            o.location,
+            operation=o.name,
+            first="the callee",
+            first_type=ty,
+            second="the call",
+            second_type=actual,
+        )
+
+
+def _parse_call_indirect(r: Reader, state: State) -> None:
+    callee = r.use()
+    start = r.start
+    uses = r.listed("(", ")", r.use)
+    state.attributes |= r.attr_dict()
+    r.expect(":")
+    ty = r.function_type()
+    state.operands = [r.resolve(callee, ty), *r.resolve_all(uses, ty.inputs, start)]
+    state.result_types = list(ty.results)
+
+
+def _print_call_indirect(w: Writer, o: Operation) -> None:
+    w.write(f" {w.name(o.operands[0])}({w.names(o.operands[1:])})")
+    w.attr_dict(o)
+    w.write(f" : {o.operands[0].type}")
+
+
+OPERATIONS = (
+    op(
+        "func.func",
+        "",
+        (parse_func, print_func),
+        attributes={
+            "sym_name": K.SYMBOL_NAME,
+            "function_type": K.TYPE,
+            "sym_visibility": K.optional(K.STRING),
+            "arg_attrs": K.optional(K.ARRAY),
+            "res_attrs": K.optional(K.ARRAY),
+        },
+        traits=Trait.ISOLATED | Trait.AFFINE_SCOPE,
+        regions=1,
+        checks=[check_func],
+    ),
+    op(
+        "func.return",
+        "operands*",
+        "attr-dict ($operands^ `:` type($operands))?",
+        traits=Trait.TERMINATOR,
+        parents=["func.func"],
+    ),
+    op(
+        "func.call",
+        "operands* -> results*",
+        "$callee `(` $operands `)` attr-dict `:` functional-type($operands, $results)",
+        attributes={"callee": K.SYMBOL},
+    ),
+    op(
+        "func.call_indirect",
+        "callee operands* -> results*",
+        (_parse_call_indirect, _print_call_indirect),
+        types={"callee": C.FUNCTION},
+        checks=[_signature_fits],
+    ),
+    op(
+        "func.constant",
+        "-> result",
+        (_parse_constant, _print_constant),
+        attributes={"value": K.SYMBOL},
+        traits=Trait.PURE | Trait.CONSTANT,
+    ),
+)

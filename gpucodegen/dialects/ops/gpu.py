@@ -1,0 +1,155 @@
+"""gpu: kernel modules, kernels, launches, thread identities."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.ops import gpu_syntax as syntax
+from gpucodegen.dialects.ops.declare import indices, op
+
+_DIMENSION = K.keyword_of("gpu<dim ", ("x", "y", "z"))
+_IDENTITIES = (
+    "thread_id block_id block_dim grid_dim global_id cluster_id cluster_dim"
+    " cluster_block_id cluster_dim_blocks"
+).split()
+
+
+def _identity(name: str) -> Op:
+    return op(
+        f"gpu.{name}",
+        "-> result",
+        "$dimension (`upper_bound` $upper_bound^)? attr-dict",
+        attributes={
+            "dimension": _DIMENSION,
+            "upper_bound": K.optional(K.INDEX_INT),
+        },
+        infer={"result": indices},
+        traits=Trait.PURE,
+    )
+
+
+def _scalar(name: str) -> Op:
+    return op(
+        f"gpu.{name}",
+        "-> result",
+        "attr-dict `:` type($result)",
+        traits=Trait.PURE,
+    )
+
+
+OPERATIONS = (
+    op(
+        "gpu.module",
+        "",
+        (syntax.parse_module, syntax.print_module),
+        attributes={"sym_name": K.SYMBOL_NAME},
+        traits=Trait.ISOLATED | Trait.SYMBOL_TABLE | Trait.NO_TERMINATOR,
+        regions=1,
+    ),
+    op(
+        "gpu.func",
+        "",
+        (syntax.parse_func, syntax.print_func),
+        attributes={
+            "sym_name": K.SYMBOL_NAME,
+            "function_type": K.TYPE,
+            "gpu.kernel": K.UNIT,
+            "arg_attrs": K.optional(K.ARRAY),
+            "res_attrs": K.optional(K.ARRAY),
+            "workgroup_attributions": K.optional(K.ANY),
+        },
+        traits=Trait.ISOLATED | Trait.AFFINE_SCOPE,
+        regions=1,
+        checks=[syntax.check_kernel],
+        parents=["gpu.module"],
+    ),
+    op(
+        "gpu.return",
+        "operands*",
+        "attr-dict ($operands^ `:` type($operands))?",
+        traits=Trait.TERMINATOR,
+        parents=["gpu.func"],
+    ),
+    op(
+        "gpu.launch_func",
+        "asyncDependencies* gridSizeX gridSizeY gridSizeZ blockSizeX blockSizeY"
+        " blockSizeZ clusterSizeX? clusterSizeY? clusterSizeZ?"
+        " dynamicSharedMemorySize? kernelOperands* asyncObject?",
+        (syntax.parse_launch_func, syntax.print_launch_func),
+        attributes={"kernel": K.SYMBOL},
+        checks=[syntax.check_launch_func],
+    ),
+    op(
+        "gpu.launch",
+        "operands*",
+        (syntax.parse_launch, syntax.print_launch),
+        traits=Trait.AFFINE_SCOPE,
+        regions=1,
+        terminators=["gpu.terminator"],
+    ),
+    op("gpu.terminator", "", "attr-dict", traits=Trait.TERMINATOR),
+    op(
+        "gpu.yield",
+        "values*",
+        "attr-dict ($values^ `:` type($values))?",
+        traits=Trait.TERMINATOR,
+    ),
+    op("gpu.barrier", "", "attr-dict"),
+    *(_identity(name) for name in _IDENTITIES),
+    *(_scalar(name) for name in ("lane_id", "subgroup_id", "subgroup_size")),
+    op(
+        "gpu.all_reduce",
+        "value -> result",
+        (syntax.parse_all_reduce, syntax.print_all_reduce),
+        attributes={"op": K.OPTIONAL, "uniform": K.UNIT},
+        same="value result",
+        regions=None,
+    ),
+    op(
+        "gpu.subgroup_reduce",
+        "value -> result",
+        "$op $value (`uniform` $uniform^)? attr-dict"
+        " `:` functional-type(operands, results)",
+        attributes={
+            "op": K.keyword_of("gpu<all_reduce_op ", syntax.REDUCTIONS),
+            "uniform": K.UNIT,
+        },
+        same="value result",
+    ),
+    op(
+        "gpu.shuffle",
+        "value offset width -> shuffleResult valid",
+        "$mode $value `,` $offset `,` $width attr-dict `:` type($value)",
+        attributes={
+            "mode": K.keyword_of("gpu<shuffle_mode ", ("xor", "up", "down", "idx"))
+        },
+        same="value shuffleResult",
+        infer={
+            "offset": syntax.THIRTY_TWO,
+            "width": syntax.THIRTY_TWO,
+            "valid": syntax.BOOL,
+        },
+    ),
+    op(
+        "gpu.dynamic_shared_memory",
+        "-> result",
+        "attr-dict `:` type($result)",
+    ),
+    op("gpu.alloc", "sizes* -> memref", (syntax.parse_alloc, syntax.print_alloc)),
+    op("gpu.dealloc", "memref", "$memref attr-dict `:` type($memref)"),
+    op(
+        "gpu.memcpy",
+        "dst src",
+        "$dst `,` $src attr-dict `:` type($dst) `,` type($src)",
+    ),
+    op(
+        "gpu.memset",
+        "dst value",
+        "$dst `,` $value attr-dict `:` type($dst) `,` type($value)",
+    ),
+    op(
+        "gpu.host_register",
+        "value",
+        "$value attr-dict `:` type($value)",
+    ),
+)

@@ -1,0 +1,101 @@
+"""linalg: generic and named structured operations."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.linalg_named import IS_POINTWISE, NAMED
+from gpucodegen.dialects.ops import linalg_checks as checks
+from gpucodegen.dialects.ops import linalg_syntax as syntax
+from gpucodegen.dialects.ops.declare import indices, op
+
+_STRUCTURED = "inputs* outputs* -> results*"
+
+
+def _named(name: str) -> Op:
+    return op(
+        f"linalg.{name}",
+        _STRUCTURED,
+        (syntax.parse_named, syntax.print_named),
+        attributes={
+            "strides": K.OPTIONAL,
+            "dilations": K.OPTIONAL,
+            "cast": K.OPTIONAL,
+            "indexing_maps": K.OPTIONAL,
+        },
+        regions=None,
+        checks=[checks.check_operands, checks.check_named],
+        adapt=syntax.drop_regions,
+    )
+
+
+OPERATIONS = (
+    op(
+        "linalg.generic",
+        _STRUCTURED,
+        (syntax.parse_generic, syntax.print_generic),
+        attributes={
+            "indexing_maps": K.ARRAY,
+            "iterator_types": K.ARRAY,
+            "doc": K.OPTIONAL,
+            "library_call": K.OPTIONAL,
+        },
+        regions=1,
+        terminators=["linalg.yield"],
+        checks=[checks.check_operands, checks.check_generic],
+        adapt=syntax.modern_iterators,
+    ),
+    *(_named(name) for name in (*NAMED, *sorted(IS_POINTWISE))),
+    op(
+        "linalg.map",
+        "inputs* init -> result*",
+        (syntax.parse_map, syntax.print_map),
+        regions=1,
+        terminators=["linalg.yield"],
+    ),
+    op(
+        "linalg.reduce",
+        "inputs* inits* -> results*",
+        (syntax.parse_reduce, syntax.print_reduce),
+        attributes={"dimensions": K.integers()},
+        regions=1,
+        terminators=["linalg.yield"],
+    ),
+    op(
+        "linalg.transpose",
+        "input init -> result*",
+        (
+            syntax.parse_dimensions("permutation"),
+            syntax.print_dimensions("permutation"),
+        ),
+        attributes={"permutation": K.integers()},
+        types={"input": C.SHAPED, "init": C.SHAPED},
+        regions=None,
+        adapt=syntax.drop_regions,
+    ),
+    op(
+        "linalg.broadcast",
+        "input init -> result*",
+        (syntax.parse_dimensions("dimensions"), syntax.print_dimensions("dimensions")),
+        attributes={"dimensions": K.integers()},
+        types={"init": C.SHAPED},
+        regions=None,
+        adapt=syntax.drop_regions,
+    ),
+    op(
+        "linalg.index",
+        "-> result",
+        "$dim attr-dict `:` type($result)",
+        attributes={"dim": K.INT64},
+        infer={"result": indices},
+        traits=Trait.PURE,
+        checks=[checks.check_index],
+    ),
+    op(
+        "linalg.yield",
+        "values*",
+        "attr-dict ($values^ `:` type($values))?",
+        traits=Trait.TERMINATOR,
+    ),
+)

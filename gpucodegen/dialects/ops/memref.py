@@ -1,0 +1,280 @@
+"""memref: allocation, element access, views, globals, asynchronous copies."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.ops import memref_checks as checks
+from gpucodegen.dialects.ops import memref_custom as custom
+from gpucodegen.dialects.ops.declare import element_of, indices, like, op
+
+_NONTEMPORAL = {
+    "nontemporal": K.FALSE_BY_DEFAULT,
+    "alignment": K.integer(optional=True),
+}
+_OFFSETS = (
+    "custom<DynamicIndexList>($offsets, $static_offsets)"
+    " custom<DynamicIndexList>($sizes, $static_sizes)"
+    " custom<DynamicIndexList>($strides, $static_strides)"
+)
+_LISTS = {
+    "static_offsets": K.integers(),
+    "static_sizes": K.integers(),
+    "static_strides": K.integers(),
+}
+_REASSOCIATION = {"reassociation": K.ARRAY}
+
+
+def _alloc(name: str) -> Op:
+    return op(
+        f"memref.{name}",
+        "dynamicSizes* symbolOperands* -> memref",
+        (custom.parse_alloc, custom.print_alloc),
+        attributes={"alignment": K.integer(optional=True)},
+        types={"memref": C.MEMREF, "dynamicSizes": C.INDEX_TYPE},
+        checks=[checks.check_alloc],
+    )
+
+
+OPERATIONS = (
+    _alloc("alloc"),
+    _alloc("alloca"),
+    op(
+        "memref.alloca_scope",
+        "-> results*",
+        (custom.parse_alloca_scope, custom.print_alloca_scope),
+        regions=1,
+        terminators=["memref.alloca_scope.return"],
+    ),
+    op(
+        "memref.alloca_scope.return",
+        "results*",
+        "attr-dict ($results^ `:` type($results))?",
+        traits=Trait.TERMINATOR,
+    ),
+    op(
+        "memref.dealloc",
+        "memref",
+        "$memref attr-dict `:` type($memref)",
+        types={"memref": C.ANY_MEMREF},
+    ),
+    op(
+        "memref.dim",
+        "source index -> result",
+        "attr-dict $source `,` $index `:` type($source)",
+        infer={"result": indices, "index": indices},
+        types={"source": C.ANY_MEMREF, "index": C.INDEX_TYPE},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.rank",
+        "memref -> result",
+        "$memref attr-dict `:` type($memref)",
+        infer={"result": indices},
+        types={"memref": C.ANY_MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.load",
+        "memref indices* -> result",
+        "$memref `[` $indices `]` attr-dict `:` type($memref)",
+        attributes=_NONTEMPORAL,
+        infer={"result": element_of("memref"), "indices": indices},
+        types={"memref": C.MEMREF},
+        checks=[checks.indices_after(0)],
+    ),
+    op(
+        "memref.store",
+        "value memref indices*",
+        "$value `,` $memref `[` $indices `]` attr-dict `:` type($memref)",
+        attributes=_NONTEMPORAL,
+        infer={"value": element_of("memref"), "indices": indices},
+        types={"memref": C.MEMREF},
+        checks=[checks.indices_after(1)],
+    ),
+    op(
+        "memref.cast",
+        "source -> dest",
+        "$source attr-dict `:` type($source) `to` type($dest)",
+        types={"source": C.ANY_MEMREF, "dest": C.ANY_MEMREF},
+        traits=Trait.PURE,
+        checks=[checks.check_cast],
+    ),
+    op(
+        "memref.copy",
+        "source target",
+        "$source `,` $target attr-dict `:` type($source) `to` type($target)",
+        types={"source": C.ANY_MEMREF, "target": C.ANY_MEMREF},
+        checks=[checks.check_copy],
+    ),
+    op(
+        "memref.memory_space_cast",
+        "source -> dest",
+        "$source attr-dict `:` type($source) `to` type($dest)",
+        types={"source": C.ANY_MEMREF, "dest": C.ANY_MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.subview",
+        "source offsets* sizes* strides* -> result",
+        f"$source {_OFFSETS} attr-dict `:` type($source) `to` type($result)",
+        attributes=_LISTS,
+        infer={"offsets": indices, "sizes": indices, "strides": indices},
+        types={"source": C.MEMREF, "result": C.MEMREF},
+        traits=Trait.PURE,
+        checks=[checks.check_subview],
+    ),
+    op(
+        "memref.reinterpret_cast",
+        "source offsets* sizes* strides* -> result",
+        "$source `to` `offset` `` `:` custom<DynamicIndexList>($offsets, $static_offsets)"
+        " `` `,` `sizes` `` `:` custom<DynamicIndexList>($sizes, $static_sizes)"
+        " `` `,` `strides` `` `:` custom<DynamicIndexList>($strides, $static_strides)"
+        " attr-dict `:` type($source) `to` type($result)",
+        attributes=_LISTS,
+        infer={"offsets": indices, "sizes": indices, "strides": indices},
+        types={"source": C.ANY_MEMREF, "result": C.MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.view",
+        "source byte_shift sizes* -> result",
+        "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict"
+        " `:` type($source) `to` type($result)",
+        infer={"byte_shift": indices, "sizes": indices},
+        types={"source": C.MEMREF, "result": C.MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.transpose",
+        "in -> result",
+        "$in $permutation attr-dict `:` type($in) `to` type($result)",
+        attributes={"permutation": custom.BARE_MAP},
+        types={"in": C.MEMREF, "result": C.MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.collapse_shape",
+        "src -> result",
+        "$src $reassociation attr-dict `:` type($src) `into` type($result)",
+        attributes=_REASSOCIATION,
+        types={"src": C.MEMREF, "result": C.MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.expand_shape",
+        "src output_shape* -> result",
+        (custom.parse_expand_shape, custom.print_expand_shape),
+        attributes=_REASSOCIATION | {"static_output_shape": K.integers()},
+        types={"src": C.SHAPED, "result": C.SHAPED},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.reshape",
+        "source shape -> result",
+        "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
+        types={"source": C.ANY_MEMREF, "result": C.ANY_MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.extract_aligned_pointer_as_index",
+        "source -> aligned_pointer",
+        "$source `:` type($source) `->` type($aligned_pointer) attr-dict",
+        types={"source": C.ANY_MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.extract_strided_metadata",
+        "source -> base_buffer offset sizes* strides*",
+        "$source `:` type($source) `->` type(results) attr-dict",
+        types={"source": C.MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.global",
+        "",
+        (custom.parse_global, custom.print_global),
+        attributes={
+            "sym_name": K.SYMBOL_NAME,
+            "type": K.TYPE,
+            "sym_visibility": K.optional(K.STRING),
+            "initial_value": K.OPTIONAL,
+            "constant": K.UNIT,
+            "alignment": K.integer(optional=True),
+        },
+    ),
+    op(
+        "memref.get_global",
+        "-> result",
+        "$name `:` type($result) attr-dict",
+        attributes={"name": K.SYMBOL},
+        types={"result": C.MEMREF},
+        traits=Trait.PURE,
+    ),
+    op(
+        "memref.dma_start",
+        "operands*",
+        (custom.parse_dma_start, custom.print_dma_start),
+        checks=[checks.check_dma_start],
+    ),
+    op(
+        "memref.dma_wait",
+        "tagMemRef tagIndices* numElements",
+        "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict `:` type($tagMemRef)",
+        infer={"tagIndices": indices, "numElements": indices},
+        types={"tagMemRef": C.MEMREF},
+    ),
+    op(
+        "memref.atomic_rmw",
+        "value memref indices* -> result",
+        "$kind $value `,` $memref `[` $indices `]` attr-dict"
+        " `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
+        attributes={"kind": K.enumeration(custom.ATOMIC_KINDS)},
+        infer={"indices": indices},
+        same="value result",
+        types={"memref": C.MEMREF},
+        checks=[checks.indices_after(1)],
+    ),
+    op(
+        "memref.generic_atomic_rmw",
+        "memref indices* -> result",
+        (custom.parse_generic_atomic, custom.print_generic_atomic),
+        regions=1,
+        terminators=["memref.atomic_yield"],
+    ),
+    op(
+        "memref.atomic_yield",
+        "result",
+        "$result attr-dict `:` type($result)",
+        traits=Trait.TERMINATOR,
+    ),
+    op(
+        "memref.assume_alignment",
+        "memref -> result",
+        "$memref `,` $alignment attr-dict `:` type($memref)",
+        attributes={"alignment": K.INT32},
+        infer={"result": like("memref")},
+        types={"memref": C.MEMREF},
+    ),
+    op(
+        "memref.prefetch",
+        "memref indices*",
+        (custom.parse_prefetch, custom.print_prefetch),
+        attributes={
+            "isWrite": K.BOOL,
+            "localityHint": K.INT32,
+            "isDataCache": K.BOOL,
+        },
+        types={"memref": C.MEMREF},
+    ),
+    op(
+        "memref.realloc",
+        "source dynamicResultSize? -> result",
+        "$source (`(` $dynamicResultSize^ `)`)? attr-dict"
+        " `:` type($source) `to` type($result)",
+        attributes={"alignment": K.integer(optional=True)},
+        infer={"dynamicResultSize": indices},
+        types={"source": C.MEMREF, "result": C.MEMREF},
+    ),
+)

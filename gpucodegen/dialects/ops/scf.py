@@ -1,0 +1,163 @@
+"""scf: loops and conditions with run-time bounds."""
+
+from __future__ import annotations
+
+from gpucodegen import errors
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import scf_syntax as syntax
+from gpucodegen.dialects.ops.declare import op
+from gpucodegen.dialects.ops.yields import check_yield
+from gpucodegen.ir.operation import Operation
+
+
+def _check_for(o: Operation) -> None:
+    """Carried values, results and yields agree in type; so do bounds and step."""
+    lower, upper, step, *inits = (v.type for v in o.operands)
+    if not lower == upper == step == o.body.arguments[0].type:
+        raise errors.TypesDiffer(
+            o.location,
+            operation=o.name,
+            first="the lower bound",
+            first_type=lower,
+            second="the upper bound, step or variable",
+            second_type=upper if upper != lower else step,
+        )
+    carried = [v.type for v in o.body.arguments[1:]]
+    if carried != inits or [v.type for v in o.results] != inits:
+        raise errors.WrongStructure(
+            o.location,
+            operation=o.name,
+            problem="body arguments, initial values and results differ in type",
+            hint="Give them the same types in the same order",
+        )
+    check_yield(o, inits)
+
+
+def _check_if(o: Operation) -> None:
+    if o.results and not o.regions[1].blocks:
+        raise errors.WrongRegionCount(
+            o.location,
+            operation=o.name,
+            expected="an else branch when there are results",
+            actual="none",
+        )
+    check_yield(o, [v.type for v in o.results], "scf.yield")
+
+
+def _check_while(o: Operation) -> None:
+    before, after = o.regions
+    check_yield(o, [v.type for v in o.operands], "scf.yield")
+    types = [v.type for v in o.results]
+    if before.blocks and [v.type for v in before.blocks[0].arguments] != [
+        v.type for v in o.operands
+    ]:
+        raise errors.WrongStructure(
+            o.location,
+            operation=o.name,
+            problem="the first region's arguments differ from the initial values",
+            hint="Give them the same types",
+        )
+    if after.blocks and [v.type for v in after.blocks[0].arguments] != types:
+        raise errors.WrongStructure(
+            o.location,
+            operation=o.name,
+            problem="the second region's arguments differ from the results",
+            hint="Give them the same types",
+        )
+    for last in before.blocks[0].operations[-1:] if before.blocks else ():
+        forwarded = [v.type for v in last.operands[1:]]
+        if last.name == "scf.condition" and forwarded != types:
+            raise errors.YieldMismatch(
+                last.location,
+                operation="scf.condition",
+                expected=", ".join(map(str, types)),
+                actual=", ".join(map(str, forwarded)),
+            )
+
+
+OPERATIONS = (
+    op(
+        "scf.for",
+        "lowerBound upperBound step initArgs* -> results*",
+        (syntax.parse_for, syntax.print_for),
+        types={"lowerBound": C.INTEGER_OR_INDEX},
+        attributes={"unsignedCmp": K.UNIT},
+        regions=1,
+        terminators=["scf.yield"],
+        checks=[_check_for],
+    ),
+    op(
+        "scf.if",
+        "condition -> results*",
+        (syntax.parse_if, syntax.print_if),
+        types={"condition": C.BOOL},
+        regions=2,
+        terminators=["scf.yield"],
+        checks=[_check_if],
+    ),
+    op(
+        "scf.while",
+        "inits* -> results*",
+        (syntax.parse_while, syntax.print_while),
+        regions=2,
+        terminators=["scf.condition", "scf.yield"],
+        checks=[_check_while],
+    ),
+    op(
+        "scf.condition",
+        "condition args*",
+        "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
+        types={"condition": C.BOOL},
+        infer={"condition": syntax.BOOL_ONLY},
+        traits=Trait.TERMINATOR,
+        parents=["scf.while"],
+    ),
+    op(
+        "scf.parallel",
+        "lowerBound* upperBound* step* initVals* -> results*",
+        (syntax.parse_parallel, syntax.print_parallel),
+        types={"lowerBound": C.INDEX_TYPE, "upperBound": C.INDEX_TYPE},
+        regions=1,
+        terminators=["scf.reduce", "scf.yield"],
+    ),
+    op(
+        "scf.reduce",
+        "operands*",
+        (syntax.parse_reduce, syntax.print_reduce),
+        regions=None,
+        terminators=["scf.reduce.return"],
+        traits=Trait.TERMINATOR,
+        parents=["scf.parallel"],
+    ),
+    op(
+        "scf.reduce.return",
+        "result",
+        "$result attr-dict `:` type($result)",
+        traits=Trait.TERMINATOR,
+        parents=["scf.reduce"],
+    ),
+    op(
+        "scf.execute_region",
+        "-> results*",
+        (syntax.parse_execute_region, syntax.print_execute_region),
+        attributes={"no_inline": K.UNIT},
+        regions=1,
+    ),
+    op(
+        "scf.index_switch",
+        "arg -> results*",
+        (syntax.parse_index_switch, syntax.print_index_switch),
+        attributes={"cases": K.integers()},
+        types={"arg": C.INDEX_TYPE},
+        regions=None,
+        terminators=["scf.yield"],
+    ),
+    op(
+        "scf.yield",
+        "results*",
+        "attr-dict ($results^ `:` type($results))?",
+        traits=Trait.TERMINATOR,
+    ),
+)

@@ -1,0 +1,180 @@
+"""tensor: values in the shape of arrays."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import memref_custom as custom
+from gpucodegen.dialects.ops import tensor_syntax as syntax
+from gpucodegen.dialects.ops.declare import element_of, indices, op
+
+_PURE = Trait.PURE
+_OFFSETS = (
+    "custom<DynamicIndexList>($offsets, $static_offsets)"
+    " custom<DynamicIndexList>($sizes, $static_sizes)"
+    " custom<DynamicIndexList>($strides, $static_strides)"
+)
+_LISTS = {
+    "static_offsets": K.integers(),
+    "static_sizes": K.integers(),
+    "static_strides": K.integers(),
+}
+_INDICES = {"offsets": indices, "sizes": indices, "strides": indices}
+
+OPERATIONS = (
+    op(
+        "tensor.empty",
+        "dynamicSizes* -> result",
+        "`(` $dynamicSizes `)` attr-dict `:` type($result)",
+        infer={"dynamicSizes": indices},
+        types={"result": C.TENSOR},
+        traits=_PURE,
+        checks=[syntax.check_empty],
+    ),
+    op(
+        "tensor.dim",
+        "source index -> result",
+        "attr-dict $source `,` $index `:` type($source)",
+        infer={"result": indices, "index": indices},
+        types={"source": C.ANY_TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.rank",
+        "tensor -> result",
+        "$tensor attr-dict `:` type($tensor)",
+        infer={"result": indices},
+        types={"tensor": C.ANY_TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.extract",
+        "tensor indices* -> result",
+        "$tensor `[` $indices `]` attr-dict `:` type($tensor)",
+        infer={"result": element_of("tensor"), "indices": indices},
+        types={"tensor": C.TENSOR},
+        traits=_PURE,
+        checks=[syntax.indices_after(0)],
+    ),
+    op(
+        "tensor.insert",
+        "scalar dest indices* -> result",
+        "$scalar `into` $dest `[` $indices `]` attr-dict `:` type($dest)",
+        same="dest result",
+        infer={"scalar": element_of("dest"), "indices": indices},
+        types={"dest": C.TENSOR},
+        traits=_PURE,
+        checks=[syntax.indices_after(1)],
+    ),
+    op(
+        "tensor.cast",
+        "source -> dest",
+        "$source attr-dict `:` type($source) `to` type($dest)",
+        types={"source": C.ANY_TENSOR, "dest": C.ANY_TENSOR},
+        traits=_PURE,
+        checks=[syntax.check_cast],
+    ),
+    op(
+        "tensor.bitcast",
+        "source -> dest",
+        "$source attr-dict `:` type($source) `to` type($dest)",
+        types={"source": C.ANY_TENSOR, "dest": C.ANY_TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.from_elements",
+        "elements* -> result",
+        "$elements attr-dict `:` type($result)",
+        infer={"elements": syntax.elements_of_result},
+        types={"result": C.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.splat",
+        "input dynamicSizes* -> aggregate",
+        "$input (`[` $dynamicSizes^ `]`)? attr-dict `:` type($aggregate)",
+        infer={"input": element_of("aggregate"), "dynamicSizes": indices},
+        types={"aggregate": C.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.generate",
+        "dynamicExtents* -> result",
+        (syntax.parse_generate, syntax.print_generate),
+        types={"result": C.TENSOR},
+        regions=1,
+        terminators=["tensor.yield"],
+    ),
+    op(
+        "tensor.pad",
+        "source low* high* -> result",
+        (syntax.parse_pad, syntax.print_pad),
+        attributes={
+            "static_low": K.integers(),
+            "static_high": K.integers(),
+            "nofold": K.UNIT,
+        },
+        types={"source": C.TENSOR, "result": C.TENSOR},
+        regions=1,
+        terminators=["tensor.yield"],
+    ),
+    op(
+        "tensor.yield",
+        "value",
+        "$value attr-dict `:` type($value)",
+        traits=Trait.TERMINATOR,
+    ),
+    op(
+        "tensor.extract_slice",
+        "source offsets* sizes* strides* -> result",
+        f"$source {_OFFSETS} attr-dict `:` type($source) `to` type($result)",
+        attributes=_LISTS,
+        infer=_INDICES,
+        types={"source": C.TENSOR, "result": C.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.insert_slice",
+        "source dest offsets* sizes* strides* -> result",
+        f"$source `into` $dest {_OFFSETS} attr-dict"
+        " `:` type($source) `into` type($dest)",
+        attributes=_LISTS,
+        same="dest result",
+        infer=_INDICES,
+        types={"source": C.TENSOR, "dest": C.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.collapse_shape",
+        "src -> result",
+        "$src $reassociation attr-dict `:` type($src) `into` type($result)",
+        attributes={"reassociation": K.ARRAY},
+        types={"src": C.TENSOR, "result": C.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.expand_shape",
+        "src output_shape* -> result",
+        (custom.parse_expand_shape, custom.print_expand_shape),
+        attributes={"reassociation": K.ARRAY, "static_output_shape": K.integers()},
+        types={"src": C.TENSOR, "result": C.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.reshape",
+        "source shape -> result",
+        "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
+        types={"source": C.ANY_TENSOR, "result": C.ANY_TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.gather",
+        "source indices -> result",
+        "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)`"
+        " (`unique` $unique^)? attr-dict `:` functional-type(operands, results)",
+        attributes={"gather_dims": K.integers(), "unique": K.UNIT},
+        types={"source": C.TENSOR},
+        traits=_PURE,
+    ),
+)

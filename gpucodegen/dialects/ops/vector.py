@@ -1,0 +1,286 @@
+"""vector: register tiles, their movement and arithmetic."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import vector_syntax as syntax
+from gpucodegen.dialects.ops.declare import indices, like, op
+from gpucodegen.dialects.ops.memref_checks import indices_after
+
+_PURE = Trait.PURE
+_KIND = K.bracketed("vector.kind", "add")
+_NONTEMPORAL = {
+    "nontemporal": K.FALSE_BY_DEFAULT,
+    "alignment": K.integer(optional=True),
+}
+_STATIC = {"static_position": K.integers()}
+
+OPERATIONS = (
+    op(
+        "vector.load",
+        "base indices* -> result",
+        "$base `[` $indices `]` attr-dict `:` type($base) `,` type($result)",
+        attributes=_NONTEMPORAL,
+        infer={"indices": indices},
+        types={"base": C.MEMREF},
+        checks=[indices_after(0)],
+    ),
+    op(
+        "vector.store",
+        "valueToStore base indices*",
+        "$valueToStore `,` $base `[` $indices `]` attr-dict"
+        " `:` type($base) `,` type($valueToStore)",
+        attributes=_NONTEMPORAL,
+        infer={"indices": indices},
+        types={"base": C.MEMREF},
+        checks=[indices_after(1)],
+    ),
+    op(
+        "vector.maskedload",
+        "base indices* mask pass_thru -> result",
+        "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base)"
+        " `,` type($mask) `,` type($pass_thru) `into` type($result)",
+        infer={"indices": indices},
+        types={"base": C.MEMREF},
+    ),
+    op(
+        "vector.maskedstore",
+        "base indices* mask valueToStore",
+        "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict"
+        " `:` type($base) `,` type($mask) `,` type($valueToStore)",
+        infer={"indices": indices},
+        types={"base": C.MEMREF},
+    ),
+    op(
+        "vector.broadcast",
+        "source -> vector",
+        "$source attr-dict `:` type($source) `to` type($vector)",
+        types={"vector": C.VECTOR},
+        traits=_PURE,
+        checks=[syntax.check_broadcast],
+    ),
+    op(
+        "vector.splat",
+        "input -> aggregate",
+        "$input attr-dict `:` type($aggregate)",
+        types={"aggregate": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.from_elements",
+        "elements* -> dest",
+        "$elements attr-dict `:` type($dest)",
+        infer={"elements": syntax.elements_of_dest},
+        types={"dest": C.VECTOR},
+        traits=_PURE,
+        checks=[syntax.check_from_elements],
+    ),
+    op(
+        "vector.to_elements",
+        "source -> elements*",
+        "$source attr-dict `:` type($source)",
+        infer={"elements": syntax.elements_of_source},
+        types={"source": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.fma",
+        "lhs rhs acc -> result",
+        "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
+        same="lhs rhs acc result",
+        types={"lhs": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.outerproduct",
+        "lhs rhs acc? -> result",
+        (syntax.parse_outerproduct, syntax.print_outerproduct),
+        attributes={"kind": _KIND},
+        types={"lhs": C.VECTOR, "result": C.VECTOR},
+        traits=_PURE,
+        checks=[syntax.check_outerproduct],
+    ),
+    op(
+        "vector.extract",
+        "source dynamic_position* -> result",
+        (syntax.parse_extract, syntax.print_extract),
+        attributes=_STATIC,
+        types={"source": C.VECTOR},
+        traits=_PURE,
+        checks=[syntax.check_position(0)],
+    ),
+    op(
+        "vector.insert",
+        "valueToStore dest dynamic_position* -> result",
+        (syntax.parse_insert, syntax.print_insert),
+        attributes=_STATIC,
+        same="dest result",
+        types={"dest": C.VECTOR},
+        traits=_PURE,
+        checks=[syntax.check_position(1)],
+    ),
+    op(
+        "vector.extractelement",
+        "vector position? -> result",
+        (syntax.parse_extractelement, syntax.print_extractelement),
+        types={"vector": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.insertelement",
+        "source dest position? -> result",
+        (syntax.parse_insertelement, syntax.print_insertelement),
+        same="dest result",
+        types={"dest": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.extract_strided_slice",
+        "source -> result",
+        "$source attr-dict `:` type($source) `to` type($result)",
+        attributes={"offsets": K.ARRAY, "sizes": K.ARRAY, "strides": K.ARRAY},
+        types={"source": C.VECTOR, "result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.insert_strided_slice",
+        "valueToStore dest -> result",
+        "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
+        attributes={"offsets": K.ARRAY, "strides": K.ARRAY},
+        same="dest result",
+        types={"valueToStore": C.VECTOR, "dest": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.reduction",
+        "vector acc? -> dest",
+        "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict"
+        " `:` type($vector) `into` type($dest)",
+        attributes={"kind": K.bracketed("vector.kind"), "fastmath": K.FASTMATH},
+        infer={"acc": like("dest")},
+        types={"vector": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.multi_reduction",
+        "source acc -> dest",
+        "$kind `,` $source `,` $acc attr-dict $reduction_dims"
+        " `:` type($source) `to` type($dest)",
+        attributes={
+            "kind": K.bracketed("vector.kind"),
+            "reduction_dims": K.integers(),
+        },
+        same="acc dest",
+        types={"source": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.shuffle",
+        "v1 v2 -> vector",
+        (syntax.parse_shuffle, syntax.print_shuffle),
+        attributes={"mask": K.integers()},
+        types={"v1": C.VECTOR, "v2": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.shape_cast",
+        "source -> result",
+        "$source attr-dict `:` type($source) `to` type($result)",
+        types={"source": C.VECTOR, "result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.bitcast",
+        "source -> result",
+        "$source attr-dict `:` type($source) `to` type($result)",
+        types={"source": C.VECTOR, "result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.type_cast",
+        "memref -> result",
+        "$memref attr-dict `:` type($memref) `to` type($result)",
+        types={"memref": C.MEMREF, "result": C.MEMREF},
+        traits=_PURE,
+    ),
+    op(
+        "vector.transpose",
+        "vector -> result",
+        "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
+        attributes={"permutation": K.integers()},
+        types={"vector": C.VECTOR, "result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.create_mask",
+        "operands* -> result",
+        "$operands attr-dict `:` type($result)",
+        infer={"operands": indices},
+        types={"result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.constant_mask",
+        "-> result",
+        "$mask_dim_sizes attr-dict `:` type($result)",
+        attributes={"mask_dim_sizes": K.integers()},
+        types={"result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.vscale",
+        "-> result",
+        "attr-dict",
+        infer={"result": indices},
+        traits=_PURE,
+    ),
+    op(
+        "vector.step",
+        "-> result",
+        "attr-dict `:` type($result)",
+        types={"result": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.contract",
+        "lhs rhs acc -> result",
+        (syntax.parse_contract, syntax.print_contract),
+        attributes={
+            "indexing_maps": K.ARRAY,
+            "iterator_types": K.ARRAY,
+            "kind": K.OPTIONAL,
+        },
+        same="acc result",
+        types={"lhs": C.VECTOR, "rhs": C.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.transfer_read",
+        "source indices* padding mask? -> vector",
+        (syntax.parse_transfer_read, syntax.print_transfer_read),
+        attributes={"permutation_map": K.MAP, "in_bounds": K.optional(K.ARRAY)},
+        types={"source": C.SHAPED, "vector": C.VECTOR},
+        checks=[syntax.check_transfer_read],
+    ),
+    op(
+        "vector.transfer_write",
+        "valueToStore source indices* mask? -> result?",
+        (syntax.parse_transfer_write, syntax.print_transfer_write),
+        attributes={"permutation_map": K.MAP, "in_bounds": K.optional(K.ARRAY)},
+        types={"valueToStore": C.VECTOR, "source": C.SHAPED},
+        checks=[syntax.check_transfer_write],
+    ),
+    op(
+        "vector.print",
+        "source?",
+        "($source^ `:` type($source))? attr-dict",
+    ),
+    op(
+        "vector.yield",
+        "operands*",
+        "attr-dict ($operands^ `:` type($operands))?",
+        traits=Trait.TERMINATOR,
+    ),
+)

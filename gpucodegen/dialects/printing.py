@@ -1,0 +1,240 @@
+"""Operations to text: the short form of each operation, or the generic one.
+
+Implements ``gpucodegen.dialects.syntax.Writer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gpucodegen.dialects import registry
+from gpucodegen.dialects.definition import Op
+from gpucodegen.ir.attributes import Attribute, StringAttr, print_entry, quote
+from gpucodegen.ir.locations import (
+    CallSiteLoc,
+    FileLoc,
+    FusedLoc,
+    Location,
+    NameLoc,
+    UnknownLoc,
+)
+from gpucodegen.ir.naming import Names
+from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
+from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.ir.types import FunctionType
+
+VERBATIM = "gpucodegen.verbatim"
+"""Attribute that holds the text of an operation nobody could read."""
+
+_INDENT = "  "
+
+
+def print_module(
+    op: Operation, *, generic: bool = False, locations: bool = False
+) -> str:
+    """Text of a module or any other operation.
+
+    ``generic`` gives every operation in generic form, ``locations`` appends ``loc(..)``.
+    """
+    with deep_recursion():
+        printer = Printer(op, generic=generic, locations=locations)
+        printer.operation(op)
+        return printer.text
+
+
+def print_operation(op: Operation) -> str:
+    """First line of an operation's text, for messages."""
+    return print_module(op).partition("\n")[0]
+
+
+class Printer:
+    """One text being written."""
+
+    def __init__(self, op: Operation, *, generic: bool, locations: bool) -> None:
+        self._names = Names(op, _is_isolated)
+        self._generic = generic
+        self._locations = locations
+        self._pieces: list[str] = []
+        self._indent = ""
+        self._parent = ""
+
+    @property
+    def text(self) -> str:
+        """What has been written."""
+        return "".join(self._pieces)
+
+    # -- pieces ----------------------------------------------------------------------
+
+    def write(self, text: str, /) -> None:
+        """Append text; line breaks keep the indentation."""
+        if "\n" in text:
+            text = text.replace("\n", f"\n{self._indent}")
+        self._pieces.append(text)
+
+    def name(self, value: Value, /) -> str:
+        """Name of a value."""
+        return self._names.of(value)
+
+    def names(self, values: Sequence[Value], /) -> str:
+        """Names of values, with commas."""
+        return ", ".join(map(self._names.of, values))
+
+    def typed_names(self, values: Sequence[Value], /) -> str:
+        """``%a, %b : type, type``; nothing for no values."""
+        if not values:
+            return ""
+        return f"{self.names(values)} : {', '.join(str(v.type) for v in values)}"
+
+    def label(self, label: Label, /) -> str:
+        """Name of a block."""
+        return self._names.label_of(label)
+
+    def successor(self, successor: Successor, /) -> str:
+        """A branch target with the values it passes."""
+        passed = self.typed_names(successor.operands)
+        return f"{self.label(successor.label)}{f'({passed})' if passed else ''}"
+
+    def attr_dict(
+        self, op: Operation, elided: Collection[str] = (), *, keyword: bool = False
+    ) -> None:
+        """`` {attributes}`` without the elided ones; nothing if none are left."""
+        shown = {k: v for k, v in op.attributes.items() if k not in elided}
+        if shown:
+            word = " attributes" if keyword else ""
+            self.write(f"{word} {_dictionary(shown)}")
+
+    # -- operations ------------------------------------------------------------------
+
+    def operation(self, op: Operation) -> None:
+        """An operation with its results and, if asked for, its location."""
+        if op.results:
+            self.write(f"{self._result_names(op.results)} = ")
+        definition = registry.lookup(op.name)
+        if VERBATIM in op.attributes:
+            self._verbatim(op)
+        elif self._generic or definition is None or definition.print is None:
+            self._generic_form(op, definition)
+        else:
+            self.write(self._short_name(op.name))
+            outer, self._parent = self._parent, op.name
+            definition.print(self, op)
+            self._parent = outer
+        if self._locations:
+            self.write(f" loc({location_text(op.location)})")
+
+    def _short_name(self, name: str) -> str:
+        if name == "builtin.module":
+            return "module"
+        is_direct = self._parent == "func.func" and name in ("func.return", "func.call")
+        return name.removeprefix("func.") if is_direct else name
+
+    def _result_names(self, results: Sequence[Value]) -> str:
+        first = self.name(results[0])
+        base, hash_, _ = first.partition("#")
+        return f"{base}:{len(results)}" if hash_ else self.names(results)
+
+    def _verbatim(self, op: Operation) -> None:
+        """The text of an unread operation with today's names put in."""
+        template = op.attributes[VERBATIM]
+        text = template.value if isinstance(template, StringAttr) else ""
+        pieces = text.split("\0")
+        shown = [
+            self.name(op.operands[int(piece)]) if i % 2 else piece
+            for i, piece in enumerate(pieces)
+        ]
+        self._pieces.append("".join(shown))
+
+    def _generic_form(self, op: Operation, definition: Op | None) -> None:
+        if definition is not None and definition.flatten is not None:
+            op = definition.flatten(op)
+        inherent = definition.inherent if definition else frozenset[str]()
+        properties = dict(op.properties)
+        properties |= {k: v for k, v in op.attributes.items() if k in inherent}
+        rest = {k: v for k, v in op.attributes.items() if k not in inherent}
+        self.write(f"{quote(op.name)}({self.names(op.operands)})")
+        if op.successors:
+            self.write(f"[{', '.join(map(self.successor, op.successors))}]")
+        if properties:
+            self.write(f" <{_dictionary(properties)}>")
+        self._generic_regions(op)
+        if rest:
+            self.write(f" {_dictionary(rest)}")
+        inputs = tuple(v.type for v in op.operands)
+        self.write(f" : {FunctionType(inputs, tuple(v.type for v in op.results))}")
+
+    def _generic_regions(self, op: Operation) -> None:
+        if not op.regions:
+            return
+        outer, self._parent = self._parent, op.name
+        self.write(" (")
+        for i, region in enumerate(op.regions):
+            self.write(", " if i else "")
+            self.region(region, arguments=True)
+        self.write(")")
+        self._parent = outer
+
+    # -- regions ---------------------------------------------------------------------
+
+    def region(
+        self, region: Region, *, arguments: bool = False, elide: str = ""
+    ) -> None:
+        """``{ .. }``; entry arguments on request, an empty ``elide`` terminator left out."""
+        self.write("{")
+        outer = self._indent
+        parent = self._parent
+        for i, block in enumerate(region.blocks):
+            is_entry = i == 0
+            self._indent = outer
+            if not is_entry or (arguments and block.arguments):
+                self.write(f"\n{self._block_header(block, i)}")
+            self._indent = outer + _INDENT
+            for op in block.operations:
+                is_last = op is block.operations[-1]
+                if is_last and _can_elide(op, elide, region):
+                    continue
+                self.write("\n")
+                self._parent = parent
+                self.operation(op)
+        self._indent = outer
+        self._parent = parent
+        self.write("\n}")
+
+    def _block_header(self, block: Block, position: int) -> str:
+        label = f"^bb{position}" if block.label is None else self.label(block.label)
+        if not block.arguments:
+            return f"{label}:"
+        arguments = ", ".join(f"{self.name(a)}: {a.type}" for a in block.arguments)
+        return f"{label}({arguments}):"
+
+
+def _is_isolated(op: Operation) -> bool:
+    definition = registry.lookup(op.name)
+    return definition is not None and definition.is_isolated
+
+
+def _can_elide(op: Operation, name: str, region: Region) -> bool:
+    is_plain = not op.operands and not op.attributes and not op.regions
+    return op.name == name and is_plain and len(region.blocks) == 1
+
+
+def _dictionary(entries: Mapping[str, Attribute]) -> str:
+    return "{" + ", ".join(print_entry(k, v) for k, v in sorted(entries.items())) + "}"
+
+
+def location_text(location: Location) -> str:
+    """Text of a location inside ``loc(..)``."""
+    match location:
+        case FileLoc(filename, line, column, end_line, end_column):
+            end = f" to {end_line}:{end_column}" if end_line else ""
+            return f"{quote(filename)}:{line}:{column}{end}"
+        case NameLoc(name, None):
+            return quote(name)
+        case NameLoc(name, child):
+            return f"{quote(name)}({location_text(child)})" if child else quote(name)
+        case CallSiteLoc(callee, caller):
+            return f"callsite({location_text(callee)} at {location_text(caller)})"
+        case FusedLoc(locations, metadata):
+            tag = f"<{metadata}>" if metadata is not None else ""
+            return f"fused{tag}[{', '.join(map(location_text, locations))}]"
+        case UnknownLoc():
+            return "unknown"

@@ -1,0 +1,104 @@
+"""Names for values and blocks when a module is printed.
+
+Hints are kept where they are unique among the visible names; values without a hint are
+numbered.  Names end with the region that defines them, so sibling regions may reuse them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
+
+IsIsolated = Callable[[Operation], bool]
+
+
+class Names:
+    """Names of everything inside one operation."""
+
+    __slots__ = ("_counter", "_isolated", "_used", "labels", "values")
+
+    def __init__(self, op: Operation, isolated: IsIsolated) -> None:
+        self._isolated = isolated
+        self._used: set[str] = set()
+        self._counter = 0
+        self.values: dict[Value, str] = {}
+        self.labels: dict[Label, str] = {}
+        self._operation(op)
+
+    def of(self, value: Value) -> str:
+        """Name of a value, percent sign included; made up for one never defined."""
+        name = self.values.get(value)
+        if name is None:
+            name = self.values[value] = f"%{self._fresh(value.name)}"
+        return name
+
+    def label_of(self, label: Label) -> str:
+        """Name of a block, caret included."""
+        return self.labels.get(label) or f"^{label.name or 'unknown'}"
+
+    # -- assignment ------------------------------------------------------------------
+
+    def _operation(self, op: Operation) -> None:
+        self._results(op.results)
+        self._regions(op)
+
+    def _regions(self, op: Operation) -> None:
+        if not op.regions:
+            return
+        outer = self._used, self._counter
+        if self._isolated(op):
+            self._used, self._counter = set(), 0
+        for region in op.regions:
+            self._region(region)
+        self._used, self._counter = outer
+
+    def _region(self, region: Region) -> None:
+        used, counter = self._used, self._counter
+        self._used = set(used)
+        blocks = region.blocks
+        for i, block in enumerate(blocks):
+            if block.label is not None:
+                self.labels[block.label] = f"^bb{i}"
+        if len(blocks) > 1:  # values may be used in a block printed before their own
+            for block in blocks:
+                self._block_values(block)
+            for block in blocks:
+                for op in block.operations:
+                    self._regions(op)
+        elif blocks:
+            for argument in blocks[0].arguments:
+                self._value(argument)
+            for op in blocks[0].operations:
+                self._operation(op)
+        self._used, self._counter = used, counter
+
+    def _block_values(self, block: Block) -> None:
+        for argument in block.arguments:
+            self._value(argument)
+        for op in block.operations:
+            self._results(op.results)
+
+    def _results(self, results: Sequence[Value]) -> None:
+        if len(results) > 1 and len({value.name for value in results}) == 1:
+            base = self._fresh(results[0].name)
+            for i, value in enumerate(results):
+                self.values[value] = f"%{base}#{i}"
+            return
+        for value in results:
+            self._value(value)
+
+    def _value(self, value: Value) -> None:
+        self.values[value] = f"%{self._fresh(value.name)}"
+
+    def _fresh(self, hint: str) -> str:
+        if not hint or hint[0].isdigit():
+            name = str(self._counter)
+            self._counter += 1
+            return name
+        name = hint
+        if name in self._used:
+            name = next(n for i in count() if (n := f"{hint}_{i}") not in self._used)
+        self._used.add(name)
+        return name

@@ -1,0 +1,279 @@
+"""Affine maps, integer sets and affine subscripts of SSA values.
+
+map  ::= (dims)[syms] -> (expr, ..)        set ::= (dims)[syms] : (constraint, ..)
+expr ::= term ((+|-) term)*                term ::= factor ((*|mod|floordiv|ceildiv) factor)*
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.ir.affine import (
+    AffineExpr,
+    AffineMap,
+    Const,
+    Constraint,
+    Dim,
+    IntegerSet,
+    Sym,
+    binary,
+    leaves,
+)
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import INDEX
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+_PRODUCTS = frozenset(["*", "mod", "floordiv", "ceildiv", "div"])
+_COMPARISONS = ("==", ">=", "<=")
+_RESERVED = frozenset(["mod", "floordiv", "ceildiv", "symbol"])
+
+Leaf = Callable[[], AffineExpr]
+
+
+@dataclass(slots=True)
+class _Names:
+    """The dimensions and symbols a map or set declares."""
+
+    exprs: dict[str, AffineExpr] = field(default_factory=dict[str, AffineExpr])
+    num_dims: int = 0
+    num_syms: int = 0
+
+
+def parse_map(p: Parser) -> AffineMap:
+    """``(d0)[s0] -> (d0 + s0)``."""
+    names = _signature(p)
+    p.expect("->")
+    return map_results(p, names)
+
+
+def map_results(p: Parser, names: _Names) -> AffineMap:
+    """The part of a map after its arrow."""
+    leaf = _named_leaf(p, names)
+    results = p.listed("(", ")", lambda: _sum(p, leaf))
+    _skip_sizes(p)
+    return AffineMap(names.num_dims, names.num_syms, tuple(results))
+
+
+def _skip_sizes(p: Parser) -> None:
+    """``size (..)`` of old maps carries no meaning today."""
+    if p.token == "size":
+        p.advance()
+        p.balanced()
+
+
+def parse_set(p: Parser) -> IntegerSet:
+    """``(d0)[s0] : (d0 - s0 >= 0)``."""
+    names = _signature(p)
+    p.expect(":")
+    return set_constraints(p, names)
+
+
+def set_constraints(p: Parser, names: _Names) -> IntegerSet:
+    """The part of a set after its colon."""
+    leaf = _named_leaf(p, names)
+    constraints = p.listed("(", ")", lambda: _constraint(p, leaf))
+    return IntegerSet(names.num_dims, names.num_syms, tuple(constraints))
+
+
+def parse_map_or_set(p: Parser) -> AffineMap | IntegerSet:
+    """A bare map or set of old text."""
+    names = _signature(p)
+    if p.accept("->"):
+        return map_results(p, names)
+    if p.accept(":"):
+        return set_constraints(p, names)
+    raise p.unexpected("'->' or ':'")
+
+
+def _signature(p: Parser) -> _Names:
+    names = _Names()
+    names.num_dims = len(p.listed("(", ")", lambda: _declare(p, names, Dim)))
+    if p.token == "[":
+        names.num_syms = len(p.listed("[", "]", lambda: _declare(p, names, Sym)))
+    return names
+
+
+def _declare(p: Parser, names: _Names, kind: type[Dim] | type[Sym]) -> None:
+    start = p.start
+    name = p.keyword("a dimension or symbol name")
+    if name in names.exprs or name in _RESERVED:
+        raise errors.InvalidAffine(
+            p.location(start),
+            problem=f"'{name}' cannot be declared here",
+            hint="Use each name once, and none of mod, floordiv, ceildiv, symbol",
+        )
+    position = sum(isinstance(e, kind) for e in names.exprs.values())
+    names.exprs[name] = kind(position)
+
+
+def _named_leaf(p: Parser, names: _Names) -> Leaf:
+    def leaf() -> AffineExpr:
+        expr = names.exprs.get(p.token)
+        if expr is None:
+            raise _unknown_name(p, names)
+        p.advance()
+        return expr
+
+    return leaf
+
+
+def _unknown_name(p: Parser, names: _Names) -> errors.ParseError:
+    if not p.token[:1].isalpha():
+        return p.unexpected("an affine expression")
+    known = list(names.exprs)
+    return errors.InvalidAffine(
+        p.location(),
+        problem=f"'{p.token}' is not declared by this map or set",
+        hint=errors.did_you_mean(p.token, known, "Declare it before the arrow"),
+    )
+
+
+# -- expressions -------------------------------------------------------------------------
+
+
+def _sum(p: Parser, leaf: Leaf) -> AffineExpr:
+    expr = _product(p, leaf)
+    while p.token in ("+", "-"):
+        sign = p.advance()
+        expr = binary(sign, expr, _product(p, leaf))
+    return expr
+
+
+def _product(p: Parser, leaf: Leaf) -> AffineExpr:
+    expr = _factor(p, leaf)
+    while p.token in _PRODUCTS:
+        start = p.start
+        op = p.advance()
+        op = "floordiv" if op == "div" else op
+        expr = _checked(p, op, expr, _factor(p, leaf), start)
+    return expr
+
+
+def _factor(p: Parser, leaf: Leaf) -> AffineExpr:
+    token = p.token
+    if token == "-":
+        p.advance()
+        with p.nested():
+            return -_factor(p, leaf)
+    if token == "(":
+        p.advance()
+        with p.nested():
+            expr = _sum(p, leaf)
+        p.close("(", ")")
+        return expr
+    if token[:1].isdigit():
+        return Const(p.integer())
+    return leaf()
+
+
+def _checked(
+    p: Parser, op: str, lhs: AffineExpr, rhs: AffineExpr, start: int
+) -> AffineExpr:
+    """The product, once its right side is one that affine expressions allow."""
+    if op == "*":
+        if _mentions_dims(lhs) and _mentions_dims(rhs):
+            raise errors.InvalidAffine(
+                p.location(start),
+                problem="a product of two dimensions is not affine",
+                hint="One factor must be a constant or a symbol",
+            )
+        return binary(op, lhs, rhs)
+    problem = _divisor_problem(op, rhs)
+    if problem:
+        hint = "Divide by a positive constant or a symbol"
+        raise errors.InvalidAffine(p.location(start), problem=problem, hint=hint)
+    return binary(op, lhs, rhs)
+
+
+def _mentions_dims(expr: AffineExpr) -> bool:
+    return any(isinstance(leaf, Dim) for leaf in leaves(expr))
+
+
+def _divisor_problem(op: str, rhs: AffineExpr) -> str:
+    if _mentions_dims(rhs):
+        return f"the right side of {op} must not depend on a dimension"
+    if isinstance(rhs, Const) and rhs.value < 1:
+        return f"the right side of {op} must be positive"
+    return ""
+
+
+def _constraint(p: Parser, leaf: Leaf) -> Constraint:
+    lhs = _sum(p, leaf)
+    if p.token not in _COMPARISONS:
+        raise p.unexpected("'==', '>=' or '<='")
+    comparison = p.advance()
+    rhs = _sum(p, leaf)
+    difference = rhs - lhs if comparison == "<=" else lhs - rhs
+    return Constraint(difference, equality=comparison == "==")
+
+
+# -- subscripts --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Operands:
+    dims: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
+    syms: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
+
+    def applied(self, results: list[AffineExpr]) -> tuple[AffineMap, list[Value]]:
+        """The map of these results, and its operands."""
+        map_ = AffineMap(len(self.dims), len(self.syms), tuple(results))
+        return map_, [*self.dims, *self.syms]
+
+
+def parse_subscripts(
+    p: Parser, opening: str, closing: str
+) -> tuple[AffineMap, list[Value]]:
+    """``[%i + 1, symbol(%n)]`` as a map and its operands."""
+    operands = _Operands()
+
+    def leaf() -> AffineExpr:
+        return _value_leaf(p, operands)
+
+    return operands.applied(p.listed(opening, closing, lambda: _sum(p, leaf)))
+
+
+def parse_subscript(p: Parser) -> tuple[AffineMap, list[Value]]:
+    """``%i + 1`` as a map of one result and its operands."""
+    operands = _Operands()
+    return operands.applied([_sum(p, lambda: _value_leaf(p, operands))])
+
+
+def _value_leaf(p: Parser, operands: _Operands) -> AffineExpr:
+    if p.token == "symbol":
+        p.advance()
+        p.expect("(")
+        value = p.resolve(p.use(), INDEX)
+        p.close("(", ")")
+        return operands.syms.setdefault(value, Sym(len(operands.syms)))
+    if p.token[:1] != "%":
+        raise p.unexpected("an affine expression of index values")
+    value = p.resolve(p.use(), INDEX)
+    return operands.dims.setdefault(value, Dim(len(operands.dims)))
+
+
+_MAP_AHEAD = re.compile(
+    r"\(\s*([A-Za-z_]\w*)?[\w\s,]*\)\s*(?:(\[)|(:\s*\()|(->)\s*\(?\s*([^\s]))", re.ASCII
+)
+
+
+def looks_like_map(p: Parser) -> bool:
+    """Whether ``(`` starts a bare map or set rather than a function type."""
+    match = _MAP_AHEAD.match(p.text, p.start)
+    if match is None:
+        return False
+    first, has_symbols, has_colon, _, result = match.groups()
+    if has_symbols or has_colon:
+        return True
+    if first is None:
+        return result.isdigit() or result == "-"
+    return first not in p.type_cache and not _INTEGER.fullmatch(first)
+
+
+_INTEGER = re.compile(r"[su]?i\d+")

@@ -1,0 +1,249 @@
+"""Attributes: numbers, strings, maps, arrays, dictionaries, types, dialect attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    DictAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    OpaqueAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+    dictionary,
+)
+from gpucodegen.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+from gpucodegen.parser import dense, numbers
+from gpucodegen.parser.types import parse_strided
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+Entries = dict[str, Attribute]
+
+
+def parse_attribute(p: Parser, ty: Type | None = None) -> Attribute:
+    """Any attribute; ``ty`` is the type of a number written without one."""
+    token = p.token
+    handler = _BY_WORD.get(token)
+    if handler is not None:
+        with p.nested():
+            return handler(p, ty)
+    first = token[:1]
+    if first.isdigit() or first == "-":
+        return numbers.parse_number(p, ty)
+    handler = _BY_FIRST.get(first)
+    if handler is not None:
+        return handler(p, ty)
+    return TypeAttr(p.type())
+
+
+# -- dictionaries ------------------------------------------------------------------------
+
+
+def parse_dictionary(p: Parser) -> Entries:
+    """``{name = value, flag}``; old text writes ``name: value``."""
+    entries: Entries = {}
+
+    def entry() -> None:
+        start = p.start
+        name = _key(p)
+        if name in entries:
+            raise errors.DuplicateKey(p.location(start), name=name)
+        entries[name] = _entry_value(p)
+
+    with p.nested():
+        p.listed("{", "}", entry)
+    return entries
+
+
+def _key(p: Parser) -> str:
+    if p.token[:1] == '"':
+        return p.string()
+    return p.keyword("an attribute name")
+
+
+def _entry_value(p: Parser) -> Attribute:
+    if p.token in ("=", ":"):
+        p.advance()
+        return parse_attribute(p)
+    return UnitAttr()
+
+
+# -- by leading token --------------------------------------------------------------------
+
+
+def _string(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    value = p.string()
+    return StringAttr(value, p.type()) if p.accept(":") else StringAttr(value)
+
+
+def _symbol(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    path = SymbolRefAttr(p.symbol_path())
+    if p.token == ":":  # a function attribute of 2019 text, @f : type
+        p.advance()
+        p.type()
+    return path
+
+
+def _array(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    with p.nested():
+        return ArrayAttr(tuple(p.listed("[", "]", lambda: parse_attribute(p))))
+
+
+def _dictionary(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    return dictionary(parse_dictionary(p))
+
+
+def _hash(p: Parser, ty: Type | None) -> Attribute:
+    """An alias ``#name``, or an attribute of another dialect, kept as text."""
+    del ty
+    start = p.start
+    name = p.advance()
+    if name in p.attribute_aliases:
+        return p.attribute_aliases[name]
+    adjacent = p.token == "<" and p.start == start + len(name)
+    if not adjacent and "." not in name:
+        known = list(p.attribute_aliases)
+        advice = errors.did_you_mean(name, known)
+        raise errors.UnknownAlias(p.location(start), name=name, advice=advice)
+    body = p.balanced() if adjacent else ""
+    return OpaqueAttr(name + body)
+
+
+def _bare_map(p: Parser, ty: Type | None) -> Attribute:
+    """A bare map or set of 2019 text, or a function type."""
+    del ty
+    if p.looks_like_map():
+        value = p.affine_map_or_set()
+        is_map = isinstance(value, AffineMap)
+        return AffineMapAttr(value) if is_map else IntegerSetAttr(value)
+    return TypeAttr(p.type())
+
+
+_BY_FIRST: dict[str, Callable[[Parser, Type | None], Attribute]] = {
+    '"': _string,
+    "@": _symbol,
+    "[": _array,
+    "{": _dictionary,
+    "#": _hash,
+    "(": _bare_map,
+}
+
+
+# -- by word -----------------------------------------------------------------------------
+
+
+def _boolean(p: Parser, ty: Type | None) -> Attribute:
+    value = int(p.advance() == "true")
+    if p.token == ":":
+        p.advance()
+        ty = p.type()
+    is_integer = isinstance(ty, IntegerType)
+    return IntegerAttr(value, ty if is_integer else I1)
+
+
+def _unit(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    p.advance()
+    return UnitAttr()
+
+
+def _affine_map(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    p.advance()
+    p.expect("<")
+    value = p.bare_affine_map()
+    p.close("<", ">")
+    return AffineMapAttr(value)
+
+
+def _affine_set(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    p.advance()
+    p.expect("<")
+    value = p.bare_integer_set()
+    p.close("<", ">")
+    return IntegerSetAttr(value)
+
+
+def _dense_array(p: Parser, ty: Type | None) -> Attribute:
+    """``array<i32: 1, 2>``."""
+    del ty
+    p.advance()
+    p.expect("<")
+    element = p.type()
+    if not isinstance(element, IntegerType | FloatType):
+        raise errors.InvalidAttribute(
+            p.location(),
+            problem=f"array<{element}> is not an attribute",
+            hint="The element must be an integer or a float",
+        )
+    values: list[int | float] = []
+    if p.accept(":"):
+        values = p.separated(lambda: numbers.parse_scalar(p, element))
+    p.close("<", ">")
+    return DenseArrayAttr(element, tuple(values))
+
+
+def _strided(p: Parser, ty: Type | None) -> Attribute:
+    del ty
+    return parse_strided(p)
+
+
+def _location(p: Parser, ty: Type | None) -> Attribute:
+    """``loc(...)`` as an attribute is carried as its text."""
+    del ty
+    p.advance()
+    return OpaqueAttr(f"loc{p.balanced()}")
+
+
+def _verbatim(p: Parser, ty: Type | None) -> Attribute:
+    """``opaque<..>``, ``distinct[0]<..>``, ``dense_resource<..> : type`` as text."""
+    del ty
+    begin = p.start
+    p.advance()
+    while p.token in ("<", "["):
+        p.balanced()
+    stop = p.previous_end
+    if p.token == ":":
+        p.advance()
+        p.type()
+        stop = p.previous_end
+    return OpaqueAttr(p.text[begin:stop])
+
+
+def _dense(p: Parser, ty: Type | None) -> Attribute:
+    return dense.parse_dense(p, ty)
+
+
+_BY_WORD: dict[str, Callable[[Parser, Type | None], Attribute]] = {
+    "true": _boolean,
+    "false": _boolean,
+    "unit": _unit,
+    "affine_map": _affine_map,
+    "affine_set": _affine_set,
+    "array": _dense_array,
+    "dense": _dense,
+    "splat": _dense,
+    "sparse": _verbatim,
+    "dense_resource": _verbatim,
+    "opaque": _verbatim,
+    "distinct": _verbatim,
+    "strided": _strided,
+    "loc": _location,
+}

@@ -1,0 +1,85 @@
+"""Locations in the text: ``loc("file":1:2)``, ``callsite``, ``fused``, names, unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpucodegen.ir.locations import (
+    UNKNOWN,
+    CallSiteLoc,
+    FileLoc,
+    FusedLoc,
+    Location,
+    NameLoc,
+)
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+
+def parse_location(p: Parser) -> Location:
+    """``loc(...)``."""
+    p.expect("loc")
+    p.expect("(")
+    location = _instance(p)
+    p.close("(", ")")
+    return location
+
+
+def _instance(p: Parser) -> Location:
+    token = p.token
+    with p.nested():
+        if token[:1] == '"':
+            return _file_or_name(p)
+        if token[:1] == "#":
+            p.advance()
+            return p.location_aliases.get(token, UNKNOWN)
+        if token in ("unknown", "?"):
+            p.advance()
+            return UNKNOWN
+        if token == "callsite":
+            return _call_site(p)
+        if token == "fused":
+            return _fused(p)
+    raise p.unexpected("a location")
+
+
+def _file_or_name(p: Parser) -> Location:
+    name = p.string()
+    if p.token == "(":
+        p.advance()
+        child = _instance(p)
+        p.close("(", ")")
+        return NameLoc(name, child)
+    if p.token != ":":
+        return NameLoc(name)
+    p.advance()
+    line = p.integer()
+    column = p.integer() if p.accept(":") else 0
+    if p.token != "to":
+        return FileLoc(name, line, column)
+    p.advance()
+    end_line = line if p.token == ":" else p.integer()
+    p.expect(":")
+    return FileLoc(name, line, column, end_line, p.integer())
+
+
+def _call_site(p: Parser) -> Location:
+    p.advance()
+    p.expect("(")
+    callee = _instance(p)
+    if p.token != "at":
+        raise p.unexpected("'at'")
+    p.advance()
+    caller = _instance(p)
+    p.close("(", ")")
+    return CallSiteLoc(callee, caller)
+
+
+def _fused(p: Parser) -> Location:
+    p.advance()
+    metadata = None
+    if p.accept("<"):
+        metadata = p.attribute()
+        p.close("<", ">")
+    return FusedLoc(tuple(p.listed("[", "]", lambda: _instance(p))), metadata)

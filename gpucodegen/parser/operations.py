@@ -1,0 +1,293 @@
+"""Operations: results, generic form, custom forms by dialect, regions and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.syntax import Argument, State, Use
+from gpucodegen.ir.operation import (
+    Block,
+    Label,
+    Operation,
+    Region,
+    Successor,
+    Value,
+)
+from gpucodegen.ir.types import Type
+from gpucodegen.parser import unregistered, vintages
+from gpucodegen.parser.scopes import Blocks
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+Names = list[tuple[str, int, int]]
+"""Result names: name, number of values, start."""
+
+
+def parse_operation(p: Parser) -> Operation:
+    """One operation, its result names and its trailing location."""
+    names = _result_names(p) if p.token[:1] == "%" else []
+    start = p.start
+    state = _generic(p) if p.token[:1] == '"' else _custom(p, start, names)
+    location = p.location(start)
+    if p.token == "loc":
+        location = p.trailing_location()
+    results = _results(p, state, names, start)
+    p.note_dimension(state, results)
+    return Operation(
+        state.name,
+        tuple(state.operands),
+        results,
+        state.attributes,
+        tuple(state.regions),
+        tuple(state.successors),
+        state.properties,
+        location,
+    )
+
+
+def _result_names(p: Parser) -> Names:
+    names = p.separated(lambda: _result_name(p))
+    p.expect("=")
+    return names
+
+
+def _result_name(p: Parser) -> tuple[str, int, int]:
+    start = p.start
+    if p.token[:1] != "%" or p.token == "%":
+        raise p.unexpected("a value name")
+    name = p.advance()[1:]
+    count = 1
+    if p.accept(":"):
+        count = p.integer()
+        if not 0 < count <= _MAX_RESULTS:
+            raise errors.TooLarge(
+                p.location(start), what="a result count", size=count, limit=_MAX_RESULTS
+            )
+    return name, count, start
+
+
+_MAX_RESULTS = 1 << 16
+
+
+def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, ...]:
+    types = state.result_types
+    named = sum(count for _, count, _ in names)
+    if not names:
+        location = p.location(start)
+        return tuple(Value(ty, "", location) for ty in types)
+    if named != len(types):
+        raise errors.ResultCountMismatch(
+            p.location(names[0][2]),
+            operation=state.name,
+            actual=len(types),
+            named=named,
+        )
+    results: list[Value] = []
+    for name, count, name_start in names:
+        own = types[len(results) : len(results) + count]
+        results += p.define(name, own, name_start)
+    return tuple(results)
+
+
+# -- generic form ------------------------------------------------------------------------
+
+
+def _generic(p: Parser) -> State:
+    """``"name"(operands)[successors] <{properties}> ({regions}) {attrs} : type``."""
+    start = p.start
+    state = State(p.string(), start)
+    definition = p.definition(state.name)
+    if definition is None:
+        definition = _renamed(p, state)
+    uses = p.listed("(", ")", p.use)
+    if p.token == "[":
+        state.successors = p.listed("[", "]", p.successor)
+    if p.token == "<":
+        _properties(p, state, definition)
+    isolated = definition is not None and definition.is_isolated
+    if p.token == "(":
+        state.regions = p.listed("(", ")", lambda: p.region(isolated=isolated))
+    if p.token == "[":
+        state.successors = p.listed("[", "]", p.successor)
+    if p.token == "{":
+        state.attributes |= p.attr_dict()
+    _generic_types(p, state, uses)
+    if definition is not None:
+        definition.from_generic(state)
+    return state
+
+
+def _renamed(p: Parser, state: State) -> Op | None:
+    """Give an old generic operation its modern name, or refuse an unknown one."""
+    modern = vintages.modern_name(state.name)
+    definition = p.definition(modern) if modern else None
+    if definition is not None:
+        state.name = definition.name
+    elif not p.allow_unregistered:
+        raise p.unknown_operation(state.name, state.start)
+    return definition
+
+
+def _properties(p: Parser, state: State, definition: Op | None) -> None:
+    p.expect("<")
+    entries = p.attr_dict()
+    p.close("<", ">")
+    if definition is None:
+        state.properties.update(entries)
+    else:
+        state.attributes |= entries
+
+
+def _generic_types(p: Parser, state: State, uses: Sequence[Use]) -> None:
+    p.expect(":")
+    start = p.start
+    if p.token == "(":
+        signature = p.function_type()
+        state.operands = p.resolve_all(uses, signature.inputs, start)
+        state.result_types = list(signature.results)
+    else:  # 2019 text: a bare type is that of the only result
+        state.operands = p.resolve_all(uses, (), start)
+        state.result_types = [p.type()]
+
+
+# -- custom forms ------------------------------------------------------------------------
+
+
+def _custom(p: Parser, start: int, names: Names) -> State:
+    if not (p.token[:1].isalpha() or p.token[:1] == "_"):
+        raise p.unexpected("an operation")
+    name = p.token
+    definition = p.definition(name)
+    if definition is None and "." not in name:
+        definition = p.definition(f"{p.default_dialect}.{name}")
+    if definition is not None and definition.parse is not None:
+        p.advance()
+        state = State(definition.name, start)
+        if not vintages.is_old_spelling(p, definition.name, state):
+            definition.parse(p, state)
+        return state
+    old = vintages.lookup(name)
+    if old is not None:
+        p.advance()
+        state = State(name, start)
+        old(p, state)
+        return state
+    if not p.allow_unregistered:
+        raise p.unknown_operation(name, start)
+    return unregistered.parse_verbatim(p, len(names))
+
+
+# -- regions and blocks ------------------------------------------------------------------
+
+
+def parse_region(
+    p: Parser,
+    arguments: Sequence[Argument] = (),
+    *,
+    isolated: bool = False,
+    terminator: str = "",
+    dialect: str = "",
+) -> Region:
+    """``{ block* }``; ``arguments`` are those of the entry block, already written."""
+    blocks = Blocks()
+    p.expect("{")
+    opening = p.previous_end - 1
+    with p.nested(), p.region_scope(blocks, isolated=isolated, dialect=dialect):
+        for name, value in arguments:
+            p.define_value(name, value, opening)
+        entry = tuple(a.value for a in arguments)
+        parsed = _blocks(p, entry, terminator)
+        _check_labels(p, blocks)
+    if p.token != "}":
+        raise errors.Unclosed(p.location(), opening="{", closing="}", found=p.found())
+    p.advance()
+    return Region(tuple(parsed))
+
+
+def _blocks(p: Parser, entry: tuple[Value, ...], terminator: str) -> list[Block]:
+    parsed: list[Block] = []
+    if p.token[:1] != "^":
+        operations = _block_operations(p, terminator)
+        if operations or entry or p.token[:1] == "^" or terminator:
+            parsed.append(Block(entry, operations))
+    elif entry:
+        parsed.append(_labelled_block(p, terminator, entry))
+    while p.token[:1] == "^":
+        parsed.append(_labelled_block(p, terminator))
+    return parsed
+
+
+def _block_operations(p: Parser, terminator: str = "") -> tuple[Operation, ...]:
+    operations: list[Operation] = []
+    outer, p.pending = p.pending, operations
+    while p.token not in _BLOCK_END and p.token[0] != "^":
+        op = parse_operation(p)
+        operations.append(op)
+    p.pending = outer
+    if terminator and (not operations or operations[-1].name != terminator):
+        operations.append(Operation(terminator, location=p.location()))
+    return tuple(operations)
+
+
+_BLOCK_END = ("}", "")
+
+
+def _labelled_block(p: Parser, terminator: str, entry: tuple[Value, ...] = ()) -> Block:
+    start = p.start
+    name = p.advance()[1:]
+    if name in p.blocks.defined:
+        raise errors.RedefinedBlock(p.location(start), name=name)
+    p.blocks.defined.add(name)
+    arguments = entry
+    if p.token == "(":
+        arguments = tuple(p.listed("(", ")", lambda: _block_argument(p)))
+    p.expect(":")
+    return Block(arguments, _block_operations(p, terminator), p.blocks.label(name))
+
+
+def _block_argument(p: Parser) -> Value:
+    use = p.use()
+    p.expect(":")
+    (value,) = p.define(use.name, [p.type()], use.start)
+    p.skip_location()
+    return value
+
+
+def _check_labels(p: Parser, blocks: Blocks) -> None:
+    missing = blocks.undefined()
+    if missing is not None:
+        name, start = missing
+        known = sorted(blocks.defined)
+        advice = errors.did_you_mean(name, known)
+        raise errors.UndefinedBlock(p.location(start), name=name, advice=advice)
+
+
+def parse_successor(p: Parser) -> Successor:
+    """``^block`` or ``^block(%a, %b : types)``; also ``(%a : t, %b : t)``."""
+    start = p.start
+    if p.token[:1] != "^" or len(p.token) < 2:
+        raise p.unexpected("a block such as ^bb1", "Block names start with '^'")
+    name = p.advance()[1:]
+    p.blocks.used.setdefault(name, start)
+    label: Label = p.blocks.label(name)
+    if not p.accept("("):
+        return Successor(label)
+    operands = [] if p.token == ")" else _passed(p)
+    p.close("(", ")")
+    return Successor(label, tuple(operands))
+
+
+def _passed(p: Parser) -> list[Value]:
+    uses: list[Use] = []
+    types: list[Type] = []
+    start = p.start
+    while True:
+        uses.append(p.use())
+        if p.accept(":"):
+            types += p.types() if len(types) < len(uses) - 1 else [p.type()]
+        if not p.accept(","):
+            return p.resolve_all(uses, types, start)

@@ -1,0 +1,351 @@
+"""The parser's state and the interface it offers to the syntax of operations.
+
+Implements ``gpucodegen.dialects.syntax.Reader``.  The grammar itself is in the modules
+``types``, ``attributes``, ``affine``, ``locations`` and ``operations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from gpucodegen import errors
+from gpucodegen.dialects import registry
+from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.syntax import Argument, State, Use
+from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
+from gpucodegen.ir.locations import Location
+from gpucodegen.ir.operation import Operation, Region, Successor, Value
+from gpucodegen.ir.types import INDEX, DialectType, FunctionType, Type
+from gpucodegen.parser import affine, attributes, locations, operations, types
+from gpucodegen.parser.lexer import Lexer
+from gpucodegen.parser.scopes import Blocks, Scopes
+
+MAX_DEPTH = 100
+UNKNOWN_TYPE = DialectType("gpucodegen.unknown")
+"""Type of a result whose operation is kept as unread text."""
+
+
+class Parser(Lexer):
+    """One parse of one text."""
+
+    def __init__(self, text: str, filename: str, *, allow_unregistered: bool) -> None:
+        self.depth = 0
+        self.allow_unregistered = allow_unregistered
+        self.type_cache = types.scalar_cache()
+        self.type_aliases: dict[str, Type] = {}
+        self.attribute_aliases: dict[str, Attribute] = {}
+        self.location_aliases: dict[str, Location] = {}
+        self.scopes = Scopes()
+        self.blocks = Blocks()
+        self.dims: set[Value] = set()
+        self.pending: list[Operation] = []
+        self.default_dialect = "builtin"
+        super().__init__(text, filename)
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One more level of nesting, within the limit."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise errors.TooDeep(self.location(), limit=MAX_DEPTH)
+        yield
+        self.depth -= 1
+
+    # -- operations ------------------------------------------------------------------
+
+    def definition(self, name: str) -> Op | None:
+        """The registered operation of this name."""
+        return registry.lookup(name)
+
+    def unknown_operation(self, name: str, start: int) -> errors.ParseError:
+        """The error for a name that nobody registers."""
+        known = registry.names_like(name)
+        advice = errors.did_you_mean(name, known)
+        return errors.UnknownOperation(self.location(start), name=name, advice=advice)
+
+    def operation(self) -> Operation:
+        """One operation."""
+        return operations.parse_operation(self)
+
+    def emit(self, op: Operation) -> None:
+        """Put an operation before the one being parsed."""
+        self.pending.append(op)
+
+    def note_dimension(self, state: State, results: Sequence[Value]) -> None:
+        """Remember index values that depend on loop variables."""
+        is_affine = state.name in ("affine.apply", "affine.min", "affine.max")
+        if is_affine and any(v in self.dims for v in state.operands):
+            self.dims.update(results)
+
+    def region(
+        self,
+        arguments: Sequence[Argument] = (),
+        *,
+        isolated: bool = False,
+        terminator: str = "",
+        dialect: str = "",
+    ) -> Region:
+        """A region in braces."""
+        return operations.parse_region(
+            self, arguments, isolated=isolated, terminator=terminator, dialect=dialect
+        )
+
+    @contextmanager
+    def region_scope(
+        self, blocks: Blocks, *, isolated: bool, dialect: str
+    ) -> Iterator[None]:
+        """Names and labels of one region."""
+        saved = self.blocks, self.default_dialect
+        self.blocks = blocks
+        self.default_dialect = dialect or self.default_dialect
+        mark = 0
+        if isolated:
+            self.scopes.enter_isolated()
+        else:
+            mark = self.scopes.enter()
+        yield
+        if isolated:
+            self.close_isolated()
+        else:
+            self.scopes.leave(mark)
+        self.blocks, self.default_dialect = saved
+
+    def close_isolated(self) -> None:
+        """Leave an isolated scope; everything used in it must be defined."""
+        known = self.scopes.visible()
+        unresolved = self.scopes.leave_isolated()
+        if unresolved is not None:
+            name, forward = unresolved
+            raise self.undefined(name, forward.start, known)
+
+    def successor(self) -> Successor:
+        """A branch target."""
+        return operations.parse_successor(self)
+
+    # -- values ----------------------------------------------------------------------
+
+    def use(self) -> Use:
+        """``%name`` or ``%name#number``, not yet looked up."""
+        token, start = self.token, self.start
+        if token[:1] != "%" or len(token) < 2:
+            raise self.unexpected("a value such as %x")
+        self.advance()
+        number = 0
+        if self.token[:1] == "#" and self.token[1:].isdigit():
+            number = int(self.advance()[1:])
+        return Use(token[1:], number, start)
+
+    def uses(self) -> list[Use]:
+        """A list of operands without brackets, possibly empty."""
+        return self.separated(self.use) if self.token[:1] == "%" else []
+
+    def resolve(self, use: Use, ty: Type | None = None) -> Value:
+        """The value a use names; ``ty`` is the type written for it, if any."""
+        values = self.scopes.lookup(use.name)
+        if values is None:
+            return self._forward(use, ty)
+        if use.number >= len(values):
+            raise errors.OperandMismatch(
+                self.location(use.start),
+                operation=f"%{use.name}#{use.number}",
+                problem=f"'%{use.name}' has {len(values)} values",
+                hint="Use a smaller number after '#'",
+            )
+        value = values[use.number]
+        if ty is not None and value.type is not ty and value.type != ty:
+            self._check_type(use, value, ty)
+        return value
+
+    def _check_type(self, use: Use, value: Value, ty: Type) -> None:
+        if value.type == UNKNOWN_TYPE:
+            return
+        raise errors.ValueTypeMismatch(
+            self.location(use.start),
+            name=use.name,
+            actual=value.type,
+            written=ty,
+            notes=[(value.location, f"'%{use.name}' is defined here")],
+        )
+
+    def _forward(self, use: Use, ty: Type | None) -> Value:
+        if ty is None:
+            raise self.undefined(use.name, use.start, self.scopes.visible())
+        fresh = Value(ty, _hint(use.name), self.location(use.start))
+        value = self.scopes.forward(use.name, use.number, fresh, use.start)
+        if value.type != ty:
+            self._check_type(use, value, ty)
+        return value
+
+    def undefined(
+        self, name: str, start: int, known: Sequence[str]
+    ) -> errors.ParseError:
+        """The error for a name without definition."""
+        advice = errors.did_you_mean(f"%{name}", [f"%{k}" for k in known])
+        return errors.UndefinedValue(self.location(start), name=name, advice=advice)
+
+    def resolve_all(
+        self, uses: Sequence[Use], types: Sequence[Type], start: int
+    ) -> list[Value]:
+        """The values of uses with one written type each, or none at all."""
+        if not types:
+            return [self.resolve(use) for use in uses]
+        if len(types) != len(uses):
+            raise errors.TypeCountMismatch(
+                self.location(start), operands=len(uses), types=len(types)
+            )
+        return [self.resolve(use, ty) for use, ty in zip(uses, types, strict=True)]
+
+    def define(self, name: str, types: Sequence[Type], start: int) -> list[Value]:
+        """New values of a name; a forward reference becomes the value itself."""
+        if name in self.scopes.current.values:
+            raise errors.RedefinedValue(self.location(start), name=name)
+        values = [self._fresh(name, i, ty, start) for i, ty in enumerate(types)]
+        self.scopes.define(name, tuple(values))
+        return values
+
+    def _fresh(self, name: str, number: int, ty: Type, start: int) -> Value:
+        forward = self.scopes.take_forward(name, number)
+        if forward is None:
+            return Value(ty, _hint(name), self.location(start))
+        if forward.value.type != ty:
+            fresh = Value(ty, name, self.location(start))
+            self._check_type(
+                Use(name, number, forward.start), fresh, forward.value.type
+            )
+        return forward.value
+
+    def argument(self, use: Use, ty: Type) -> Argument:
+        """A block argument to be handed to :meth:`region`."""
+        return Argument(use.name, Value(ty, _hint(use.name), self.location(use.start)))
+
+    def define_value(self, name: str, value: Value, start: int) -> None:
+        """Make an existing value visible under a name."""
+        if name in self.scopes.current.values:
+            raise errors.RedefinedValue(
+                value.location or self.location(start), name=name
+            )
+        self.scopes.define(name, (value,))
+
+    # -- types and attributes --------------------------------------------------------
+
+    def type(self) -> Type:
+        """A type."""
+        return types.parse_type(self)
+
+    def types(self) -> list[Type]:
+        """Types separated by commas."""
+        return self.separated(self.type)
+
+    def arrow_types(self) -> list[Type]:
+        """``-> type`` or ``-> (types)``; nothing without an arrow."""
+        return types.parse_results(self) if self.accept("->") else []
+
+    def function_type(self) -> FunctionType:
+        """``(types) -> types``."""
+        return types.parse_function_type(self)
+
+    def attribute(self, ty: Type | None = None) -> Attribute:
+        """An attribute."""
+        return attributes.parse_attribute(self, ty)
+
+    def attr_dict(self) -> dict[str, Attribute]:
+        """``{name = value}``, or nothing."""
+        return attributes.parse_dictionary(self) if self.token == "{" else {}
+
+    def attr_dict_with_keyword(self) -> dict[str, Attribute]:
+        """``attributes {name = value}``, or nothing."""
+        if self.token != "attributes":
+            return {}
+        self.advance()
+        return attributes.parse_dictionary(self)
+
+    def trailing_location(self) -> Location:
+        """``loc(...)``."""
+        return locations.parse_location(self)
+
+    def skip_location(self) -> None:
+        """Read a trailing location that nothing keeps."""
+        if self.token == "loc":
+            self.trailing_location()
+
+    # -- affine ----------------------------------------------------------------------
+
+    def bare_affine_map(self) -> AffineMap:
+        """``(d0) -> (d0)``."""
+        return affine.parse_map(self)
+
+    def bare_integer_set(self) -> IntegerSet:
+        """``(d0) : (d0 >= 0)``."""
+        return affine.parse_set(self)
+
+    def affine_map_or_set(self) -> AffineMap | IntegerSet:
+        """A bare map or set."""
+        return affine.parse_map_or_set(self)
+
+    def affine_map(self) -> AffineMap:
+        """A map, inline or by alias."""
+        if self.token == "(":
+            return affine.parse_map(self)
+        start = self.start
+        value = self.attribute()
+        if not isinstance(value, AffineMapAttr):
+            raise errors.InvalidAttribute(
+                self.location(start),
+                problem=f"{value} is not an affine map",
+                hint="Write affine_map<(d0) -> (d0)>",
+            )
+        return value.map
+
+    def integer_set(self) -> IntegerSet:
+        """A set, inline or by alias."""
+        if self.token == "(":
+            return affine.parse_set(self)
+        start = self.start
+        value = self.attribute()
+        if not isinstance(value, IntegerSetAttr):
+            raise errors.InvalidAttribute(
+                self.location(start),
+                problem=f"{value} is not an integer set",
+                hint="Write affine_set<(d0) : (d0 >= 0)>",
+            )
+        return value.set
+
+    def affine_operands(self, dims: int, syms: int) -> list[Value]:
+        """``(%d0, %d1)[%s0]`` for a map or set of so many dimensions and symbols."""
+        start = self.start
+        values = self.listed("(", ")", self._index_value)
+        given = len(values)
+        symbols = self.listed("[", "]", self._index_value) if self.token == "[" else []
+        for count, actual, what in (
+            (dims, given, "dimension"),
+            (syms, len(symbols), "symbol"),
+        ):
+            if count != actual:
+                raise errors.WrongMapArity(
+                    self.location(start),
+                    what="this map or set",
+                    expected=f"{count} {what}",
+                    actual=actual,
+                )
+        return values + symbols
+
+    def _index_value(self) -> Value:
+        return self.resolve(self.use(), INDEX)
+
+    def subscripts(self, opening: str, closing: str) -> tuple[AffineMap, list[Value]]:
+        """``[%i + 1, %j]`` as a map and its operands."""
+        return affine.parse_subscripts(self, opening, closing)
+
+    def subscript(self) -> tuple[AffineMap, list[Value]]:
+        """``%i + 1`` as a map and its operands."""
+        return affine.parse_subscript(self)
+
+    def looks_like_map(self) -> bool:
+        """Whether ``(`` starts a bare map or set rather than a function type."""
+        return affine.looks_like_map(self)
+
+
+def _hint(name: str) -> str:
+    return "" if name[0].isdigit() else name

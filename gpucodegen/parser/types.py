@@ -1,0 +1,349 @@
+"""Types: scalars by table, shaped types by regular expression and cache."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    Attribute,
+    IntegerAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
+from gpucodegen.ir.types import (
+    INDEX,
+    ComplexType,
+    DialectType,
+    FloatType,
+    FunctionType,
+    IntegerType,
+    MemRefType,
+    NoneType,
+    Shape,
+    TensorType,
+    TupleType,
+    Type,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    VectorType,
+)
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+FLOATS = (
+    "f16 bf16 f32 f64 f80 f128 tf32 f4E2M1FN f6E2M3FN f6E3M2FN f8E3M4 f8E4M3"
+    " f8E4M3B11FNUZ f8E4M3FN f8E4M3FNUZ f8E5M2 f8E5M2FNUZ f8E8M0FNU"
+).split()
+_SCALARS: dict[str, Type] = {
+    **{name: FloatType(name) for name in FLOATS},
+    "index": INDEX,
+    "none": NoneType(),
+}
+_INTEGER = re.compile(r"([su]?)i([1-9]\d*)")
+_MAX_WIDTH = (1 << 24) - 1
+_SIMPLE = re.compile(r"(?:memref|tensor|vector)\s*<[^<>\[#!\"/]*>", re.ASCII)
+_EXTENT = re.compile(r"\s*(\?|\d+|\[\s*\d+\s*\])\s*x", re.ASCII)
+_UNRANKED = re.compile(r"\s*\*\s*x", re.ASCII)
+_SHAPED = ("memref", "tensor", "vector")
+
+
+def parse_type(p: Parser) -> Type:
+    """Any type, a function type included."""
+    token = p.token
+    cached = p.type_cache.get(token)
+    if cached is not None:
+        p.advance()
+        return cached
+    if token in _SHAPED:
+        return _parse_shaped(p)
+    first = token[:1]
+    if first == "!":
+        return _parse_named(p)
+    if first == "(":
+        return parse_function_type(p)
+    with p.nested():
+        return _parse_other(p)
+
+
+def scalar_cache() -> dict[str, Type]:
+    """The types of one token, to start a parser's cache with."""
+    return dict(_SCALARS)
+
+
+def parse_function_type(p: Parser) -> FunctionType:
+    """``(inputs) -> results``."""
+    with p.nested():
+        inputs = p.listed("(", ")", lambda: parse_type(p))
+        p.expect("->")
+        return FunctionType(tuple(inputs), tuple(parse_results(p)))
+
+
+def parse_results(p: Parser) -> list[Type]:
+    """One type, or a parenthesised list."""
+    if p.token != "(":
+        return [parse_type(p)]
+    return p.listed("(", ")", lambda: parse_type(p))
+
+
+def _parse_other(p: Parser) -> Type:
+    token, start = p.token, p.start
+    match = _INTEGER.fullmatch(token)
+    if match:
+        return _parse_integer(p, match)
+    if token == "complex":
+        return _parse_complex(p)
+    if token == "tuple":
+        p.advance()
+        return TupleType(tuple(p.listed("<", ">", lambda: parse_type(p))))
+    if token == "opaque":
+        p.advance()
+        return DialectType(f"opaque{p.balanced()}")
+    if not token[:1].isalpha():
+        raise p.unexpected("a type")
+    known = [*_SCALARS, *_SHAPED, "complex", "tuple", "i1", "i8", "i16", "i32", "i64"]
+    raise errors.UnknownType(
+        p.location(start), name=token, advice=errors.did_you_mean(token, known)
+    )
+
+
+def _parse_integer(p: Parser, match: re.Match[str]) -> Type:
+    width = int(match[2]) if len(match[2]) < 9 else _MAX_WIDTH + 1
+    if width > _MAX_WIDTH:
+        raise errors.InvalidType(
+            p.location(),
+            problem=f"integer width {match[2]} is beyond {_MAX_WIDTH}",
+            hint="Use a narrower integer",
+        )
+    ty = IntegerType(width, match[1])
+    p.type_cache[p.advance()] = ty
+    return ty
+
+
+def _parse_complex(p: Parser) -> Type:
+    p.advance()
+    p.expect("<")
+    start = p.start
+    element = parse_type(p)
+    if not isinstance(element, FloatType | IntegerType):
+        raise errors.InvalidType(
+            p.location(start),
+            problem=f"complex<{element}> is not a type",
+            hint="The element must be a float or an integer",
+        )
+    p.close("<", ">")
+    return ComplexType(element)
+
+
+def _parse_named(p: Parser) -> Type:
+    """An alias ``!name``, or a type of another dialect, kept as text."""
+    start = p.start
+    name = p.advance()
+    if name in p.type_aliases:
+        return p.type_aliases[name]
+    if "." not in name and p.token != "<":
+        known = list(p.type_aliases)
+        advice = errors.did_you_mean(name, known)
+        raise errors.UnknownAlias(p.location(start), name=name, advice=advice)
+    body = p.balanced() if p.token == "<" and p.start == start + len(name) else ""
+    return DialectType(name[1:] + body)
+
+
+# -- shaped types ------------------------------------------------------------------------
+
+
+def _parse_shaped(p: Parser) -> Type:
+    match = _SIMPLE.match(p.text, p.start)
+    cached = p.type_cache.get(match[0]) if match else None
+    if match and cached is not None:
+        p.move_to(match.end())
+        return cached
+    with p.nested():
+        start = p.start
+        kind = p.advance()
+        opening = p.start
+        p.expect("<")
+        ty = _SHAPED_PARSERS[kind](p, opening + 1)
+    if match and match.end() - start == len(match[0]):
+        p.type_cache[match[0]] = ty
+    return ty
+
+
+def _parse_extents(p: Parser, offset: int) -> tuple[Shape, tuple[bool, ...]]:
+    """``4x?x[8]x`` from a character offset; leaves the element as current token."""
+    extents: list[int | None] = []
+    scalable: list[bool] = []
+    while match := _EXTENT.match(p.text, offset):
+        written = match[1]
+        scalable.append(written[0] == "[")
+        digits = written.strip("[] \t\n")
+        extents.append(None if digits == "?" else p.to_int(digits))
+        offset = match.end()
+    p.move_to(offset)
+    return tuple(extents), tuple(scalable)
+
+
+def _element(p: Parser, kind: str) -> Type:
+    if p.token == "*" or p.token[:1].isdigit() or p.token in (">", "?", ""):
+        advice = f"Write {kind}<4xf32>, with 'x' after each extent and an element type"
+        raise p.unexpected("an element type", advice)
+    return parse_type(p)
+
+
+def _parse_vector(p: Parser, offset: int) -> Type:
+    start = p.start
+    extents, scalable = _parse_extents(p, offset)
+    shape = tuple(e for e in extents if e is not None)
+    if len(shape) != len(extents) or 0 in shape:
+        raise errors.InvalidType(
+            p.location(start),
+            problem="a vector's extents must be positive numbers",
+            hint="Use a tensor or memref for dynamic or empty shapes",
+        )
+    element = _element(p, "vector")
+    p.close("<", ">")
+    return VectorType(shape, element, scalable if any(scalable) else ())
+
+
+def _parse_tensor(p: Parser, offset: int) -> Type:
+    if match := _UNRANKED.match(p.text, offset):
+        p.move_to(match.end())
+        element = _element(p, "tensor")
+        p.close("<", ">")
+        return UnrankedTensorType(element)
+    shape, scalable = _parse_extents(p, offset)
+    _no_scalable(p, scalable)
+    element = _element(p, "tensor")
+    encoding = p.attribute() if p.accept(",") else None
+    p.close("<", ">")
+    return TensorType(shape, element, encoding)
+
+
+def _no_scalable(p: Parser, scalable: tuple[bool, ...]) -> None:
+    if any(scalable):
+        raise errors.InvalidType(
+            p.location(),
+            problem="only vectors scale",
+            hint="Use '?' for a dynamic extent",
+        )
+
+
+def _parse_memref(p: Parser, offset: int) -> Type:
+    if match := _UNRANKED.match(p.text, offset):
+        p.move_to(match.end())
+        element = _element(p, "memref")
+        space = _memory_space(p) if p.accept(",") else None
+        p.close("<", ">")
+        return UnrankedMemRefType(element, space)
+    shape, scalable = _parse_extents(p, offset)
+    _no_scalable(p, scalable)
+    element = _element(p, "memref")
+    layouts: list[Attribute] = []
+    space: Attribute | None = None
+    while p.token == ",":
+        p.advance()
+        layout = _layout(p)
+        if layout is not None:
+            layouts.append(layout)
+            continue
+        space = _memory_space(p)
+        break
+    p.close("<", ">")
+    return MemRefType(shape, element, _composed(p, layouts, len(shape)), space)
+
+
+_SHAPED_PARSERS = {
+    "vector": _parse_vector,
+    "tensor": _parse_tensor,
+    "memref": _parse_memref,
+}
+
+
+def _layout(p: Parser) -> Attribute | None:
+    """A layout, if one is next: a map, ``strided<..>`` or ``offset:, strides:``."""
+    if p.token == "offset":
+        return _old_strided(p)
+    if p.token == "(":
+        return AffineMapAttr(p.affine_map())
+    if p.token in ("affine_map", "strided"):
+        return p.attribute()
+    if p.token[:1] == "#" and p.token in p.attribute_aliases:
+        value = p.attribute_aliases[p.token]
+        if isinstance(value, AffineMapAttr | StridedLayoutAttr):
+            p.advance()
+            return value
+    return None
+
+
+def _old_strided(p: Parser) -> Attribute:
+    """``offset: o, strides: [s0, s1]``."""
+    p.expect("offset")
+    p.expect(":")
+    offset = _dynamic_or_integer(p)
+    p.expect(",")
+    if p.keyword("'strides'") != "strides":
+        raise p.unexpected("'strides'")
+    p.expect(":")
+    strides = p.listed("[", "]", lambda: _dynamic_or_integer(p))
+    return StridedLayoutAttr(tuple(strides), offset)
+
+
+def parse_strided(p: Parser) -> Attribute:
+    """``strided<[s0, s1], offset: o>``."""
+    p.expect("strided")
+    p.expect("<")
+    strides = p.listed("[", "]", lambda: _dynamic_or_integer(p))
+    offset: int | None = 0
+    if p.accept(","):
+        if p.token != "offset":
+            raise p.unexpected("'offset'")
+        p.advance()
+        p.expect(":")
+        offset = _dynamic_or_integer(p)
+    p.close("<", ">")
+    return StridedLayoutAttr(tuple(strides), offset)
+
+
+def _dynamic_or_integer(p: Parser) -> int | None:
+    return None if p.accept("?") else p.integer()
+
+
+def _memory_space(p: Parser) -> Attribute | None:
+    """An integer (0 is the default), an attribute, or a bare word of old text."""
+    token = p.token
+    if token[:1].isdigit():
+        space = p.attribute()
+        return None if space == IntegerAttr(0) else space
+    if token[:1].isalpha() and token not in ("affine_map", "dense", "array"):
+        p.advance()
+        number = token.removeprefix("memspace")
+        return IntegerAttr(int(number)) if number.isdigit() else StringAttr(token)
+    return p.attribute()
+
+
+def _composed(p: Parser, layouts: list[Attribute], rank: int) -> Attribute | None:
+    """One layout from a composition of maps; the identity is no layout."""
+    if not layouts:
+        return None
+    layout = layouts[0]
+    for outer in layouts[1:]:
+        layout = _compose(p, outer, layout)
+    if isinstance(layout, AffineMapAttr) and layout.map.is_identity:
+        return None if layout.map.num_dims == rank else layout
+    return layout
+
+
+def _compose(p: Parser, outer: Attribute, inner: Attribute) -> Attribute:
+    if isinstance(outer, AffineMapAttr) and isinstance(inner, AffineMapAttr):
+        outer_map: AffineMap = outer.map
+        if outer_map.num_dims == len(inner.map.results):
+            return AffineMapAttr(outer_map.compose(inner.map))
+    raise errors.InvalidType(
+        p.location(),
+        problem="these layouts cannot be composed",
+        hint="Each map takes as many dimensions as the one before gives",
+    )

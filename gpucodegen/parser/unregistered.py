@@ -1,0 +1,109 @@
+"""Custom forms of operations nobody registers: skipped by balanced text, kept verbatim.
+
+The end of such an operation is where, outside all brackets, the next line starts another
+one.  Types after its last ``:`` or ``->`` are taken for those of its results.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from gpucodegen import errors
+from gpucodegen.dialects.printing import VERBATIM
+from gpucodegen.dialects.syntax import State
+from gpucodegen.ir.attributes import StringAttr
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import DialectType, Type
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+_RESULT = re.compile(r"%[\w$.\-]+(?::\d+)?(?:\s*,\s*%[\w$.\-]+(?::\d+)?)*\s*=(?!=)")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[\w$]+)+|return\b|call\b|func\b|module\b")
+_GENERIC = re.compile(r'"[^"\n]*"\s*\(')
+_BRACKETS = ("(", "[", "{", "<")
+_UNKNOWN = DialectType("gpucodegen.unknown")
+
+
+def parse_verbatim(p: Parser, named: int) -> State:
+    """Skip one operation; ``named`` is how many result names stand before it."""
+    start = p.start
+    name = p.token
+    state = State(name, start)
+    warnings.warn(
+        errors.UnregisteredOperationKept(p.location(), name=name), stacklevel=2
+    )
+    types_from = _skip(p, state, start)
+    state.attributes[VERBATIM] = StringAttr(_template(p, state, start))
+    if named:
+        state.result_types = _result_types(p, types_from, named)
+    return state
+
+
+def _skip(p: Parser, state: State, start: int) -> int:
+    """Consume the operation; returns where its trailing types start, or -1."""
+    types_from = -1
+    line_end = p.end
+    p.advance()
+    del state, start
+    while p.token and p.token not in (")", "]", "}"):
+        if "\n" in p.text[line_end : p.start] and _starts_operation(p):
+            break
+        if p.token in _BRACKETS:
+            if p.token == "<" and p.start != line_end:
+                p.advance()
+            else:
+                p.balanced()
+        else:
+            token = p.advance()
+            if token in (":", "->"):
+                types_from = p.start
+        line_end = p.previous_end
+    return types_from
+
+
+def _starts_operation(p: Parser) -> bool:
+    text, at = p.text, p.start
+    if p.token[0] in "^":
+        return True
+    return any(rule.match(text, at) for rule in (_RESULT, _NAME, _GENERIC))
+
+
+_USE = re.compile(r"%(\d+|[A-Za-z_$.\-][\w$.\-]*)(?:#(\d+))?")
+
+
+def _template(p: Parser, state: State, start: int) -> str:
+    """The text with each visible value replaced by its operand's number."""
+    text = p.text[start : p.previous_end]
+
+    def operand(match: re.Match[str]) -> str:
+        values = p.scopes.lookup(match[1])
+        number = int(match[2] or 0)
+        if values is None or number >= len(values):
+            return match[0]
+        return f"\0{_position(state.operands, values[number])}\0"
+
+    return _USE.sub(operand, text)
+
+
+def _position(operands: list[Value], value: Value) -> int:
+    if value not in operands:
+        operands.append(value)
+    return operands.index(value)
+
+
+def _result_types(p: Parser, types_from: int, named: int) -> list[Type]:
+    """The trailing types if there are as many as results, else unknown ones."""
+    unknown: list[Type] = [_UNKNOWN] * named
+    if types_from < 0:
+        return unknown
+    resume = p.previous_end
+    p.move_to(types_from)
+    try:
+        types = p.listed("(", ")", p.type) if p.token == "(" else p.types()
+    except errors.ParseError:
+        types = []
+    p.move_to(resume)
+    return types if len(types) == named else unknown
