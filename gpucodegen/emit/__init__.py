@@ -1,0 +1,24 @@
+"""Kernel-level MLIR -> Python source, as tables: one low-level operation, one line.
+
+In: a module after outlining (:mod:`gpucodegen.emit.program` says what it holds).
+Out: an :class:`EmittedProgram`: the host program and the source of every kernel.
+"""
+
+from __future__ import annotations
+
+from gpucodegen.emit.kernel import KernelParam, KernelSource
+from gpucodegen.emit.program import (
+    EmittedProgram,
+    EntryPoint,
+    GlobalConstant,
+    emit_program,
+)
+
+__all__ = [
+    "EmittedProgram",
+    "EntryPoint",
+    "GlobalConstant",
+    "KernelParam",
+    "KernelSource",
+    "emit_program",
+]

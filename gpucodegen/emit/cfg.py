@@ -1,0 +1,50 @@
+"""Bodies of several blocks: a loop over the number of the block to execute next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.ir.operation import Block, Operation, Successor
+
+
+def emit_blocks(e: Emitter, blocks: Sequence[Block]) -> None:
+    """Print the blocks of a function body; the first is entered first."""
+    if len(blocks) == 1:
+        e.emit(blocks[0].operations)
+        return
+    state = e.names.fresh("block")
+    e.branches = (state, {b.label: (n, b) for n, b in enumerate(blocks) if b.label})
+    e.writer.line(f"{state} = 0")
+    with e.writer.block("while True:"):
+        for number, block in enumerate(blocks):
+            word = "elif" if number else "if"
+            with e.writer.block(f"{word} {state} == {number}:"):
+                e.emit(block.operations)
+
+
+def _enter(e: Emitter, op: Operation, successor: Successor) -> None:
+    """Pass the operands of a branch and name its target."""
+    state, targets = e.branches
+    found = targets.get(successor.label)
+    if found is None:
+        raise e.broken(op, "a branch leaves its function")
+    number, block = found
+    e.assign(block.arguments, [e.text(value) for value in successor.operands])
+    e.writer.line(f"{state} = {number}")
+
+
+def branch(e: Emitter, op: Operation) -> None:
+    """``cf.br``."""
+    _enter(e, op, op.successors[0])
+
+
+def conditional_branch(e: Emitter, op: Operation) -> None:
+    """``cf.cond_br``."""
+    with e.writer.block(f"if {e.text(op.operands[0])}:"):
+        _enter(e, op, op.successors[0])
+    with e.writer.block("else:"):
+        _enter(e, op, op.successors[1])
+
+
+HANDLERS: dict[str, Handler] = {"cf.br": branch, "cf.cond_br": conditional_branch}

@@ -1,0 +1,258 @@
+"""The state of emitting one function: what each value is called, and what is printed.
+
+A handler per operation turns it into lines.  Scalars and vectors are :class:`Text`;
+index values can also be had as affine expressions over *atoms* (index variables and
+integer parameters), so that address arithmetic is simplified before it is printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from gpucodegen.dialects.registry import lookup
+from gpucodegen.emit.addressing import Buffer
+from gpucodegen.emit.expressions import affine_text, divisor_of
+from gpucodegen.emit.header import Argument, Header
+from gpucodegen.emit.kinds import CONSTRUCTORS, dtype, is_index
+from gpucodegen.emit.names import Names
+from gpucodegen.emit.source import Writer
+from gpucodegen.emit.target import Target
+from gpucodegen.emit.text import Level, Text, call, number
+from gpucodegen.emit.variables import Sharing, is_inlined, uses_of
+from gpucodegen.errors import CompileError, InternalError, UnregisteredOperation, UnsupportedOperation
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, leaves, substitute
+from gpucodegen.ir.operation import Block, Label, Operation, Value
+
+Handler = Callable[["Emitter", Operation], None]
+Handlers = Mapping[str, Handler]
+
+
+@dataclass(slots=True)
+class Atoms:
+    """Index variables and integer parameters that affine expressions stand on.
+
+    ``divisors`` holds a number that divides each one; it decides how wide a vector
+    access may be.
+    """
+
+    names: list[str] = field(default_factory=list[str])
+    divisors: list[int] = field(default_factory=list[int])
+    used: set[int] = field(default_factory=set[int])
+    _positions: dict[str, int] = field(default_factory=dict[str, int])
+
+    def get(self, name: str, divisor: int = 1) -> Dim:
+        """The atom of a name."""
+        if name not in self._positions:
+            self._positions[name] = len(self.names)
+            self.names.append(name)
+            self.divisors.append(divisor)
+        return Dim(self._positions[name])
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known about a kernel before its body is printed.
+
+    ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``block`` is
+    the shape of the launched blocks; ``shared`` and ``private`` name the pointers that
+    the kernel makes itself.
+    """
+
+    tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
+    block: tuple[int, int, int] | None = None
+    shared: set[str] = field(default_factory=set[str])
+    private: set[str] = field(default_factory=set[str])
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Prints operations through a table of handlers."""
+
+    target: Target
+    handlers: Handlers
+    names: Names
+    header: Header
+    writer: Writer = field(default_factory=Writer)
+    sharing: Sharing = field(default_factory=lambda: Sharing({}))
+    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    atoms: Atoms = field(default_factory=Atoms)
+    texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
+    indices: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
+    buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
+    facts: Facts = field(default_factory=Facts)
+    shared_bytes: int = 0
+    branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))
+    in_parallel: bool = False
+    has_parallel: bool = False
+    is_structured: bool = True
+    _variables: dict[Value, str] = field(default_factory=dict[Value, str])
+
+    # -- operations ------------------------------------------------------------------
+
+    def begin(self, blocks: Sequence[Block]) -> None:
+        """Decide which values of a body share variables.
+
+        With jumps between blocks every value keeps a variable of its own.
+        """
+        self.uses = uses_of(op for block in blocks for op in block.operations)
+        self.is_structured = len(blocks) == 1
+        if self.is_structured:
+            self.sharing = Sharing.of(blocks[0].operations)
+
+    def emit(self, operations: Iterable[Operation]) -> None:
+        """Print operations one after the other."""
+        for op in operations:
+            handler = self.handlers.get(op.name)
+            if handler is None:
+                raise self.refusal(op)
+            self.writer.location = op.location
+            handler(self, op)
+
+    def is_inlined(self, op: Operation) -> bool:
+        """Whether an operation is printed at its uses."""
+        return self.is_structured and is_inlined(op, self.uses)
+
+    def refusal(self, op: Operation, advice: str = "") -> CompileError:
+        """The error for an operation the target has no text for."""
+        if lookup(op.name) is None:
+            return UnregisteredOperation(op.location, operation=op.name)
+        return UnsupportedOperation(
+            op.location, operation=op.name, target=self.target.name, advice=advice
+        )
+
+    def broken(self, op: Operation, problem: str) -> InternalError:
+        """The error for input that the passes before should not have made."""
+        return InternalError(op.location, stage="emit", problem=f"{op.name}: {problem}")
+
+    # -- values ----------------------------------------------------------------------
+
+    def text(self, value: Value) -> Text:
+        """The expression of a scalar or vector value."""
+        found = self.texts.get(value)
+        return self.affine(self.indices[value]) if found is None else found
+
+    def typed(self, value: Value) -> Text:
+        """Like :meth:`text`, but an index expression gets the target's index type."""
+        text = self.text(value)
+        if value in self.texts:
+            return text
+        if isinstance(self.indices[value], Const):
+            return call(self.use(self.target.index or "int64"), text)
+        return self.narrow(text)
+
+    def variable(self, value: Value) -> str:
+        """The variable that holds a value and those that share it."""
+        leader = self.sharing.leader(value)
+        if leader not in self._variables:
+            hint = leader.name or value.name
+            self._variables[leader] = self.names.fresh(hint, "v")
+        name = self._variables[leader]
+        self.rename(value, name)
+        return name
+
+    def rename(self, value: Value, name: str) -> None:
+        """Let a name that exists already hold a value."""
+        self.texts[value] = Text(name)
+        if is_index(value.type):
+            self.indices[value] = self.atoms.get(name)
+
+    def alias(self, value: Value, other: Value) -> None:
+        """Let a value be another one under a second name."""
+        self.texts[value] = self.text(other)
+        if is_index(value.type):
+            self.indices[value] = self.index(other)
+
+    def define(self, value: Value, text: Text) -> None:
+        """Assign an expression to the variable of a value."""
+        name = self.variable(value)
+        if name != text.code:
+            self.writer.line(f"{name} = {text}")
+
+    def define_index(self, value: Value, expr: AffineExpr) -> None:
+        """Assign an index expression; what divides it is remembered."""
+        divisor = self.divisor(expr)
+        self.define(value, self.narrow(self.affine(expr)))
+        position = self.atoms.get(self.text(value).code).position
+        self.atoms.divisors[position] = divisor
+
+    def assign(self, targets: Sequence[Value], sources: Sequence[Text]) -> None:
+        """Assign several variables as if at once."""
+        pairs = [(self.variable(t), s) for t, s in zip(targets, sources, strict=True)]
+        pairs = [(name, text) for name, text in pairs if name != text.code]
+        written = {name for name, _ in pairs}
+        if any(text.code in written for _, text in pairs[1:]):
+            left = ", ".join(name for name, _ in pairs)
+            right = ", ".join(text.code for _, text in pairs)
+            self.writer.line(f"{left} = {right}")
+            return
+        for name, text in pairs:
+            self.writer.line(f"{name} = {text}")
+
+    # -- index expressions -----------------------------------------------------------
+
+    def index(self, value: Value) -> AffineExpr:
+        """An index value as an affine expression over atoms."""
+        found = self.indices.get(value)
+        return self.atoms.get(self.text(value).code) if found is None else found
+
+    def applied(self, map_: AffineMap, operands: Sequence[Value]) -> list[AffineExpr]:
+        """Results of a map at index values."""
+        inputs = [self.index(value) for value in operands]
+        dims, syms = inputs[: map_.num_dims], inputs[map_.num_dims :]
+        return [substitute(expr, dims, syms) for expr in map_.results]
+
+    def affine(self, expr: AffineExpr) -> Text:
+        """Python text of an expression over atoms."""
+        self.atoms.used |= {leaf.position for leaf in leaves(expr)}  # type: ignore[attr-defined]
+        text = affine_text(expr, self.atoms.names, self.target.division)
+        for name in ("floordiv", "floormod"):
+            if f"{name}(" in text.code:
+                self.use(name)
+        return text
+
+    def narrow(self, text: Text) -> Text:
+        """An index expression with the target's index type."""
+        plain = text.level == Level.ATOM and text.code.isidentifier()
+        if plain or not self.target.index:
+            return text
+        return call(self.use(self.target.index), text)
+
+    def divisor(self, expr: AffineExpr) -> int:
+        """A number that surely divides the expression (0 for the constant zero)."""
+        return divisor_of(expr, self.atoms.divisors)
+
+    # -- intrinsics ------------------------------------------------------------------
+
+    def use(self, name: str) -> str:
+        """The name of a plain intrinsic."""
+        return self.header.plain(name)
+
+    def make(self, hint: str, factory: str, *arguments: Argument) -> str:
+        """The name of an intrinsic made for the arguments."""
+        return self.header.made(hint, factory, *arguments)
+
+    def dtype(self, op: Operation, value: Value) -> str:
+        """The dtype name of a scalar value."""
+        return dtype(value.type, op.location, self.target.name)
+
+    def constructor(self, op: Operation, value: Value) -> str:
+        """The intrinsic that makes a number of the value's type."""
+        kind = self.dtype(op, value)
+        kind = self.target.index_dtype if kind == "index" else kind
+        return self.use(CONSTRUCTORS[kind])
+
+    def constant(self, value: float, kind: str) -> Text:
+        """A typed scalar constant."""
+        if kind == "index":
+            return number(int(value))
+        if kind == "i1":
+            return Text(str(bool(value)))
+        if not math.isfinite(value):
+            hint = f"{'minus_' if value < 0 else ''}{str(abs(value))}_{kind}"
+            made = self.make(hint, "constant", (), kind, value)
+            return call(made)
+        return call(self.use(CONSTRUCTORS[kind]), number(value))
+

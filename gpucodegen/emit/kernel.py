@@ -1,0 +1,224 @@
+"""One kernel function -> the source of a Numba kernel and the list of its parameters.
+
+Memrefs become flat pointers; the sizes and strides that the body needs and the types do
+not fix become extra integers behind the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.dialects.func import Function
+from gpucodegen.emit import cfg, gpu, memory, scalars, structured, transfers, vectors
+from gpucodegen.emit.addressing import Buffer, sizes_of, strides_of
+from gpucodegen.emit.cfg import emit_blocks
+from gpucodegen.emit.context import Emitter, Facts, Handlers
+from gpucodegen.emit.header import Header
+from gpucodegen.emit.kinds import HALVES
+from gpucodegen.emit.memory import stored_dtype
+from gpucodegen.emit.names import Names
+from gpucodegen.emit.target import Target
+from gpucodegen.ir.affine import AffineExpr
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+
+def leave(e: Emitter, op: Operation) -> None:
+    """The end of a kernel; only a body of several blocks has to say so."""
+    del op
+    if not e.is_structured:
+        e.writer.line("return")
+
+
+_COMMON: Handlers = (
+    scalars.HANDLERS
+    | memory.HANDLERS
+    | vectors.HANDLERS
+    | structured.HANDLERS
+    | transfers.HANDLERS
+    | cfg.HANDLERS
+)
+HANDLERS: dict[str, Handlers] = {
+    "cpu": _COMMON | {"func.return": leave},
+    "cuda": _COMMON | gpu.HANDLERS | {"gpu.return": leave, "func.return": leave},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParam:
+    """One parameter: a pointer to elements, or a number."""
+
+    name: str
+    kind: str
+    dtype: str
+    writable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """A kernel as the runtime takes it."""
+
+    name: str
+    source: str
+    params: tuple[KernelParam, ...]
+    target: str
+    block: tuple[int, int, int] | None = None
+    parallel: bool = False
+    shared_bytes: int = 0
+    fastmath: tuple[str, ...] = ("contract",)
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A size or stride of an argument that the kernel takes as a number."""
+
+    argument: int
+    what: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedKernel:
+    """A kernel with what its launches have to add to the arguments."""
+
+    source: KernelSource
+    extras: tuple[Extra, ...]
+
+    @property
+    def tag_arguments(self) -> frozenset[int]:
+        """Positions of arguments that are tags of transfers."""
+        params = enumerate(self.source.params)
+        return frozenset(i for i, param in params if param.dtype == "tag")
+
+
+def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
+    """The source of a ``func.func`` or ``gpu.func`` kernel."""
+    function = Function(op)
+    blocks = function.blocks
+    body = [op for block in blocks for op in block.operations]
+    names = Names()
+    names.reserve(PLAIN_NAMES)
+    names.reserve([name])
+    header = Header(target.face, names)
+    emitter = Emitter(target, HANDLERS[target.name], names, header)
+    emitter.facts = Facts(transfers.tags_in(body), block_of(op))
+    emitter.begin(blocks)
+    parameters = _Parameters(emitter, function.arguments, written_in(body))
+    parameters.declare(op)
+    with emitter.writer.block("def"):
+        emit_blocks(emitter, blocks)
+    params, extras = parameters.needed()
+    head = f"def {name}({', '.join(param.name for param in params)}):"
+    lines = [*header.lines(), "", "", head, *emitter.writer.lines[1:], ""]
+    source = KernelSource(
+        name,
+        "\n".join(lines),
+        tuple(params),
+        target.name,
+        emitter.facts.block,
+        emitter.has_parallel,
+        emitter.shared_bytes,
+    )
+    return EmittedKernel(source, tuple(extras))
+
+
+PLAIN_NAMES = frozenset(
+    {name.partition(".")[2] for name in scalars.HANDLERS}
+    | set(scalars.CONSTRUCTORS.values())
+    | {"floordiv", "floormod", "mulsi_high", "mului_high", "prange"}
+)
+"""Names that a header may import; no variable takes them."""
+
+
+def block_of(op: Operation) -> tuple[int, int, int] | None:
+    """The block shape that a kernel is made for."""
+    value = op.attributes.get("gcg.block")
+    if not isinstance(value, DenseArrayAttr):
+        return None
+    x, y, z = (*(int(v) for v in value.values), 1, 1)[:3]
+    return x, y, z
+
+
+_STORES = {
+    "affine.store": 1,
+    "memref.store": 1,
+    "affine.vector_store": 1,
+    "vector.store": 1,
+    "vector.transfer_write": 1,
+    "memref.atomic_rmw": 1,
+    "memref.copy": 1,
+    "memref.dma_wait": 0,
+}
+"""The operand that an operation writes to."""
+
+
+def written_in(operations: Sequence[Operation]) -> set[Value]:
+    """Memrefs that the operations write to, directly or through a view."""
+    written: set[Value] = set()
+    source: dict[Value, Value] = {}
+    for root in operations:
+        for op in root.walk():
+            if op.name in _STORES:
+                written.add(op.operands[_STORES[op.name]])
+            elif op.name == "memref.dma_start":
+                view = transfers.memref.DmaStart(op)
+                written.update((view.target[0], view.tag[0]))
+            elif op.dialect == "memref" and op.operands:
+                source.update(dict.fromkeys(op.results, op.operands[0]))
+    for value in tuple(written):
+        while value in source:
+            value = source[value]
+            written.add(value)
+    return written
+
+
+@dataclass(slots=True)
+class _Parameters:
+    """The parameters of one kernel; extras are kept only if the body used them."""
+
+    emitter: Emitter
+    arguments: Sequence[Value]
+    written: set[Value]
+    _params: list[KernelParam] = field(default_factory=list[KernelParam])
+    _extras: list[tuple[Extra, str]] = field(default_factory=list[tuple[Extra, str]])
+
+    def declare(self, op: Operation) -> None:
+        """Give every argument its name and its meaning in the body."""
+        e = self.emitter
+        for position, value in enumerate(self.arguments):
+            name = e.names.fresh(value.name, "arg")
+            if isinstance(value.type, MemRefType):
+                self._declare_memref(op, position, value, value.type, name)
+                continue
+            kind = e.dtype(op, value)
+            carried = "f32" if kind in HALVES else kind
+            self._params.append(KernelParam(name, "scalar", carried, writable=False))
+            e.rename(value, name)
+
+    def _declare_memref(
+        self, op: Operation, position: int, value: Value, ty: MemRefType, name: str
+    ) -> None:
+        e = self.emitter
+        is_tag = value in e.facts.tags
+        kind = "tag" if is_tag else stored_dtype(ty, op, e.target.name)
+        writable = is_tag or value in self.written
+        self._params.append(KernelParam(name, "pointer", kind, writable))
+
+        def unknown(what: str, dimension: int) -> AffineExpr:
+            extra = e.names.fresh(f"{name}_{what}{dimension}")
+            self._extras.append((Extra(position, what, dimension), extra))
+            return e.atoms.get(extra)
+
+        sizes = sizes_of(ty.shape, unknown)
+        strides = strides_of(ty, sizes, unknown, op.location)
+        e.buffers[value] = Buffer(name, kind, sizes, strides)
+
+    def needed(self) -> tuple[list[KernelParam], list[Extra]]:
+        """All arguments, and the extras that were printed somewhere."""
+        e = self.emitter
+        used = {e.atoms.names[position] for position in e.atoms.used}
+        kept = [(extra, name) for extra, name in self._extras if name in used]
+        extras = [KernelParam(n, "scalar", "index", writable=False) for _, n in kept]
+        return [*self._params, *extras], [extra for extra, _ in kept]
+

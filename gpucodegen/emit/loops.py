@@ -1,0 +1,34 @@
+"""Counted loops in the spelling of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpucodegen.emit.context import Emitter
+from gpucodegen.emit.text import Level, Text, binary, call, number
+
+
+@contextmanager
+def counted(e: Emitter, name: str, lower: Text, upper: Text, step: int) -> Iterator[None]:
+    """``for name in range(lower, upper, step)``, or the same with ``while``."""
+    if not e.target.counted_by_while:
+        with e.writer.block(f"for {name} in range({_arguments(lower, upper, step)}):"):
+            yield
+        return
+    if not (upper.code.isidentifier() or upper.code.isdecimal()):
+        end = e.names.fresh(f"{name}_end")
+        e.writer.line(f"{end} = {e.narrow(upper)}")
+        upper = Text(end)
+    narrow = e.use(e.target.index)
+    e.writer.line(f"{name} = {call(narrow, lower)}")
+    with e.writer.block(f"while {name} < {upper}:"):
+        yield
+        following = binary(Text(name), "+", number(step), Level.SUM)
+        e.writer.line(f"{name} = {call(narrow, following)}")
+
+
+def _arguments(lower: Text, upper: Text, step: int) -> str:
+    if step != 1:
+        return f"{lower}, {upper}, {step}"
+    return str(upper) if lower.code == "0" else f"{lower}, {upper}"

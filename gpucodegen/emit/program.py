@@ -1,0 +1,241 @@
+"""A module whose kernels are outlined -> the host program and its kernels.
+
+``func.func`` with ``gcg.kernel`` and every ``gpu.func`` become kernels; every other
+``func.func`` with a body becomes a Python function of the host module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gpucodegen.dialects import gpu
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Call, Function
+from gpucodegen.emit.header import Header
+from gpucodegen.emit.host import emit_host
+from gpucodegen.emit.kernel import EmittedKernel, KernelSource, emit_kernel, written_in
+from gpucodegen.emit.kinds import dtype
+from gpucodegen.emit.names import Names
+from gpucodegen.emit.target import CPU, HOST, TARGETS
+from gpucodegen.errors import CompileError, UnknownTarget
+from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType, Type
+
+KERNEL = "gcg.kernel"
+"""Marks a ``func.func`` as a CPU kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A function that the host program offers.
+
+    ``written`` tells for each argument whether the function may write to it.
+    """
+
+    symbol: str
+    python_name: str
+    argument_types: tuple[Type, ...]
+    result_types: tuple[Type, ...]
+    is_private: bool
+    written: tuple[bool, ...]
+    argument_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalConstant:
+    """A ``memref.global``; ``values`` is None when it starts uninitialised, and holds
+    one number for a splat.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    values: tuple[int | float, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedProgram:
+    """Everything the runtime needs to execute a module."""
+
+    host_source: str
+    kernels: tuple[KernelSource, ...]
+    entries: Mapping[str, EntryPoint]
+    constants: Mapping[str, GlobalConstant]
+    functions: Mapping[str, tuple[str, tuple[str, ...]]]
+
+    def source_of(self, symbol: str) -> str:
+        """The host function of a symbol, then the kernels it launches."""
+        text, launched = self.functions[symbol]
+        kernels = [k.source for k in self.kernels if k.name in launched]
+        return "\n\n".join([text + "\n", *kernels])
+
+
+def emit_program(module: Module, target: str) -> EmittedProgram:
+    """Generate the Python source of a module for ``cpu``, ``cuda`` or ``sim``."""
+    if target not in TARGETS:
+        raise UnknownTarget(target=target)
+    kernels = _Kernels(target)
+    kernels.collect(module.operations)
+    hosts = {
+        name: op
+        for name, op in module.functions.items()
+        if KERNEL not in op.attributes and not Function(op).is_external
+    }
+    names = Names()
+    python_names = {name: names.fresh(name, "f") for name in hosts}
+    constants = _constants(module.operations)
+    keys = {name: f"g{n}" for n, name in enumerate(constants)}
+    header = Header(HOST.face, names)
+    needed = _reachable(hosts)
+    texts: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for name, op in hosts.items():
+        try:
+            text, launched = emit_host(op, header, kernels.emitted, python_names, keys)
+        except CompileError:
+            if name in needed:
+                raise
+            continue
+        texts[name] = (text, tuple(kernel.source.name for kernel in launched))
+    return EmittedProgram(
+        _join(header, [text for text, _ in texts.values()]),
+        tuple(kernel.source for kernel in kernels.emitted.values()),
+        _entries(hosts, python_names, texts, kernels.emitted),
+        {keys[name]: constant for name, constant in constants.items()},
+        texts,
+    )
+
+
+def _join(header: Header, texts: Iterable[str]) -> str:
+    head = "\n".join(header.lines())
+    return "\n\n\n".join(filter(None, [head, *texts])) + "\n"
+
+
+class _Kernels:
+    """The kernels of a module by symbol path; their names are unique."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.names = Names()
+        self.emitted: dict[tuple[str, ...], EmittedKernel] = {}
+
+    def collect(self, operations: Iterable[Operation]) -> None:
+        """Emit every kernel among top-level operations."""
+        for op in operations:
+            if op.name == "func.func" and KERNEL in op.attributes:
+                self._add((symbol_name(op),), op, "cpu")
+            elif op.name == "gpu.module":
+                for name, kernel in gpu.Module(op).kernels.items():
+                    self._add((symbol_name(op), name), kernel, self.target)
+
+    def _add(self, path: tuple[str, ...], op: Operation, target: str) -> None:
+        name = self.names.fresh(path[-1], "kernel")
+        text_target = CPU if target == "cpu" else TARGETS[target]
+        self.emitted[path] = emit_kernel(op, name, text_target)
+
+
+# -- entry points ----------------------------------------------------------------------
+
+
+def _entries(
+    hosts: Mapping[str, Operation],
+    python_names: Mapping[str, str],
+    emitted: Mapping[str, object],
+    kernels: Mapping[tuple[str, ...], EmittedKernel],
+) -> dict[str, EntryPoint]:
+    entries: dict[str, EntryPoint] = {}
+    for name, op in hosts.items():
+        if name not in emitted:
+            continue
+        function = Function(op)
+        written = _written(function, kernels)
+        entries[name] = EntryPoint(
+            name,
+            python_names[name],
+            function.type.inputs,
+            function.type.results,
+            function.is_private,
+            tuple(value in written for value in function.arguments),
+            tuple(value.name for value in function.arguments),
+        )
+    return entries
+
+
+def _written(
+    function: Function, kernels: Mapping[tuple[str, ...], EmittedKernel]
+) -> set[Value]:
+    """Arguments that a host function may write to, directly or through its calls."""
+    operations = [op for block in function.blocks for op in block.operations]
+    written = written_in(operations)
+    for root in operations:
+        for op in root.walk():
+            written.update(_written_by(op, kernels))
+    return _through_views(operations, written)
+
+
+_HARMLESS = frozenset({"memref", "affine", "arith", "func.return"})
+
+
+def _written_by(
+    op: Operation, kernels: Mapping[tuple[str, ...], EmittedKernel]
+) -> list[Value]:
+    """Memref operands that a call, a launch or a carried value may lead to a store."""
+    kernel = None
+    arguments = op.operands
+    if op.name == "gpu.launch_func":
+        launch = gpu.LaunchFunc(op)
+        kernel, arguments = kernels.get(launch.kernel), launch.arguments
+    elif op.name == "func.call":
+        kernel = kernels.get((Call(op).callee,))
+    elif op.dialect == "memref" or op.name in {"affine.load", "affine.store"}:
+        return []
+    elif op.name == "func.return":
+        return []
+    if kernel is None:
+        return [v for v in arguments if isinstance(v.type, MemRefType)]
+    params = kernel.source.params
+    return [v for v, p in zip(arguments, params, strict=False) if p.writable]
+
+
+def _through_views(operations: Iterable[Operation], written: set[Value]) -> set[Value]:
+    source = {
+        result: op.operands[0]
+        for root in operations
+        for op in root.walk()
+        if op.dialect == "memref" and op.operands
+        for result in op.results
+    }
+    for value in tuple(written):
+        while value in source:
+            value = source[value]
+            written.add(value)
+    return written
+
+
+def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
+    """Public functions and all they call."""
+    work = [name for name, op in hosts.items() if not Function(op).is_private]
+    found: set[str] = set()
+    while work:
+        name = work.pop()
+        if name in found or name not in hosts:
+            continue
+        found.add(name)
+        calls = (op for op in hosts[name].walk() if op.name == "func.call")
+        work += [Call(op).callee for op in calls]
+    return found
+
+
+def _constants(operations: Iterable[Operation]) -> dict[str, GlobalConstant]:
+    found: dict[str, GlobalConstant] = {}
+    for op in operations:
+        ty = op.attributes.get("type")
+        if op.name != "memref.global" or not isinstance(ty, TypeAttr):
+            continue
+        assert isinstance(ty.type, MemRefType)
+        kind = dtype(ty.type.element, op.location, "host")
+        value = op.attributes.get("initial_value")
+        numbers = value.values if isinstance(value, DenseElementsAttr) else None
+        shape = tuple(extent or 0 for extent in ty.type.shape)
+        found[symbol_name(op)] = GlobalConstant(shape, kind, numbers)  # type: ignore[arg-type]
+    return found

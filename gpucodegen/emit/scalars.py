@@ -1,0 +1,355 @@
+"""arith and math: one table entry per operation.
+
+Operators are printed where Python's mean the same as MLIR's; Numba computes integers in
+64 bits, so narrower results are cast back.  Everything else is an intrinsic of the same
+name, which takes scalars and vectors alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine, arith
+from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.emit.kinds import CONSTRUCTORS, HALVES, is_index
+from gpucodegen.emit.text import Level, Text, binary, call
+from gpucodegen.emit.vector_types import shape_of, vector_constant, vector_dtype
+from gpucodegen.errors import UnsupportedType
+from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import Type, VectorType, element_type
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A Python operator and its precedence."""
+
+    symbol: str
+    level: Level
+
+
+ADD, SUBTRACT = Operator("+", Level.SUM), Operator("-", Level.SUM)
+MULTIPLY, DIVIDE = Operator("*", Level.PRODUCT), Operator("/", Level.PRODUCT)
+AND, OR = Operator("&", Level.BIT_AND), Operator("|", Level.BIT_OR)
+XOR = Operator("^", Level.BIT_XOR)
+LEFT, RIGHT = Operator("<<", Level.SHIFT), Operator(">>", Level.SHIFT)
+
+INTEGER_OPERATORS = {
+    "arith.addi": ADD,
+    "arith.subi": SUBTRACT,
+    "arith.muli": MULTIPLY,
+    "arith.andi": AND,
+    "arith.ori": OR,
+    "arith.xori": XOR,
+    "arith.shli": LEFT,
+    "arith.shrsi": RIGHT,
+}
+
+BOOLEAN_OPERATORS = {
+    "arith.addi": XOR,
+    "arith.subi": XOR,
+    "arith.muli": AND,
+    "arith.andi": AND,
+    "arith.ori": OR,
+    "arith.xori": XOR,
+}
+"""Arithmetic modulo 2."""
+
+FLOAT_OPERATORS = {
+    "arith.addf": ADD,
+    "arith.subf": SUBTRACT,
+    "arith.mulf": MULTIPLY,
+    "arith.divf": DIVIDE,
+}
+
+INTRINSICS = frozenset(
+    "arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi "
+    "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
+    "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
+    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.absf math.copysign "
+    "math.fma math.exp math.exp2 math.expm1 math.log math.log2 math.log10 math.log1p "
+    "math.sqrt math.rsqrt math.cbrt math.sin math.cos math.tan math.asin math.acos "
+    "math.atan math.atan2 math.sinh math.cosh math.tanh math.asinh math.acosh "
+    "math.atanh math.erf math.erfc math.floor math.ceil math.trunc math.round "
+    "math.roundeven math.powf math.fpowi".split()
+)
+EXACT_IN_HALVES = frozenset(
+    "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf math.copysign "
+    "math.floor math.ceil math.trunc math.round math.roundeven".split()
+)
+"""Operations whose result needs no rounding when the operands are 16-bit floats."""
+
+SIGNED_COMPARISONS = {
+    "eq": "==",
+    "ne": "!=",
+    "slt": "<",
+    "sle": "<=",
+    "sgt": ">",
+    "sge": ">=",
+}
+
+FLOAT_COMPARISONS = {
+    "false": "False",
+    "oeq": "{a} == {b}",
+    "ogt": "{a} > {b}",
+    "oge": "{a} >= {b}",
+    "olt": "{a} < {b}",
+    "ole": "{a} <= {b}",
+    "one": "({a} < {b}) | ({a} > {b})",
+    "ord": "({a} == {a}) & ({b} == {b})",
+    "ueq": "not ({a} < {b}) | ({a} > {b})",
+    "ugt": "not {a} <= {b}",
+    "uge": "not {a} < {b}",
+    "ult": "not {a} >= {b}",
+    "ule": "not {a} > {b}",
+    "une": "{a} != {b}",
+    "uno": "({a} != {a}) | ({b} != {b})",
+    "true": "True",
+}
+"""Ordered comparisons are Python's; an unordered one is the opposite one's negation."""
+
+CASTS_BY_NAME = frozenset(
+    "arith.index_cast arith.extsi arith.trunci arith.sitofp arith.extf arith.truncf".split()
+)
+"""Casts that the constructor of the result's type performs."""
+OTHER_CASTS = frozenset(
+    "arith.extui arith.uitofp arith.fptosi arith.fptoui arith.bitcast "
+    "arith.index_castui arith.convertf".split()
+)
+
+
+def kind_of(e: Emitter, op: Operation, value: Value) -> str:
+    """The dtype name of a scalar value, or of a vector's elements."""
+    if isinstance(value.type, VectorType):
+        return vector_dtype(e, op, value.type)
+    return e.dtype(op, value)
+
+
+def rounded(e: Emitter, text: Text, kind: str) -> Text:
+    """The result of an operation brought back to its type."""
+    if kind in HALVES:
+        return call(e.make(f"round_{kind}", "round_to", kind), text)
+    if kind == "index":
+        return e.narrow(text)
+    if kind in {"i8", "i16", "i32"}:
+        return call(e.use(CONSTRUCTORS[kind]), text)
+    return text
+
+
+def operator(e: Emitter, op: Operation) -> None:
+    """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
+    if isinstance(op.result.type, VectorType):
+        intrinsic(e, op)
+        return
+    kind = kind_of(e, op, op.result)
+    table = BOOLEAN_OPERATORS if kind == "i1" else INTEGER_OPERATORS | FLOAT_OPERATORS
+    found = table.get(op.name)
+    if found is None:
+        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+    lhs, rhs = (e.text(value) for value in op.operands)
+    text = binary(lhs, found.symbol, rhs, found.level)
+    e.define(op.result, rounded(e, text, kind))
+
+
+def intrinsic(e: Emitter, op: Operation) -> None:
+    """A call of the intrinsic with the operation's own name."""
+    name = e.use(op.name.partition(".")[2])
+    text = call(name, *(e.typed(value) for value in op.operands))
+    kind = kind_of(e, op, op.result)
+    if kind in HALVES and op.name not in EXACT_IN_HALVES:
+        text = rounded(e, text, kind)
+    e.define(op.result, text)
+
+
+def negation(e: Emitter, op: Operation) -> None:
+    """``arith.negf``."""
+    (operand,) = op.operands
+    if isinstance(operand.type, VectorType):
+        intrinsic(e, op)
+        return
+    e.define(op.result, Text(f"-{e.text(operand).within(Level.UNARY)}", Level.UNARY))
+
+
+def constant(e: Emitter, op: Operation) -> None:
+    """A constant is printed where it is used; a vector constant is made once."""
+    value = op.attributes["value"]
+    if isinstance(value, DenseElementsAttr) and isinstance(op.result.type, VectorType):
+        e.texts[op.result] = vector_constant(e, op, value)
+        return
+    number = arith.constant_value(op)
+    if number is None:
+        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+    kind = e.dtype(op, op.result)
+    if kind == "index":
+        e.indices[op.result] = affine.AffineMap.constant(int(number)).results[0]
+    else:
+        e.texts[op.result] = e.constant(number, kind)
+
+
+def compare_integers(e: Emitter, op: Operation) -> None:
+    """``arith.cmpi``: signed predicates are Python's."""
+    predicate = arith.predicate(op)
+    symbol = SIGNED_COMPARISONS.get(predicate)
+    lhs, rhs = op.operands
+    is_vector = isinstance(lhs.type, VectorType)
+    is_boolean = not is_vector and e.dtype(op, lhs) == "i1"
+    by_operator = predicate in {"eq", "ne"} if is_boolean else symbol is not None
+    if is_vector or not by_operator or symbol is None:
+        _compare_by_intrinsic(e, op, "cmpi")
+        return
+    e.define(op.result, binary(e.text(lhs), symbol, e.text(rhs), Level.COMPARE))
+
+
+def compare_floats(e: Emitter, op: Operation) -> None:
+    """``arith.cmpf``."""
+    lhs, rhs = op.operands
+    if isinstance(lhs.type, VectorType):
+        _compare_by_intrinsic(e, op, "cmpf")
+        return
+    operands = {"a": e.text(lhs).within(Level.ATOM), "b": e.text(rhs).within(Level.ATOM)}
+    template = FLOAT_COMPARISONS[arith.predicate(op)]
+    e.define(op.result, Text(template.format(**operands), Level.NOT))
+
+
+def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
+    predicate = arith.predicate(op)
+    made = e.make(f"{factory}_{predicate}", factory, predicate)
+    e.define(op.result, call(made, *(e.typed(value) for value in op.operands)))
+
+
+def select(e: Emitter, op: Operation) -> None:
+    """``arith.select`` without a branch."""
+    condition, *values = op.operands
+    arguments = [e.text(condition), *(e.typed(value) for value in values)]
+    e.define(op.result, call(e.use("select"), *arguments))
+
+
+def cast(e: Emitter, op: Operation) -> None:
+    """A conversion by the result type's constructor, or by an intrinsic."""
+    (operand,) = op.operands
+    before, after = kind_of(e, op, operand), kind_of(e, op, op.result)
+    if before in HALVES and after == "f32" and op.name == "arith.extf":
+        e.define(op.result, e.text(operand))
+        return
+    plain = op.name in CASTS_BY_NAME and not (
+        shape_of(operand.type) or "i1" in {before, after} or after in HALVES
+    )
+    if plain:
+        name = CONSTRUCTORS[e.target.index_dtype if after == "index" else after]
+        e.define(op.result, call(e.use(name), e.text(operand)))
+        return
+    if op.name == "arith.bitcast" and {before, after} & HALVES:
+        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+    method = op.name.partition(".")[2]
+    kind = e.target.index_dtype if after == "index" else after
+    made = e.make(f"{method}_{kind}", "cast", method, kind)
+    e.define(op.result, call(made, e.typed(operand)))
+
+
+def is_nan(e: Emitter, op: Operation) -> None:
+    """``math.isnan``: only a NaN differs from itself."""
+    _test(e, op, lambda x, _: Text(f"{x} != {x}", Level.COMPARE))
+
+
+def is_infinite(e: Emitter, op: Operation) -> None:
+    """``math.isinf``."""
+    _test(e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) == {inf}", Level.COMPARE))
+
+
+def is_finite(e: Emitter, op: Operation) -> None:
+    """``math.isfinite``."""
+    _test(e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) < {inf}", Level.COMPARE))
+
+
+def _test(e: Emitter, op: Operation, test: Callable[[str, str], Text]) -> None:
+    (operand,) = op.operands
+    kind = e.dtype(op, operand)
+    infinity = e.constant(float("inf"), "f32" if kind in HALVES else kind)
+    e.define(op.result, test(e.text(operand).within(Level.ATOM), str(infinity)))
+
+
+def clamp(e: Emitter, op: Operation) -> None:
+    """``math.clampf``: the bounds replace what lies outside, a NaN stays."""
+    value, low, high = (e.typed(v) for v in op.operands)
+    inner = call(e.use("maximumf"), value, low)
+    e.define(op.result, call(e.use("minimumf"), inner, high))
+
+
+def sine_and_cosine(e: Emitter, op: Operation) -> None:
+    """``math.sincos``."""
+    (operand,) = op.operands
+    kind = kind_of(e, op, operand)
+    for result, name in zip(op.results, ("sin", "cos"), strict=True):
+        e.define(result, rounded(e, call(e.use(name), e.text(operand)), kind))
+
+
+def add_with_carry(e: Emitter, op: Operation) -> None:
+    """``arith.addui_extended``: the carry is set where the sum wrapped around."""
+    lhs, rhs = (e.text(value) for value in op.operands)
+    total, carry = op.results
+    kind = e.dtype(op, total)
+    e.define(total, rounded(e, binary(lhs, "+", rhs, Level.SUM), kind))
+    below = e.make("cmpi_ult", "cmpi", "ult")
+    e.define(carry, call(below, e.text(total), lhs))
+
+
+def wide_product(e: Emitter, op: Operation) -> None:
+    """``arith.mulsi_extended`` and ``arith.mului_extended``: low and high half."""
+    lhs, rhs = (e.typed(value) for value in op.operands)
+    low, high = op.results
+    kind = e.dtype(op, low)
+    half = e.use(f"{op.name.partition('.')[2].removesuffix('_extended')}_high")
+    e.define(low, rounded(e, binary(lhs, "*", rhs, Level.PRODUCT), kind))
+    e.define(high, call(half, lhs, rhs))
+
+
+def apply(e: Emitter, op: Operation) -> None:
+    """``affine.apply``: printed at its use if that is the only one."""
+    (expr,) = e.applied(affine.map_of(op), op.operands)
+    if e.is_inlined(op):
+        e.indices[op.result] = expr
+    else:
+        e.define_index(op.result, expr)
+
+
+def extreme_of(function: str) -> Handler:
+    """``affine.min`` or ``affine.max``."""
+
+    def handler(e: Emitter, op: Operation) -> None:
+        bounds = e.applied(affine.map_of(op), op.operands)
+        texts = [e.affine(bound) for bound in bounds]
+        text = texts[0] if len(texts) == 1 else call(function, *texts)
+        e.define(op.result, e.narrow(text))
+
+    return handler
+
+
+def is_scalar(ty: Type) -> bool:
+    """Whether a type is held by a plain variable."""
+    return element_type(ty) is ty or is_index(ty)
+
+
+HANDLERS: dict[str, Handler] = (
+    dict.fromkeys(INTEGER_OPERATORS | FLOAT_OPERATORS, operator)
+    | dict.fromkeys(INTRINSICS, intrinsic)
+    | dict.fromkeys(CASTS_BY_NAME | OTHER_CASTS, cast)
+    | {
+        "arith.constant": constant,
+        "arith.negf": negation,
+        "arith.cmpi": compare_integers,
+        "arith.cmpf": compare_floats,
+        "arith.select": select,
+        "arith.addui_extended": add_with_carry,
+        "arith.mulsi_extended": wide_product,
+        "arith.mului_extended": wide_product,
+        "math.isnan": is_nan,
+        "math.isinf": is_infinite,
+        "math.isfinite": is_finite,
+        "math.clampf": clamp,
+        "math.sincos": sine_and_cosine,
+        "affine.apply": apply,
+        "affine.min": extreme_of("min"),
+        "affine.max": extreme_of("max"),
+    }
+)

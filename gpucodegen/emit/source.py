@@ -1,0 +1,74 @@
+"""A small writer of Python source: indented lines and where they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from gpucodegen.ir.locations import UNKNOWN, Location, file_location
+
+_INDENT = "    "
+
+
+def place(location: Location) -> str:
+    """``matmul.mlir:12`` from plain characters only, or nothing.
+
+    >>> from gpucodegen.ir.locations import FileLoc
+    >>> place(FileLoc("/home/x/mat mul.mlir", 12, 3))
+    'mat_mul.mlir:12'
+    """
+    found = file_location(location)
+    if found is None or not found.line:
+        return ""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", PurePath(found.filename).name)[:60]
+    return f"{name}:{found.line}"
+
+
+@dataclass(slots=True)
+class Writer:
+    """Lines of source; a comment marks each change of the original location.
+
+    >>> writer = Writer()
+    >>> with writer.block("def f(n):"):
+    ...     writer.line("return n")
+    >>> print(writer.text)
+    def f(n):
+        return n
+    """
+
+    lines: list[str] = field(default_factory=list[str])
+    location: Location = UNKNOWN
+    _depth: int = 0
+    _marked: str = ""
+
+    def line(self, code: str) -> None:
+        """Append a line at the current depth."""
+        origin = place(self.location)
+        comment = f"  # {origin}" if origin and origin != self._marked else ""
+        self._marked = origin
+        self.lines.append(f"{_INDENT * self._depth}{code}{comment}")
+
+    def blank(self) -> None:
+        """Append an empty line."""
+        self.lines.append("")
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """A compound statement; an empty body becomes ``pass``."""
+        self.line(head)
+        before = len(self.lines)
+        self._depth += 1
+        try:
+            yield
+            if len(self.lines) == before:
+                self.line("pass")
+        finally:
+            self._depth -= 1
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self.lines)

@@ -1,0 +1,31 @@
+"""What differs between the targets in the text of kernels, as one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.emit.expressions import NARROW, PLAIN, Division
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Spelling of index arithmetic and loops.
+
+    ``index`` is the type that index variables get, or nothing where Python's integers
+    serve; ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits wide.
+    """
+
+    name: str
+    face: str
+    division: Division
+    index: str
+    index_dtype: str
+    counted_by_while: bool
+
+
+CPU = Target("cpu", "cpu", PLAIN, "", "i64", counted_by_while=False)
+CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
+HOST = Target("host", "sim", PLAIN, "", "i64", counted_by_while=False)
+
+TARGETS = {"cpu": CPU, "cuda": CUDA, "sim": CUDA}
+"""The emulator executes the text that CUDA gets."""

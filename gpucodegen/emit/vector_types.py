@@ -1,0 +1,42 @@
+"""What emission asks of vector types: shape, dtype and constants."""
+
+from __future__ import annotations
+
+from gpucodegen.emit.context import Emitter
+from gpucodegen.emit.kinds import HALVES, dtype
+from gpucodegen.emit.text import Text, call
+from gpucodegen.errors import UnsupportedType
+from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import Type, VectorType
+
+
+def shape_of(ty: Type) -> tuple[int, ...]:
+    """Shape of a vector type; empty for a scalar."""
+    return ty.shape if isinstance(ty, VectorType) else ()
+
+
+def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:
+    """The dtype of a vector's elements; 16-bit floats have no vectors."""
+    kind = dtype(ty.element, op.location, e.target.name)
+    if kind in HALVES or any(ty.scalable) or len(ty.shape) not in {1, 2}:
+        raise UnsupportedType(op.location, type=ty, target=e.target.name)
+    return e.target.index_dtype if kind == "index" else kind
+
+
+def suffix(shape: tuple[int, ...], kind: str) -> str:
+    """``12x32xf32``, for the name of an intrinsic."""
+    return "x".join([*map(str, shape), kind])
+
+
+def vector_constant(e: Emitter, op: Operation, value: DenseElementsAttr) -> Text:
+    """A call of the intrinsic that makes a dense constant."""
+    ty = value.type
+    assert isinstance(ty, VectorType)
+    kind = vector_dtype(e, op, ty)
+    numbers = tuple(float(v) if kind[0] == "f" else int(v) for v in value.values)  # type: ignore[arg-type]
+    shape = suffix(ty.shape, kind)
+    zeros = value.is_splat and not numbers[0]
+    hint = f"{'zeros' if zeros else 'constant'}_{shape}"
+    content = numbers[0] if value.is_splat else numbers
+    return call(e.make(hint, "constant", ty.shape, kind, content))

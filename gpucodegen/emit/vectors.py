@@ -1,0 +1,292 @@
+"""vector: register tiles as values; every operation is one call of an intrinsic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine, vector
+from gpucodegen.emit.addressing import Buffer
+from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.emit.memory import access
+from gpucodegen.emit.reductions import identity
+from gpucodegen.emit.text import Text, call
+from gpucodegen.emit.vector_types import shape_of, suffix, vector_dtype
+from gpucodegen.ir.affine import AffineExpr, Const, Dim
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    IntegerAttr,
+    OpaqueAttr,
+)
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import VectorType
+
+WIDEST = 16
+"""Bytes of the widest single memory access, and of the alignment of shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """A vector in memory: where it starts, one stride per vector dimension, and how
+    many rows or columns of it exist where it may leave the buffer.
+    """
+
+    ty: VectorType
+    kind: str
+    buffer: Buffer
+    start: AffineExpr
+    strides: tuple[AffineExpr, ...]
+    left: tuple[AffineExpr, ...] = ()
+
+    @property
+    def contiguous(self) -> bool:
+        return self.strides[-1] == Const(1)
+
+    def intrinsic(self, e: Emitter, action: str) -> str:
+        """``load`` or ``store`` in the form that fits the strides."""
+        masked = "_masked" if self.left else ""
+        shape = suffix(self.ty.shape, self.kind)
+        if len(self.ty.shape) == 2:
+            strided = () if self.contiguous else (False,)
+            name = f"{action}_tile{masked}"
+            hint = f"{name}{'' if self.contiguous else '_strided'}_{shape}"
+            return e.make(hint, name, *self.ty.shape, self.kind, *strided)
+        if not self.contiguous:
+            name = f"{action}_strided{masked}"
+            return e.make(f"{name}_{shape}", name, *self.ty.shape, self.kind)
+        name = f"v{action}{masked}"
+        align = self._alignment(e)
+        if masked or not align:
+            return e.make(f"{name}_{shape}", name, *self.ty.shape, self.kind)
+        hint = f"{name}_{shape}_align{align}"
+        return e.make(hint, name, *self.ty.shape, self.kind, align)
+
+    def _alignment(self, e: Emitter) -> int:
+        """Bytes that surely divide the address, for buffers that a kernel made."""
+        if self.buffer.pointer not in e.facts.shared:
+            return 0
+        size = int(self.kind[1:]) // 8
+        divisor = e.divisor(self.start) * size
+        return next((n for n in (WIDEST, 8) if n > size and divisor % n == 0), 0)
+
+    def arguments(self, e: Emitter) -> list[Text]:
+        """Pointer, offset, and the strides that the intrinsic asks for."""
+        strides = self.strides[:-1] if self.contiguous else self.strides
+        expressions = (self.start, *strides, *self.left)
+        first, *rest = (e.narrow(e.affine(expr)) for expr in expressions)
+        return [Text(self.buffer.pointer), first, *rest]
+
+
+def _plain_access(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Access:
+    """The access of vector.load / store: the last dimensions of the buffer."""
+    buffer, indices = access(e, op, first)
+    strides = buffer.strides[len(buffer.strides) - len(ty.shape) :]
+    return _Access(ty, vector_dtype(e, op, ty), buffer, buffer.at(indices), strides)
+
+
+def _vector_type(e: Emitter, op: Operation, value: Value) -> VectorType:
+    if not isinstance(value.type, VectorType):
+        raise e.broken(op, "a vector was expected")
+    return value.type
+
+
+def load(e: Emitter, op: Operation) -> None:
+    """``vector.load`` and ``affine.vector_load``."""
+    where = _plain_access(e, op, _vector_type(e, op, op.result), 0)
+    e.define(op.result, call(where.intrinsic(e, "load"), *where.arguments(e)))
+
+
+def store(e: Emitter, op: Operation) -> None:
+    """``vector.store`` and ``affine.vector_store``."""
+    value = op.operands[0]
+    where = _plain_access(e, op, _vector_type(e, op, value), 1)
+    _store(e, where, value)
+
+
+def _store(e: Emitter, where: _Access, value: Value) -> None:
+    function = where.intrinsic(e, "store")
+    e.writer.line(str(call(function, *where.arguments(e), e.text(value))))
+
+
+def transfer_read(e: Emitter, op: Operation) -> None:
+    """``vector.transfer_read`` along any dimensions of the buffer."""
+    where = _transfer(e, op, _vector_type(e, op, op.result), 0)
+    arguments = where.arguments(e)
+    if where.left:
+        arguments.append(e.text(op.operands[1 + len(where.buffer.sizes)]))
+    e.define(op.result, call(where.intrinsic(e, "load"), *arguments))
+
+
+def transfer_write(e: Emitter, op: Operation) -> None:
+    """``vector.transfer_write``."""
+    value = op.operands[0]
+    _store(e, _transfer(e, op, _vector_type(e, op, value), 1), value)
+
+
+def _transfer(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Access:
+    target, *rest = op.operands[first:]
+    buffer = e.buffers[target]
+    rank = len(buffer.sizes)
+    if len(rest) > rank + (1 - first):
+        raise e.refusal(op, "Express the mask by in_bounds")
+    indices = [e.index(value) for value in rest[:rank]]
+    dims = _dimensions(e, op, rank, len(ty.shape))
+    flags = _flags(op, len(dims))
+    left: tuple[AffineExpr, ...] = ()
+    if not all(flags):
+        left = tuple(
+            Const(extent) if inside else buffer.sizes[d] - indices[d]
+            for d, inside, extent in zip(dims, flags, ty.shape, strict=True)
+        )
+    strides = tuple(buffer.strides[d] for d in dims)
+    return _Access(
+        ty, vector_dtype(e, op, ty), buffer, buffer.at(indices), strides, left
+    )
+
+
+def _dimensions(e: Emitter, op: Operation, rank: int, count: int) -> list[int]:
+    """The buffer's dimension of each vector dimension."""
+    if not isinstance(op.attributes.get("permutation_map"), AffineMapAttr):
+        return list(range(rank - count, rank))
+    results = affine.map_of(op, "permutation_map").results
+    dims = [r.position for r in results if isinstance(r, Dim)]
+    if len(dims) != len(results):
+        raise e.refusal(op, "Broadcast after reading, with vector.broadcast")
+    return dims
+
+
+def _flags(op: Operation, count: int) -> list[bool]:
+    value = op.attributes.get("in_bounds")
+    if not isinstance(value, ArrayAttr):
+        return [False] * count
+    return [bool(v.value) for v in value.values if isinstance(v, IntegerAttr)]
+
+
+# -- values ----------------------------------------------------------------------------
+
+
+def _made(e: Emitter, op: Operation, name: str, ty: VectorType) -> str:
+    """An intrinsic whose factory takes the shape and the dtype."""
+    kind = vector_dtype(e, op, ty)
+    return e.make(f"{name}_{suffix(ty.shape, kind)}", name, ty.shape, kind)
+
+
+def broadcast(e: Emitter, op: Operation) -> None:
+    """``vector.broadcast`` of a scalar, or of one row to all rows."""
+    ty = _vector_type(e, op, op.result)
+    (operand,) = op.operands
+    source = shape_of(operand.type)
+    if source == ty.shape:
+        e.define(op.result, e.text(operand))
+        return
+    if not source:
+        function = _made(e, op, "splat", ty)
+    elif len(source) == 1 and source[0] == ty.shape[-1]:
+        kind = vector_dtype(e, op, ty)
+        hint = f"broadcast_rows_{suffix(ty.shape, kind)}"
+        function = e.make(hint, "broadcast_rows", *ty.shape, kind)
+    else:
+        raise e.refusal(op, "Broadcast a scalar or a row")
+    e.define(op.result, call(function, e.typed(operand)))
+
+
+def from_elements(e: Emitter, op: Operation) -> None:
+    """``vector.from_elements``."""
+    function = _made(e, op, "from_elements", _vector_type(e, op, op.result))
+    e.define(op.result, call(function, *(e.typed(v) for v in op.operands)))
+
+
+def fma(e: Emitter, op: Operation) -> None:
+    """``vector.fma``."""
+    e.define(op.result, call(e.use("fma"), *(e.text(v) for v in op.operands)))
+
+
+def outerproduct(e: Emitter, op: Operation) -> None:
+    """``vector.outerproduct`` with addition."""
+    kind_name = _kind(op)
+    ty = _vector_type(e, op, op.result)
+    kind = vector_dtype(e, op, ty)
+    if kind_name != "add":
+        raise e.refusal(op, "Accumulate outer products by addition")
+    lhs, rhs, *accumulator = (e.text(v) for v in op.operands)
+    columns = ty.shape[1] if len(ty.shape) == 2 else 0
+    shape = suffix(ty.shape, kind)
+    function = e.make(f"outerproduct_{shape}", "outerproduct", ty.shape[0], columns, kind)
+    if not accumulator:
+        zero = 0.0 if kind[0] == "f" else 0
+        accumulator = [call(e.make(f"zeros_{shape}", "constant", ty.shape, kind, zero))]
+    e.define(op.result, call(function, lhs, rhs, *accumulator))
+
+
+def _kind(op: Operation) -> str:
+    value = op.attributes.get("kind")
+    text = value.text if isinstance(value, OpaqueAttr) else "add"
+    return text.partition("<")[2].removesuffix(">") or "add"
+
+
+def _positioned(e: Emitter, op: Operation, action: str, source: Value) -> str:
+    ty = _vector_type(e, op, source)
+    position = vector.position(op)
+    if len(position) > len(ty.shape) or any(
+        not 0 <= p < n for p, n in zip(position, ty.shape, strict=False)
+    ):
+        raise e.refusal(op, "Use a constant position inside the vector")
+    kind = vector_dtype(e, op, ty)
+    at = "_".join(map(str, position))
+    hint = f"{action}_{suffix(ty.shape, kind)}_{at}"
+    return e.make(hint, action, ty.shape, kind, position)
+
+
+def extract(e: Emitter, op: Operation) -> None:
+    """``vector.extract`` at a constant position."""
+    source = op.operands[0]
+    if not vector.position(op):
+        e.define(op.result, e.text(source))
+        return
+    e.define(op.result, call(_positioned(e, op, "extract", source), e.text(source)))
+
+
+def insert(e: Emitter, op: Operation) -> None:
+    """``vector.insert`` at a constant position."""
+    value, target = op.operands[:2]
+    function = _positioned(e, op, "insert", target)
+    e.define(op.result, call(function, e.typed(value), e.text(target)))
+
+
+def reduction(e: Emitter, op: Operation) -> None:
+    """``vector.reduction`` of a one-dimensional vector."""
+    source, *accumulator = op.operands
+    ty = _vector_type(e, op, source)
+    kind, name = vector_dtype(e, op, ty), _kind(op)
+    function = e.make(
+        f"reduce_{name}_{suffix(ty.shape, kind)}", "reduce", ty.shape[0], kind, name
+    )
+    initial = [e.typed(v) for v in accumulator] or [_start(e, name, kind)]
+    e.define(op.result, call(function, e.text(source), *initial))
+
+
+_STARTS = {"mul": "mulf", "minsi": "mins", "maxsi": "maxs", "minui": "minu"}
+
+
+def _start(e: Emitter, name: str, kind: str) -> Text:
+    names = {"and": "andi", "maxui": "maxu"} | _STARTS
+    return e.constant(identity(names.get(name, name), kind), kind)
+
+
+HANDLERS: dict[str, Handler] = {
+    "vector.load": load,
+    "vector.store": store,
+    "affine.vector_load": load,
+    "affine.vector_store": store,
+    "vector.transfer_read": transfer_read,
+    "vector.transfer_write": transfer_write,
+    "vector.broadcast": broadcast,
+    "vector.splat": broadcast,
+    "vector.from_elements": from_elements,
+    "vector.fma": fma,
+    "vector.outerproduct": outerproduct,
+    "vector.extract": extract,
+    "vector.insert": insert,
+    "vector.reduction": reduction,
+}
