@@ -146,3 +146,11 @@ class DivisionByZero(LaunchError):
     code = "L017"
     template = "integer division by zero"
     remedy = "Guard the divisor"
+
+
+class MisalignedAccess(LaunchError):
+    """A vector access whose address the hardware refuses."""
+
+    code = "L018"
+    template = "access of {align} bytes at {buffer}[{index}] is not aligned"
+    remedy = "Align the offset and the strides, or declare a smaller alignment"

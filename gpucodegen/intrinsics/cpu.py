@@ -1,0 +1,32 @@
+"""The CPU face: tiles in vector registers, memory from the stack and the heap."""
+
+from __future__ import annotations
+
+from numba import prange
+from numba.core.types import boolean, float32, float64, int8, int16, int32, int64
+
+from gpucodegen.intrinsics import faces
+from gpucodegen.intrinsics.cpu_engine import ENGINE
+from gpucodegen.intrinsics.cpu_memory import heap, heap_free, local, shared
+from gpucodegen.intrinsics.cpu_transfers import dma_start, dma_wait
+
+FACTORIES = faces.shaped(ENGINE) | {
+    "dma_start": dma_start,
+    "dma_wait": dma_wait,
+    "heap": heap,
+    "heap_free": heap_free,
+    "local": local,
+    "shared": shared,
+}
+PLAIN = faces.plain(ENGINE) | {
+    "boolean": boolean,
+    "float32": float32,
+    "float64": float64,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+}
+globals().update(FACTORIES | PLAIN)
+
+__all__ = ["FACTORIES", "PLAIN", "prange"]  # noqa: PLE0604 - and the names in them

@@ -1,0 +1,37 @@
+"""The CUDA face: tiles in registers, shared memory, asynchronous copies."""
+
+from __future__ import annotations
+
+from numba.core.types import boolean, float32, float64, int8, int16, int32, int64
+
+from gpucodegen.intrinsics import faces
+from gpucodegen.intrinsics.cuda_engine import ENGINE, cuda
+from gpucodegen.intrinsics.cuda_memory import (
+    dma_start,
+    dma_wait,
+    heap,
+    heap_free,
+    local,
+    shared,
+)
+
+FACTORIES = faces.shaped(ENGINE) | {
+    "dma_start": dma_start,
+    "dma_wait": dma_wait,
+    "heap": heap,
+    "heap_free": heap_free,
+    "local": local,
+    "shared": shared,
+}
+PLAIN = faces.plain(ENGINE) | {
+    "boolean": boolean,
+    "float32": float32,
+    "float64": float64,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+}
+globals().update(FACTORIES | PLAIN)
+
+__all__ = ["FACTORIES", "PLAIN", "cuda"]  # noqa: PLE0604 - and the names in them

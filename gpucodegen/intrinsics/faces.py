@@ -1,0 +1,74 @@
+"""The names that every face has; a test checks that all three have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from gpucodegen.intrinsics import (
+    aggregates,
+    arithmetic,
+    atomics,
+    conversions,
+    functions,
+    memory,
+    tiles,
+)
+from gpucodegen.intrinsics.lowering import Engine
+
+SHAPED: dict[str, Callable[..., Any]] = {
+    "atomic": atomics.atomic,
+    "broadcast_rows": aggregates.broadcast_rows,
+    "cast": conversions.cast,
+    "constant": aggregates.constant,
+    "extract": aggregates.extract,
+    "from_elements": aggregates.from_elements,
+    "insert": aggregates.insert,
+    "load": memory.load,
+    "load_strided": tiles.load_strided,
+    "load_strided_masked": tiles.load_strided_masked,
+    "load_tile": tiles.load_tile,
+    "load_tile_masked": tiles.load_tile_masked,
+    "outerproduct": aggregates.outerproduct,
+    "outerproduct_column": aggregates.outerproduct_column,
+    "reduce": aggregates.reduce,
+    "round_to": memory.round_to,
+    "splat": aggregates.splat,
+    "store": memory.store,
+    "store_strided": tiles.store_strided,
+    "store_strided_masked": tiles.store_strided_masked,
+    "store_tile": tiles.store_tile,
+    "store_tile_masked": tiles.store_tile_masked,
+    "vload": tiles.vload,
+    "vload_masked": tiles.vload_masked,
+    "vstore": tiles.vstore,
+    "vstore_masked": tiles.vstore_masked,
+}
+"""Factories that are the same on both compilers."""
+
+MEMORY = ("dma_start", "dma_wait", "heap", "heap_free", "local", "shared")
+"""Factories that each face has in its own way."""
+
+
+def shaped(engine: Engine) -> dict[str, Any]:
+    """Factories of one compiler; the same request gives the same intrinsic."""
+    return {name: cache(partial(make, engine)) for name, make in SHAPED.items()} | {
+        "cmpi": cache(partial(_compare, engine, floats=False)),
+        "cmpf": cache(partial(_compare, engine, floats=True)),
+    }
+
+
+def _compare(engine: Engine, predicate: str, *, floats: bool) -> Any:
+    name = f"cmp{'f' if floats else 'i'}_{predicate}"
+    return arithmetic.comparison(engine, name, predicate, floats=floats)
+
+
+def plain(engine: Engine) -> dict[str, Any]:
+    """Intrinsics without a factory."""
+    made = {n: arithmetic.elementwise(engine, n) for n in arithmetic.ELEMENTWISE}
+    made |= {n: functions.library(engine, n) for n in functions.UNARY}
+    made |= {n: functions.library(engine, n) for n in functions.BINARY}
+    made |= {n: functions.derived(engine, n) for n in functions.DERIVED}
+    made |= {n: functions.power(engine, n) for n in ("ipowi", "fpowi")}
+    return made | {"select": arithmetic.select(engine)}

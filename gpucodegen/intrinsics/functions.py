@@ -1,0 +1,174 @@
+"""Functions of the math dialect: the C library's or libdevice's, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import types
+
+from gpucodegen.intrinsics.arithmetic import common_type
+from gpucodegen.intrinsics.lowering import Engine, Lowering, number, signature
+from gpucodegen.intrinsics.vector_type import Tile
+
+UNARY: dict[str, Callable[[float], float]] = {
+    "exp": math.exp,
+    "expm1": math.expm1,
+    "log": math.log,
+    "log10": math.log10,
+    "log1p": math.log1p,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "erf": math.erf,
+    "erfc": math.erfc,
+}
+BINARY: dict[str, Callable[[float, float], float]] = {
+    "atan2": math.atan2,
+    "powf": math.pow,
+}
+LN2 = math.log(2.0)
+
+
+def _library(low: Lowering, function: Any, dtype: Any, args: Any) -> Any:
+    """Call the compiler's own implementation of a Python function."""
+    typing_context = low.context.typing_context
+    resolved = typing_context.resolve_value_type(function)
+    wanted = resolved.get_call_type(typing_context, (dtype,) * len(args), {})
+    implementation = low.context.get_function(resolved, wanted)
+    return implementation(low.builder, args)
+
+
+def library(engine: Engine, name: str) -> Any:
+    """The intrinsic of one library function."""
+    function = UNARY.get(name) or BINARY[name]
+    arity = 1 if name in UNARY else 2
+
+    def one(low: Lowering, dtype: Any, *args: Any) -> Any:
+        return _library(low, function, dtype, args)
+
+    return _lanewise(engine, name, arity, one)
+
+
+def _lanewise(engine: Engine, name: str, arity: int, one: Callable[..., Any]) -> Any:
+    def typing_rule(*arguments: Any) -> Any:
+        ty = common_type(*arguments)
+        return None if ty is None else signature(ty, *[ty] * arity)
+
+    def lower(low: Lowering, *args: Any) -> Any:
+        ty = low.signature.return_type
+        if not isinstance(ty, Tile):
+            return one(low, ty, *args)
+        rows = zip(*(low.elements(ty, arg) for arg in args), strict=True)
+        return low.from_elements(ty, [one(low, ty.dtype, *row) for row in rows])
+
+    return engine.define(name, arity, typing_rule, lower)
+
+
+def _exp2(low: Lowering, dtype: Any, x: Any) -> Any:
+    return _library(low, math.pow, dtype, (number(x.type, 2.0), x))
+
+
+def _log2(low: Lowering, dtype: Any, x: Any) -> Any:
+    log = _library(low, math.log, types.float64, (_double(low, x),))
+    quotient = low.builder.fdiv(log, number(log.type, LN2))
+    return _back(low, quotient, dtype)
+
+
+def _cbrt(low: Lowering, dtype: Any, x: Any) -> Any:
+    wide = _double(low, x)
+    size = low.overloaded("fabs", (wide,))
+    third = number(wide.type, 1.0 / 3.0)
+    root = _library(low, math.pow, types.float64, (size, third))
+    return _back(low, low.overloaded("copysign", (root, wide)), dtype)
+
+
+def _rsqrt(low: Lowering, _dtype: Any, x: Any) -> Any:
+    return low.builder.fdiv(number(x.type, 1.0), low.overloaded("sqrt", (x,)))
+
+
+def _double(low: Lowering, x: Any) -> Any:
+    wide = low.value_type(types.float64)
+    return x if x.type == wide else low.builder.fpext(x, wide)
+
+
+def _back(low: Lowering, x: Any, dtype: Any) -> Any:
+    narrow = low.value_type(dtype)
+    return x if x.type == narrow else low.builder.fptrunc(x, narrow)
+
+
+DERIVED: dict[str, Callable[..., Any]] = {
+    "exp2": _exp2,
+    "log2": _log2,
+    "cbrt": _cbrt,
+    "rsqrt": _rsqrt,
+}
+
+
+def derived(engine: Engine, name: str) -> Any:
+    """The intrinsic of a function made of others."""
+    return _lanewise(engine, name, 1, DERIVED[name])
+
+
+def power(engine: Engine, name: str) -> Any:
+    """``math.ipowi`` and ``math.fpowi``: an integer exponent, by repeated squaring."""
+    is_float = name == "fpowi"
+
+    def typing_rule(base: Any, exponent: Any) -> Any:
+        if isinstance(base, Tile) or isinstance(exponent, Tile):
+            return None
+        return signature(types.unliteral(base), base, types.int64)
+
+    def lower(low: Lowering, base: Any, exponent: Any) -> Any:
+        return _power(low, base, exponent, is_float=is_float)
+
+    return engine.define(name, 2, typing_rule, lower)
+
+
+def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
+    builder, ty = low.builder, base.type
+    negative = builder.icmp_signed("<", exponent, number(exponent.type, 0))
+    minus = builder.neg(exponent)
+    count = builder.select(negative, minus, exponent)
+    one = number(ty, 1)
+    multiply = builder.fmul if is_float else builder.mul
+    entry = builder.block
+    head, body, done = (builder.append_basic_block(f"power_{s}") for s in "hbd")
+    builder.branch(head)
+    builder.position_at_end(head)
+    left, factor, product = (builder.phi(t) for t in (count.type, ty, ty))
+    more = builder.icmp_signed(">", left, number(left.type, 0))
+    builder.cbranch(more, body, done)
+    builder.position_at_end(body)
+    odd = builder.trunc(left, low.value_type(types.boolean))
+    new_product = builder.select(odd, multiply(product, factor), product)
+    new_factor = multiply(factor, factor)
+    halved = builder.lshr(left, number(left.type, 1))
+    builder.branch(head)
+    steps = ((left, count, halved), (factor, base, new_factor), (product, one, new_product))
+    for phi, first, following in steps:
+        phi.add_incoming(first, entry)
+        phi.add_incoming(following, body)
+    builder.position_at_end(done)
+    if is_float:
+        return builder.select(negative, builder.fdiv(one, product), product)
+    return builder.select(negative, _integer_inverse(low, base), product)
+
+
+def _integer_inverse(low: Lowering, base: Any) -> Any:
+    """An integer to a negative power: 1 and -1 stay units, anything else is 0.
+
+    The sign for -1 needs the exponent's parity; MLIR leaves only 1 and -1 non-zero.
+    """
+    is_one = low.builder.icmp_signed("==", base, number(base.type, 1))
+    return low.builder.zext(is_one, base.type)

@@ -1,0 +1,63 @@
+"""The emulator's face: every intrinsic as Python, with its memory watched.
+
+It has the names of the CUDA face, so that the emulator runs the CUDA text itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.intrinsics.sim import shaped, values
+from gpucodegen.intrinsics.sim.machine import cuda
+
+SHAPED_NAMES = (
+    "atomic broadcast_rows constant dma_start dma_wait extract from_elements heap"
+    " heap_free insert load load_strided load_strided_masked load_tile load_tile_masked"
+    " local outerproduct outerproduct_column reduce round_to shared splat store"
+    " store_strided store_strided_masked store_tile store_tile_masked vload"
+    " vload_masked vstore vstore_masked"
+).split()
+
+FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAMES} | {
+    "cast": values.cast,
+    "cmpf": values.cmpf,
+    "cmpi": values.cmpi,
+}
+
+
+def int32(x: Any) -> int:
+    """An i32: a plain ``int`` that wraps around."""
+    if type(x) is int and -0x8000_0000 <= x <= 0x7FFF_FFFF:
+        return x
+    return values.wrap(x, "int32")
+
+
+def int8(x: Any) -> Any:
+    """An i8."""
+    return values.wrap(x, "int8")
+
+
+def int16(x: Any) -> Any:
+    """An i16."""
+    return values.wrap(x, "int16")
+
+
+def int64(x: Any) -> Any:
+    """An i64."""
+    return values.wrap(x, "int64")
+
+
+PLAIN: dict[str, Any] = values.TWINS | {
+    "boolean": bool,
+    "float32": np.float32,
+    "float64": np.float64,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+}
+globals().update(FACTORIES | PLAIN)
+
+__all__ = ["FACTORIES", "PLAIN", "cuda"]  # noqa: PLE0604 - and the names in them
