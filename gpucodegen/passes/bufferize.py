@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -252,11 +253,8 @@ def _write_constant(
         scalar = b.constant(float(str(value.values[0])), ty.element)
         _fill(b, scalar, buffer, shape, [])
         return
-    for position, element in enumerate(value.values):
-        place: list[int] = []
-        for extent in reversed(shape):
-            position, index = divmod(position, extent)
-            place.insert(0, index)
+    places = product(*(range(extent) for extent in shape))
+    for place, element in zip(places, value.values, strict=True):
         b.store(b.constant(float(str(element)), ty.element), buffer, place)
 
 

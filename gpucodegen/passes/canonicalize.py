@@ -23,7 +23,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Canonicalize(ModulePass):
-    """Constant folding, map composition, dead code elimination, trivial control flow."""
+    """Fold constants, compose maps, drop dead code and trivial control flow."""
 
     name: ClassVar[str] = "canonicalize"
 

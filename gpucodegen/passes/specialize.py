@@ -1,8 +1,8 @@
 """Fix the argument types of one function to those of a call.
 
-Comes in: a function with ``?`` extents and strides.  Goes out: the same function for one
-set of shapes; types that follow from the arguments' follow, `canonicalize` then folds
-the extents that became constants.
+Comes in: a function with ``?`` extents and strides.  Goes out: the same function for
+one set of shapes; what follows from them follows, and `canonicalize` then folds the
+extents that became constants.
 """
 
 from __future__ import annotations
