@@ -12,19 +12,20 @@ from gpucodegen.ir.attributes import AffineMapAttr, Attribute, StridedLayoutAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import MemRefType, Shape
 
+ZERO = Const(0)
 Unknown = Callable[[str, int], AffineExpr]
 """Makes the parameter of a dynamic ``("dim" | "stride", dimension)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """How a memref value is reached: element ``i`` is ``pointer[offset + i . strides]``."""
+    """How a memref is reached: element ``i`` is ``pointer[offset + i . strides]``."""
 
     pointer: str
     dtype: str
     sizes: tuple[AffineExpr, ...]
     strides: tuple[AffineExpr, ...]
-    offset: AffineExpr = Const(0)
+    offset: AffineExpr = ZERO
 
     def at(self, indices: Sequence[AffineExpr]) -> AffineExpr:
         """Offset of an element from the pointer."""
@@ -103,7 +104,7 @@ def _permutation(layout: AffineMap) -> list[int] | None:
 def static_elements(ty: MemRefType, location: Location) -> int:
     """Number of elements of a buffer that a kernel makes for itself."""
     extents = [extent for extent in ty.shape if extent is not None]
-    if len(extents) != ty.rank or not isinstance(ty.layout, type(None)):
+    if len(extents) != ty.rank or ty.layout is not None:
         raise UnsupportedType(location, type=ty, target="kernels")
     return prod(extents)
 

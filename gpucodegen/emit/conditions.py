@@ -35,11 +35,11 @@ def _constraint(constraint: Constraint, text: Printer) -> Text:
         return _compare(text(positive + constant), "==", text(negative))
     if positive == Const(0):
         return _compare(text(negative), "<=", text(Const(constant)))
-    if constant == -1 and negative != Const(0):
-        return _compare(text(negative), "<", text(positive))
-    if constant >= 0 and negative != Const(0):
-        return _compare(text(negative), "<=", text(positive + constant))
-    return _compare(text(positive), ">=", text(negative - constant))
+    if negative == Const(0):
+        return _compare(text(positive), ">=", text(Const(-constant)))
+    if constant < 0:
+        return _compare(text(negative + (-constant - 1)), "<", text(positive))
+    return _compare(text(negative), "<=", text(positive + constant))
 
 
 def _sum(terms: dict[AffineExpr, int], sign: int) -> AffineExpr:

@@ -22,7 +22,12 @@ from gpucodegen.emit.source import Writer
 from gpucodegen.emit.target import Target
 from gpucodegen.emit.text import Level, Text, call, number
 from gpucodegen.emit.variables import Sharing, is_inlined, uses_of
-from gpucodegen.errors import CompileError, InternalError, UnregisteredOperation, UnsupportedOperation
+from gpucodegen.errors import (
+    CompileError,
+    InternalError,
+    UnregisteredOperation,
+    UnsupportedOperation,
+)
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, leaves, substitute
 from gpucodegen.ir.operation import Block, Label, Operation, Value
 
@@ -76,7 +81,7 @@ class Emitter:
     names: Names
     header: Header
     writer: Writer = field(default_factory=Writer)
-    sharing: Sharing = field(default_factory=lambda: Sharing({}))
+    sharing: Sharing = field(default_factory=Sharing)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     atoms: Atoms = field(default_factory=Atoms)
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
@@ -147,8 +152,7 @@ class Emitter:
         """The variable that holds a value and those that share it."""
         leader = self.sharing.leader(value)
         if leader not in self._variables:
-            hint = leader.name or value.name
-            self._variables[leader] = self.names.fresh(hint, "v")
+            self._variables[leader] = self.names.fresh(self.sharing.hint(value), "v")
         name = self._variables[leader]
         self.rename(value, name)
         return name
@@ -251,8 +255,7 @@ class Emitter:
         if kind == "i1":
             return Text(str(bool(value)))
         if not math.isfinite(value):
-            hint = f"{'minus_' if value < 0 else ''}{str(abs(value))}_{kind}"
+            hint = f"{'minus_' if value < 0 else ''}{abs(value)}_{kind}"
             made = self.make(hint, "constant", (), kind, value)
             return call(made)
         return call(self.use(CONSTRUCTORS[kind]), number(value))
-

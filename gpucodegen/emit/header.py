@@ -30,12 +30,12 @@ def literal(value: Argument) -> str:
 
 @dataclass(slots=True)
 class Header:
-    """What one generated module imports from a face of the intrinsics.
+    r"""What one generated module imports from a face of the intrinsics.
 
     >>> header = Header("cpu", Names())
     >>> header.plain("float32"), header.made("splat_4xf32", "splat", (4,), "f32")
     ('float32', 'splat_4xf32')
-    >>> print("\\n".join(header.lines()))
+    >>> print("\n".join(header.lines()))
     from gpucodegen.intrinsics import cpu as intrinsics
     from gpucodegen.intrinsics.cpu import float32
     <BLANKLINE>

@@ -1,5 +1,7 @@
-"""One host function -> plain Python that calls the runtime: allocations, launches,
-calls, and the scalar code, loops and branches around them.
+"""One host function -> plain Python that calls the runtime.
+
+Allocations, launches and calls become ``rt.*`` calls; the scalar code, loops and
+branches around them stay Python.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def emit_host(
     e.begin(function.blocks)
     e.own_tags = _tags(e, function)
     arguments = [names.fresh(value.name, "arg") for value in function.arguments]
-    with e.writer.block(f"def {functions[function.name]}({', '.join(['rt', *arguments])}):"):
+    with e.writer.block(
+        f"def {functions[function.name]}({', '.join(['rt', *arguments])}):"
+    ):
         for name, value in zip(arguments, function.arguments, strict=True):
             _declare(e, op, name, value)
         emit_blocks(e, function.blocks)
@@ -116,10 +120,10 @@ def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
     values = _launch_arguments(op)
     tags = kernel.tag_arguments
     texts = [_argument(e, v, as_tag=i in tags) for i, v in enumerate(values)]
-    for extra in kernel.extras:
-        texts.append(
-            Text(f"rt.{extra.what}({e.text(values[extra.argument])}, {extra.dimension})")
-        )
+    texts += [
+        call(f"rt.{x.what}", e.text(values[x.argument]), number(x.dimension))
+        for x in kernel.extras
+    ]
     name = literal(kernel.source.name)
     e.writer.line(str(call("rt.launch", name, grid, block, _tuple(texts))))
 
@@ -132,7 +136,9 @@ def _tuple(texts: Sequence[Text]) -> Text:
 def launch_func(e: Emitter, op: Operation) -> None:
     """``gpu.launch_func``."""
     view = gpu.LaunchFunc(op)
-    grid, block = (_tuple([e.text(v) for v in part]) for part in (view.grid, view.block))
+    grid, block = (
+        _tuple([e.text(v) for v in part]) for part in (view.grid, view.block)
+    )
     _launch(e, op, grid, block)
 
 
@@ -275,7 +281,11 @@ def view(e: Emitter, op: Operation) -> None:
     kept = kept_dimensions(sizes, memref_type(op, op.result, e))
     shape = _shape(e, [sizes[d] for d in kept])
     text = call(
-        "rt.view", source, e.affine(offset), shape, _shape(e, [strides[d] for d in kept])
+        "rt.view",
+        source,
+        e.affine(offset),
+        shape,
+        _shape(e, [strides[d] for d in kept]),
     )
     e.define(op.result, text)
 

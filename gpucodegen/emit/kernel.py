@@ -6,7 +6,7 @@ not fix become extra integers behind the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
@@ -23,6 +23,7 @@ from gpucodegen.ir.affine import AffineExpr
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
+
 
 def leave(e: Emitter, op: Operation) -> None:
     """The end of a kernel; only a body of several blocks has to say so."""
@@ -156,7 +157,6 @@ _STORES = {
 def written_in(operations: Sequence[Operation]) -> set[Value]:
     """Memrefs that the operations write to, directly or through a view."""
     written: set[Value] = set()
-    source: dict[Value, Value] = {}
     for root in operations:
         for op in root.walk():
             if op.name in _STORES:
@@ -164,13 +164,26 @@ def written_in(operations: Sequence[Operation]) -> set[Value]:
             elif op.name == "memref.dma_start":
                 view = transfers.memref.DmaStart(op)
                 written.update((view.target[0], view.tag[0]))
-            elif op.dialect == "memref" and op.operands:
-                source.update(dict.fromkeys(op.results, op.operands[0]))
-    for value in tuple(written):
-        while value in source:
-            value = source[value]
-            written.add(value)
-    return written
+    return with_sources(operations, written)
+
+
+def with_sources(operations: Iterable[Operation], values: set[Value]) -> set[Value]:
+    """The memrefs, and those that they are views of."""
+    source = {
+        result: op.operands[0]
+        for root in operations
+        for op in root.walk()
+        if op.dialect == "memref" and op.operands
+        for result in op.results
+    }
+    found: set[Value] = set()
+    work = list(values)
+    while work:
+        value = work.pop()
+        found.add(value)
+        if value in source:
+            work.append(source[value])
+    return found
 
 
 @dataclass(slots=True)
@@ -221,4 +234,3 @@ class _Parameters:
         kept = [(extra, name) for extra, name in self._extras if name in used]
         extras = [KernelParam(n, "scalar", "index", writable=False) for _, n in kept]
         return [*self._params, *extras], [extra for extra, _ in kept]
-

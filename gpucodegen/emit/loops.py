@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from gpucodegen.emit.context import Emitter
@@ -10,7 +10,9 @@ from gpucodegen.emit.text import Level, Text, binary, call, number
 
 
 @contextmanager
-def counted(e: Emitter, name: str, lower: Text, upper: Text, step: int) -> Iterator[None]:
+def counted(
+    e: Emitter, name: str, lower: Text, upper: Text, step: int
+) -> Generator[None]:
     """``for name in range(lower, upper, step)``, or the same with ``while``."""
     if not e.target.counted_by_while:
         with e.writer.block(f"for {name} in range({_arguments(lower, upper, step)}):"):

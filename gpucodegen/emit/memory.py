@@ -61,9 +61,7 @@ def write(
         e.writer.line(f"{buffer.pointer}[{offset}] = {value}")
 
 
-def access(
-    e: Emitter, op: Operation, first: int
-) -> tuple[Buffer, list[AffineExpr]]:
+def access(e: Emitter, op: Operation, first: int) -> tuple[Buffer, list[AffineExpr]]:
     """The buffer at operand ``first`` and the indices behind it."""
     target, *operands = op.operands[first:]
     buffer = buffer_of(e, op, target)
@@ -244,9 +242,7 @@ def reshape(e: Emitter, op: Operation) -> None:
     buffer = buffer_of(e, op, op.operands[0])
     layout = ty.layout
     static = None not in ty.shape
-    if not static or (
-        isinstance(layout, StridedLayoutAttr) and None in layout.strides
-    ):
+    if not static or (isinstance(layout, StridedLayoutAttr) and None in layout.strides):
         raise e.refusal(op, "Give the reshaped memref static extents")
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)

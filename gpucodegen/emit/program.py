@@ -14,7 +14,13 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Call, Function
 from gpucodegen.emit.header import Header
 from gpucodegen.emit.host import emit_host
-from gpucodegen.emit.kernel import EmittedKernel, KernelSource, emit_kernel, written_in
+from gpucodegen.emit.kernel import (
+    EmittedKernel,
+    KernelSource,
+    emit_kernel,
+    with_sources,
+    written_in,
+)
 from gpucodegen.emit.kinds import dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import CPU, HOST, TARGETS
@@ -45,8 +51,9 @@ class EntryPoint:
 
 @dataclass(frozen=True, slots=True)
 class GlobalConstant:
-    """A ``memref.global``; ``values`` is None when it starts uninitialised, and holds
-    one number for a splat.
+    """A ``memref.global``.
+
+    ``values`` is None when it starts uninitialised, and holds one number for a splat.
     """
 
     shape: tuple[int, ...]
@@ -170,10 +177,10 @@ def _written(
     for root in operations:
         for op in root.walk():
             written.update(_written_by(op, kernels))
-    return _through_views(operations, written)
+    return with_sources(operations, written)
 
 
-_HARMLESS = frozenset({"memref", "affine", "arith", "func.return"})
+_HARMLESS = frozenset({"affine.load", "affine.store", "func.return"})
 
 
 def _written_by(
@@ -187,9 +194,7 @@ def _written_by(
         kernel, arguments = kernels.get(launch.kernel), launch.arguments
     elif op.name == "func.call":
         kernel = kernels.get((Call(op).callee,))
-    elif op.dialect == "memref" or op.name in {"affine.load", "affine.store"}:
-        return []
-    elif op.name == "func.return":
+    elif op.dialect == "memref" or op.name in _HARMLESS:
         return []
     if kernel is None:
         return [v for v in arguments if isinstance(v.type, MemRefType)]
@@ -197,24 +202,19 @@ def _written_by(
     return [v for v, p in zip(arguments, params, strict=False) if p.writable]
 
 
-def _through_views(operations: Iterable[Operation], written: set[Value]) -> set[Value]:
-    source = {
-        result: op.operands[0]
-        for root in operations
-        for op in root.walk()
-        if op.dialect == "memref" and op.operands
-        for result in op.results
-    }
-    for value in tuple(written):
-        while value in source:
-            value = source[value]
-            written.add(value)
-    return written
-
-
 def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
-    """Public functions and all they call."""
-    work = [name for name, op in hosts.items() if not Function(op).is_private]
+    """Public functions, those that nobody calls, and all that these call."""
+    called = {
+        Call(inner).callee
+        for op in hosts.values()
+        for inner in op.walk()
+        if inner.name == "func.call"
+    }
+    work = [
+        name
+        for name, op in hosts.items()
+        if not Function(op).is_private or name not in called
+    ]
     found: set[str] = set()
     while work:
         name = work.pop()

@@ -110,7 +110,8 @@ FLOAT_COMPARISONS = {
 """Ordered comparisons are Python's; an unordered one is the opposite one's negation."""
 
 CASTS_BY_NAME = frozenset(
-    "arith.index_cast arith.extsi arith.trunci arith.sitofp arith.extf arith.truncf".split()
+    "arith.index_cast arith.extsi arith.trunci arith.sitofp arith.extf "
+    "arith.truncf".split()
 )
 """Casts that the constructor of the result's type performs."""
 OTHER_CASTS = frozenset(
@@ -207,7 +208,10 @@ def compare_floats(e: Emitter, op: Operation) -> None:
     if isinstance(lhs.type, VectorType):
         _compare_by_intrinsic(e, op, "cmpf")
         return
-    operands = {"a": e.text(lhs).within(Level.ATOM), "b": e.text(rhs).within(Level.ATOM)}
+    operands = {
+        "a": e.text(lhs).within(Level.ATOM),
+        "b": e.text(rhs).within(Level.ATOM),
+    }
     template = FLOAT_COMPARISONS[arith.predicate(op)]
     e.define(op.result, Text(template.format(**operands), Level.NOT))
 

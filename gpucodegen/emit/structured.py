@@ -39,7 +39,9 @@ def _loop_variable(e: Emitter, iv: Value, default: str = "i") -> str:
     return name
 
 
-def _body(e: Emitter, operations: Sequence[Operation], targets: Sequence[Value]) -> None:
+def _body(
+    e: Emitter, operations: Sequence[Operation], targets: Sequence[Value]
+) -> None:
     """Operations of a block, then the values it yields assigned to ``targets``."""
     *inner, terminator = operations
     e.emit(inner)
@@ -129,7 +131,7 @@ def affine_parallel(e: Emitter, op: Operation) -> None:
 
 
 def _reducing(e: Emitter, op: Operation) -> None:
-    """A parallel loop with results, in sequence: each one accumulates what is yielded."""
+    """A parallel loop with results, in sequence: each one accumulates its part."""
     loop = affine.Parallel(op)
     kinds = [e.dtype(op, result) for result in op.results]
     names = list(zip(loop.reductions, kinds, strict=True))
@@ -140,8 +142,12 @@ def _reducing(e: Emitter, op: Operation) -> None:
         e.emit(inner)
         yielded = _texts(e, terminator.operands)
         totals = [
-            part if name == "assign" else call(e.use(COMBINERS[name]), e.text(total), part)
-            for name, total, part in zip(loop.reductions, op.results, yielded, strict=True)
+            part
+            if name == "assign"
+            else call(e.use(COMBINERS[name]), e.text(total), part)
+            for name, total, part in zip(
+                loop.reductions, op.results, yielded, strict=True
+            )
         ]
         e.assign(op.results, totals)
 
@@ -178,10 +184,7 @@ def _divided(e: Emitter, loop: affine.Parallel) -> None:
         *(_range(e, loop, depth) for depth in range(len(loop.ivs))), strict=True
     )
     is_plain = len(starts) == 1 and loop.steps[0] == 1 and starts[0] == Const(0)
-    if is_plain:
-        name = _loop_variable(e, loop.ivs[0])
-    else:
-        name = e.names.fresh("p")
+    name = _loop_variable(e, loop.ivs[0]) if is_plain else e.names.fresh("p")
     total: AffineExpr = Const(1)
     for count in counts:
         total = count * total if isinstance(total, Const) else total * count
@@ -227,7 +230,9 @@ def _unflatten(
         if depth:
             position = position % counts[depth]
         e.define_index(loop.ivs[depth], starts[depth] + position * loop.steps[depth])
-        inner = counts[depth] * inner if isinstance(inner, Const) else inner * counts[depth]
+        inner = (
+            counts[depth] * inner if isinstance(inner, Const) else inner * counts[depth]
+        )
 
 
 # -- scf -------------------------------------------------------------------------------
@@ -241,7 +246,11 @@ def scf_for(e: Emitter, op: Operation) -> None:
     e.writer.location = op.location
     name = _loop_variable(e, loop.iv)
     if e.target.counted_by_while:
-        narrow = e.use(e.target.index) if is_index(loop.iv.type) else e.constructor(op, loop.iv)
+        narrow = (
+            e.use(e.target.index)
+            if is_index(loop.iv.type)
+            else e.constructor(op, loop.iv)
+        )
         e.writer.line(f"{name} = {lower}")
         with e.writer.block(f"while {name} < {upper}:"):
             _body(e, loop.body, loop.iter_args)

@@ -12,7 +12,8 @@ class Target:
     """Spelling of index arithmetic and loops.
 
     ``index`` is the type that index variables get, or nothing where Python's integers
-    serve; ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits wide.
+    serve; ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits
+    wide.
     """
 
     name: str

@@ -18,6 +18,7 @@ from gpucodegen.ir.affine import AffineExpr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_type
 
+
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
     """The tag memrefs of transfers, with the dtype that is transferred."""
     tags: dict[Value, str] = {}

@@ -56,9 +56,9 @@ def _is_simple(op: Operation) -> bool:
     (expr,) = affine.map_of(op).results
     terms, constant = linear_form(expr)
     whole = not any(isinstance(term, Binary) for term in terms)
-    return whole and (not terms or (len(terms) == 1 and not constant)) or (
-        whole and list(terms.values()) == [1]
-    )
+    shifted = list(terms.values()) == [1]
+    scaled = len(terms) == 1 and not constant
+    return whole and (not terms or shifted or scaled)
 
 
 Interval = tuple[int, int]
@@ -68,8 +68,13 @@ Interval = tuple[int, int]
 class Sharing:
     """Groups of values with one variable each; every value starts alone."""
 
-    _intervals: dict[Value, list[Interval]]
+    _intervals: dict[Value, list[Interval]] = field(
+        default_factory=dict[Value, list[Interval]]
+    )
     _leader: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    _named: dict[Value, tuple[int, str]] = field(
+        default_factory=dict[Value, tuple[int, str]]
+    )
 
     @staticmethod
     def of(operations: Sequence[Operation]) -> Sharing:
@@ -77,12 +82,7 @@ class Sharing:
         lifetimes = _Lifetimes(uses_of(operations))
         lifetimes.number(operations)
         lifetimes.block(operations)
-        sharing = Sharing(
-            {
-                value: [(start, max(start + 1, lifetimes.ends.get(value, 0)))]
-                for value, start in lifetimes.starts.items()
-            }
-        )
+        sharing = Sharing(lifetimes.intervals(), _named=lifetimes.named())
         for first, second in lifetimes.wishes:
             sharing._merge(first, second)
         return sharing
@@ -93,6 +93,11 @@ class Sharing:
             value = self._leader[value]
         return value
 
+    def hint(self, value: Value) -> str:
+        """A name for the group: that of its outermost carried value, or its own."""
+        _, name = self._named.get(self.leader(value), (0, ""))
+        return name or value.name
+
     def _merge(self, first: Value, second: Value) -> None:
         one, other = self.leader(first), self.leader(second)
         mine, theirs = self._intervals.get(one), self._intervals.get(other)
@@ -102,6 +107,9 @@ class Sharing:
             return
         self._leader[other] = one
         self._intervals[one] = mine + theirs
+        names = [self._named[v] for v in (one, other) if v in self._named]
+        if names:
+            self._named[one] = min(names)
 
 
 @dataclass(slots=True)
@@ -112,6 +120,7 @@ class _Lifetimes:
     starts: dict[Value, int] = field(default_factory=dict[Value, int])
     ends: dict[Value, int] = field(default_factory=dict[Value, int])
     wishes: list[tuple[Value, Value]] = field(default_factory=list[tuple[Value, Value]])
+    _carried: list[Value] = field(default_factory=list[Value])
     _spans: dict[int, Interval] = field(default_factory=dict[int, Interval])
     _inlined: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     _loops: list[Interval] = field(default_factory=list[Interval])
@@ -125,6 +134,17 @@ class _Lifetimes:
             position += bool(op.regions)
             self._spans[id(op)] = (start, position)
         return position
+
+    def intervals(self) -> dict[Value, list[Interval]]:
+        """The lifetime of each value, at least one step long."""
+        return {
+            value: [(start, max(start + 1, self.ends.get(value, 0)))]
+            for value, start in self.starts.items()
+        }
+
+    def named(self) -> dict[Value, tuple[int, str]]:
+        """Start and name of the values that loops carry."""
+        return {v: (self.starts[v], v.name) for v in self._carried if v.name}
 
     def block(self, operations: Sequence[Operation]) -> None:
         """Record the lifetimes and wishes of a straight list of operations."""
@@ -145,6 +165,7 @@ class _Lifetimes:
         for block in _blocks(op):
             if skipped is not None:
                 self._start(block.arguments[skipped:], start)
+                self._carried += block.arguments[skipped:]
             self.block(block.operations)
         if op.name in LOOPS:
             self._loops.pop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine, vector
@@ -28,8 +27,9 @@ WIDEST = 16
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """A vector in memory: where it starts, one stride per vector dimension, and how
-    many rows or columns of it exist where it may leave the buffer.
+    """A vector in memory: where it starts, one stride per vector dimension.
+
+    ``left`` tells how many rows and columns exist, where it may leave the buffer.
     """
 
     ty: VectorType
@@ -212,7 +212,9 @@ def outerproduct(e: Emitter, op: Operation) -> None:
     lhs, rhs, *accumulator = (e.text(v) for v in op.operands)
     columns = ty.shape[1] if len(ty.shape) == 2 else 0
     shape = suffix(ty.shape, kind)
-    function = e.make(f"outerproduct_{shape}", "outerproduct", ty.shape[0], columns, kind)
+    function = e.make(
+        f"outerproduct_{shape}", "outerproduct", ty.shape[0], columns, kind
+    )
     if not accumulator:
         zero = 0.0 if kind[0] == "f" else 0
         accumulator = [call(e.make(f"zeros_{shape}", "constant", ty.shape, kind, zero))]
