@@ -66,7 +66,7 @@ def _parse(
     parser = Parser(text, filename, allow_unregistered=allow_unregistered)
     module = _module(parser)
     if check:
-        verify_module(module.operation, allow_unregistered=allow_unregistered)
+        verify_module(module.operation)
     return module
 
 

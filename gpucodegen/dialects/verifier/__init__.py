@@ -1,9 +1,34 @@
-"""The rules every module obeys, as small named checks."""
+"""The rules every module obeys, as small named checks.
+
+``structure`` compares each operation with its definition, ``control_flow`` looks at
+blocks, terminators and branches, ``dominance`` at uses of values, ``symbols`` at names of
+functions and globals, ``affine_values`` at operands of affine operations.
+"""
 
 from __future__ import annotations
 
+from gpucodegen.dialects.verifier.affine_values import check_affine_values
+from gpucodegen.dialects.verifier.control_flow import check_control_flow
+from gpucodegen.dialects.verifier.dominance import check_dominance
+from gpucodegen.dialects.verifier.structure import check_structure
+from gpucodegen.dialects.verifier.symbols import check_symbols
 from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.recursion import deep_recursion
+
+CHECKS = (
+    check_structure,
+    check_control_flow,
+    check_dominance,
+    check_symbols,
+    check_affine_values,
+)
 
 
-def verify(op: Operation, *, allow_unregistered: bool = True) -> None:
-    """Raise the first :class:`gpucodegen.errors.VerifyError` found in a module."""
+def verify(op: Operation) -> None:
+    """Raise the first :class:`gpucodegen.errors.VerifyError` found in a module.
+
+    Unregistered operations are taken on trust.
+    """
+    with deep_recursion():
+        for check in CHECKS:
+            check(op)

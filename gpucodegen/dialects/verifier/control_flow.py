@@ -1,0 +1,95 @@
+"""Blocks end in terminators, branches fit their targets, operations sit where they may."""
+
+from __future__ import annotations
+
+from gpucodegen import errors
+from gpucodegen.dialects import registry
+from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.ir.operation import Block, Label, Operation, Region
+
+
+def check_control_flow(root: Operation) -> None:
+    """Look at every region of every operation."""
+    for op in root.walk():
+        definition = registry.lookup(op.name)
+        for region in op.regions:
+            _check_region(op, definition, region)
+
+
+def _check_region(op: Operation, definition: Op | None, region: Region) -> None:
+    labels = {b.label: b for b in region.blocks if b.label is not None}
+    for block in region.blocks:
+        for nested in block.operations:
+            _check_parent(op, nested)
+            if nested is not block.operations[-1]:
+                _check_not_terminator(nested)
+        if definition is not None and not definition.has(Trait.NO_TERMINATOR):
+            _check_terminator(op, definition, region, block)
+        for nested in block.operations[-1:]:
+            _check_successors(nested, region, labels)
+
+
+def _check_parent(op: Operation, nested: Operation) -> None:
+    definition = registry.lookup(nested.name)
+    if definition is None or not definition.parents or op.name in definition.parents:
+        return
+    if registry.lookup(op.name) is None:
+        return
+    raise errors.WrongParent(
+        nested.location,
+        operation=nested.name,
+        expected=" or ".join(definition.parents),
+        actual=op.name,
+    )
+
+
+def _is_terminator(op: Operation) -> bool:
+    definition = registry.lookup(op.name)
+    return definition is None or definition.has(Trait.TERMINATOR)
+
+
+def _check_not_terminator(op: Operation) -> None:
+    if registry.lookup(op.name) is not None and _is_terminator(op):
+        raise errors.MisplacedTerminator(op.location, operation=op.name)
+
+
+def _check_terminator(
+    op: Operation, definition: Op, region: Region, block: Block
+) -> None:
+    last = block.operations[-1] if block.operations else None
+    is_structured = bool(definition.terminators) and len(region.blocks) == 1
+    fits = last is not None and _is_terminator(last)
+    if fits and is_structured and last is not None:
+        known = registry.lookup(last.name) is not None
+        fits = not known or last.name in definition.terminators
+    if not fits:
+        expected = " or ".join(definition.terminators) or "a return or a branch"
+        raise errors.MissingTerminator(
+            last.location if last is not None else op.location,
+            operation=op.name,
+            expected=expected,
+        )
+
+
+def _check_successors(
+    op: Operation, region: Region, labels: dict[Label, Block]
+) -> None:
+    for successor in op.successors:
+        target = labels.get(successor.label)
+        if target is None:
+            raise errors.NotDominated(
+                op.location,
+                name=f"^{successor.label.name}",
+                advice="Branch to a block of the same region",
+            )
+        if target is region.blocks[0]:
+            raise errors.EntryIsSuccessor(op.location)
+        actual = [v.type for v in successor.operands]
+        expected = [v.type for v in target.arguments]
+        if actual != expected:
+            raise errors.BranchMismatch(
+                op.location,
+                name=successor.label.name,
+                actual=", ".join(map(str, actual)),
+                expected=", ".join(map(str, expected)),
+            )

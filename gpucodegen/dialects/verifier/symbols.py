@@ -1,0 +1,144 @@
+"""Symbols: unique in their table, defined where they are used, calls that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen import errors
+from gpucodegen.dialects import registry
+from gpucodegen.dialects.builtin import symbol_name
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.func import Function
+from gpucodegen.ir.attributes import SymbolRefAttr, TypeAttr, print_symbol
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import FunctionType, Type
+
+Table = dict[str, Operation]
+
+_REFERENCES = {
+    "func.call": "callee",
+    "func.constant": "value",
+    "memref.get_global": "name",
+    "gpu.launch_func": "kernel",
+}
+"""Operation -> the attribute that names a symbol."""
+
+
+def check_symbols(root: Operation) -> None:
+    """Look at every symbol table and every reference inside ``root``."""
+    _check(root, [])
+
+
+def _check(op: Operation, tables: list[Table]) -> None:
+    definition = registry.lookup(op.name)
+    is_table = definition is not None and definition.has(Trait.SYMBOL_TABLE)
+    if is_table:
+        tables = [*tables, _table(op)]
+    elif op.name in _REFERENCES:
+        _check_reference(op, tables)
+    for region in op.regions:
+        for block in region.blocks:
+            for nested in block.operations:
+                _check(nested, tables)
+
+
+def _table(op: Operation) -> Table:
+    table: Table = {}
+    for region in op.regions:
+        for block in region.blocks:
+            for nested in block.operations:
+                name = symbol_name(nested)
+                if name in table:
+                    raise errors.RedefinedSymbol(
+                        nested.location,
+                        name=name,
+                        notes=[(table[name].location, "first defined here")],
+                    )
+                if name:
+                    table[name] = nested
+    return table
+
+
+def _check_reference(op: Operation, tables: Sequence[Table]) -> None:
+    reference = op.attributes.get(_REFERENCES[op.name])
+    if not isinstance(reference, SymbolRefAttr) or not tables:
+        return
+    target = _resolve(reference.path, tables)
+    if target is None:
+        known = [print_symbol(name) for table in tables for name in table]
+        advice = errors.did_you_mean(str(reference), known)
+        raise errors.UnknownSymbol(op.location, name=reference, advice=advice)
+    check = _SIGNATURES.get(op.name)
+    if check is not None:
+        check(op, target)
+
+
+def _resolve(path: Sequence[str], tables: Sequence[Table]) -> Operation | None:
+    """The operation a path names: its root from the nearest table outwards."""
+    root = next((t[path[0]] for t in reversed(tables) if path[0] in t), None)
+    for name in path[1:]:
+        root = _table(root).get(name) if root is not None else None
+    return root
+
+
+# -- what is referred to -----------------------------------------------------------------
+
+
+def _check_call(op: Operation, target: Operation) -> None:
+    callee = Function(target)
+    if target.name != "func.func":
+        raise errors.CallMismatch(
+            op.location,
+            name=symbol_name(target),
+            actual="a function",
+            expected=f"a {target.name}",
+        )
+    actual = FunctionType(_types(op.operands), _types(op.results))
+    if actual != callee.type:
+        raise errors.CallMismatch(
+            op.location,
+            name=callee.name,
+            actual=actual,
+            expected=callee.type,
+            notes=[(target.location, "the function is defined here")],
+        )
+
+
+def _types(values: Sequence[object]) -> tuple[Type, ...]:
+    return tuple(getattr(value, "type") for value in values)  # noqa: B009
+
+
+def _check_launch(op: Operation, target: Operation) -> None:
+    from gpucodegen.dialects.gpu import LaunchFunc
+
+    arguments = LaunchFunc(op).arguments
+    actual = tuple(v.type for v in arguments)
+    expected = Function(target).type.inputs
+    if target.name == "gpu.func" and actual != expected:
+        raise errors.CallMismatch(
+            op.location,
+            name=symbol_name(target),
+            actual=FunctionType(actual, ()),
+            expected=FunctionType(expected, ()),
+            notes=[(target.location, "the kernel is defined here")],
+        )
+
+
+def _check_global(op: Operation, target: Operation) -> None:
+    ty = target.attributes.get("type")
+    if isinstance(ty, TypeAttr) and ty.type != op.results[0].type:
+        raise errors.TypesDiffer(
+            op.location,
+            operation=op.name,
+            first="the global",
+            first_type=ty.type,
+            second="the result",
+            second_type=op.results[0].type,
+        )
+
+
+_SIGNATURES = {
+    "func.call": _check_call,
+    "gpu.launch_func": _check_launch,
+    "memref.get_global": _check_global,
+}
