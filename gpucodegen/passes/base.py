@@ -69,7 +69,7 @@ def _check(pass_: ModulePass, module: Module) -> None:
     from gpucodegen.dialects.verifier import verify
 
     try:
-        verify(module)
+        verify(module.operation)
     except errors.VerifyError as broken:
         raise errors.InternalError(
             broken.location, stage=f"pass {pass_.name}", problem=broken.message

@@ -261,7 +261,7 @@ class Builder:
         hints: Sequence[str] = (),
     ) -> None:
         """``affine.parallel`` over ``0 <= iv < extent`` for each extent."""
-        names = [*hints, *("p" * (len(extents) - len(hints)))]
+        names = [*hints, *("p" * len(extents))][: len(extents)]
         ivs = tuple(Value(INDEX, name, self.location) for name in names)
         inner = Builder(self.location)
         body(inner, ivs)
