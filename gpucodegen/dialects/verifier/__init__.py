@@ -7,6 +7,7 @@ functions and globals, ``affine_values`` at operands of affine operations.
 
 from __future__ import annotations
 
+from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier.affine_values import check_affine_values
 from gpucodegen.dialects.verifier.control_flow import check_control_flow
 from gpucodegen.dialects.verifier.dominance import check_dominance
@@ -24,11 +25,12 @@ CHECKS = (
 )
 
 
-def verify(op: Operation) -> None:
+def verify(module: Module | Operation) -> None:
     """Raise the first :class:`gpucodegen.errors.VerifyError` found in a module.
 
     Unregistered operations are taken on trust.
     """
+    op = module.operation if isinstance(module, Module) else module
     with deep_recursion():
         for check in CHECKS:
             check(op)
