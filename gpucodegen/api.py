@@ -14,8 +14,6 @@ from gpucodegen.parser import parse_module
 if TYPE_CHECKING:
     from gpucodegen.program import Program
 
-Source = "str | os.PathLike[str] | Module"
-
 
 def parse(
     text: str, filename: str = "<string>", *, allow_unregistered: bool = False
@@ -55,20 +53,13 @@ def compile(  # noqa: A001 - the public name
     from gpucodegen.program import Program
 
     chosen = make_options(options)
-    return Program(_module(source, allow_unregistered=allow_unregistered), chosen)
-
-
-def _module(
-    source: str | os.PathLike[str] | Module, *, allow_unregistered: bool
-) -> Module:
-    match source:
-        case Module():
-            return source
-        case str():
-            return parse(source, allow_unregistered=allow_unregistered)
-        case _:
-            path = os.fspath(source)
-            return parse(_read(path), path, allow_unregistered=allow_unregistered)
+    if isinstance(source, Module):
+        return Program(source, chosen)
+    is_text = isinstance(source, str)
+    filename = "<string>" if is_text else os.fspath(source)
+    text = source if is_text else _read(filename)
+    module = parse(text, filename, allow_unregistered=allow_unregistered)
+    return Program(module, chosen, text)
 
 
 def _read(path: str) -> str:

@@ -34,11 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(options.handler(options))
     except errors.Error as error:
         print(error, file=sys.stderr)
+    except BrokenPipeError:
+        return 0
     except OSError as error:
         name = getattr(error, "filename", None) or "input"
         print(f"{name}: error: {error.strerror or error}.", file=sys.stderr)
-    except BrokenPipeError:
-        return 0
     return 1
 
 

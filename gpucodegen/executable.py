@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen import errors
-from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.types import Type
 from gpucodegen.pipeline import front_passes, mapping_passes, reachable
 
@@ -93,12 +90,9 @@ def build(
 
     target, types = key
     stages: Stages = []
-    try:
-        options = tuned_options(module, name, types, options)
-        mapped = map_module(reachable(module, name), name, key, options, stages)
-        return _load(mapped, name, target, stages, len(types))
-    except errors.Error as error:
-        raise quoted(error) from error.__cause__
+    options = tuned_options(module, name, types, options)
+    mapped = map_module(reachable(module, name), name, key, options, stages)
+    return _load(mapped, name, target, stages, len(types))
 
 
 def map_module(
@@ -139,15 +133,3 @@ def _load(
         loaded.runtime,
         tuple(entry.written) or (True,) * count,
     )
-
-
-def quoted(error: errors.Error) -> errors.Error:
-    """The error with the source line it points at, if its file can be read."""
-    place = file_location(error.location)
-    if place is None or error.source_lines:
-        return error
-    path = Path(place.filename)
-    try:
-        return error.with_source(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError):
-        return error

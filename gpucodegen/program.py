@@ -28,10 +28,14 @@ class Program:
     the function returns them.
     """
 
-    def __init__(self, module: Module, options: Options) -> None:
-        """Wrap a verified module; nothing is compiled yet."""
+    def __init__(self, module: Module, options: Options, text: str = "") -> None:
+        """Wrap a verified module; nothing is compiled yet.
+
+        ``text`` is quoted in errors.
+        """
         self.module = module
         self.options = options
+        self.text = text
         self._functions: dict[str, Function] = {}
 
     @property
@@ -90,6 +94,7 @@ class Function:
     module: Module
     view: FunctionView
     options: Options
+    text: str = ""
     _executables: dict[Key, Executable] = field(default_factory=dict)
     _last: Executable | None = None
 
@@ -124,7 +129,12 @@ class Function:
             types = generic
         key = (target, types)
         if key not in known:
-            known[key] = build(self.module, self.view.name, key, self.options)
+            try:
+                known[key] = build(self.module, self.view.name, key, self.options)
+            except errors.Error as error:
+                if self.text and not error.source_lines:
+                    error.with_source(self.text)
+                raise
         self._last = known[key]
         return known[key]
 
@@ -136,7 +146,15 @@ class Function:
             on_device = any(hasattr(a, "__cuda_array_interface__") for a in arguments)
             return "cuda" if on_device else "cpu"
         if target == "cuda" and arguments:
-            from gpucodegen.runtime.device import require_cuda
-
-            require_cuda()
+            _require_gpu()
         return target
+
+
+def _require_gpu() -> None:
+    """A CUDA request without a GPU is an error, never a silent fallback."""
+    from gpucodegen.runtime.device import missing_for_cuda
+
+    reason = missing_for_cuda()
+    if reason is not None:
+        hint = "Run where there is a GPU with gpucodegen[cuda13], or use target='sim'"
+        raise errors.NoDevice(reason=reason, hint=hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 
 from gpucodegen.commands.inputs import (
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
                     count = seen[name]
                     seen[name] += 1
                     label = f"{name}#{count}" if count else name
-                    found[label] = _rows(function)
+                    found[label] = _rows(function, old=is_old(failures.text))
                     if not options.json:
                         print(_account(label, function))
     if options.json:
@@ -59,11 +60,28 @@ def _functions(module: Module) -> list[tuple[str, Operation]]:
     ]
 
 
-def _rows(function: Operation) -> Rows:
-    from gpucodegen.passes.lifting import lift_function
+_OLD_ACCESS = re.compile(r"(=|^)\s*(load|store)\s+[%\d]", re.MULTILINE)
+
+
+def is_old(text: str) -> bool:
+    """Whether a text is older than affine.load: it has plain ``load`` and ``store``.
+
+    >>> is_old("%v = load %A[%i] : memref<8xf32>"), is_old("affine.store %v, %A[%i]")
+    (True, False)
+    """
+    return "affine.load" not in text and _OLD_ACCESS.search(text) is not None
+
+
+def _rows(function: Operation, *, old: bool) -> Rows:
+    from gpucodegen.passes.lifting import (
+        AFFINE_ACCESSES,
+        PLAIN_ACCESSES,
+        lift_function,
+    )
     from gpucodegen.tiling.depcheck import rows
 
-    lifted = lift_function(function, one_access_per_statement=True)
+    listed = AFFINE_ACCESSES | PLAIN_ACCESSES if old else AFFINE_ACCESSES
+    lifted = lift_function(function, one_access_per_statement=True, listed=listed)
     return [list(row) for row in rows(lifted.scop)]
 
 

@@ -15,6 +15,8 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
 
 STDIN = "-"
+SPLIT_MARKER = "\n// -----\n\n"
+"""Between printed chunks, as the input had it."""
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +48,8 @@ class Failures:
     """Counts the chunks that failed; their errors are printed as they come."""
 
     count: int = 0
+    text: str = ""
+    """Text of the current chunk, to quote in its errors."""
 
     @contextmanager
     def reported(self) -> Iterator[None]:
@@ -54,6 +58,8 @@ class Failures:
             yield
         except errors.Error as error:
             self.count += 1
+            if not error.source_lines:
+                error.with_source(self.text)
             print(error, file=sys.stderr)
 
     @property
@@ -81,9 +87,13 @@ def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]
     text = read_text(options.file)
     chunks = split_input(text) if options.split_input_file else [(0, text)]
     for lines_before, chunk in chunks:
+        failures.text = "\n" * lines_before + chunk
+        module = None
         with failures.reported():
-            yield parse_module(
-                "\n" * lines_before + chunk,
+            module = parse_module(
+                failures.text,
                 filename,
                 allow_unregistered=options.allow_unregistered_dialect,
             )
+        if module is not None:
+            yield module

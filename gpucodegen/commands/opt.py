@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.commands.inputs import (
+    SPLIT_MARKER,
     Failures,
     add_input_options,
     modules,
     printed_warnings,
 )
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.printer import SPLIT_MARKER
 
 if TYPE_CHECKING:
     from gpucodegen.passes.base import ModulePass

@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting.walker import Lifted, Lifter
 
-__all__ = ["Lifted", "lift_function", "lift_operations"]
+__all__ = [
+    "AFFINE_ACCESSES",
+    "PLAIN_ACCESSES",
+    "Lifted",
+    "lift_function",
+    "lift_operations",
+]
+
+
+AFFINE_ACCESSES = frozenset(
+    {"affine.load", "affine.store", "affine.vector_load", "affine.vector_store"}
+)
+PLAIN_ACCESSES = frozenset({"memref.load", "memref.store"})
 
 
 def lift_operations(
@@ -29,14 +41,18 @@ def lift_function(
     *,
     one_access_per_statement: bool = False,
     trust_parallel: bool = True,
+    listed: frozenset[str] = AFFINE_ACCESSES,
 ) -> Lifted:
     """Lift the body of a function or kernel.
+
+    ``listed``: the operations that `gpucodegen.tiling.depcheck` numbers.
 
     ``trust_parallel=False`` checks ``affine.parallel`` like any other loop.
     """
     lifter = Lifter(
         one_access_per_statement=one_access_per_statement,
         trust_parallel=trust_parallel,
+        listed=listed,
     )
     lifter.index([function])
     blocks = [block for region in function.regions for block in region.blocks]

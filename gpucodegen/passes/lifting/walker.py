@@ -58,6 +58,8 @@ class Lifter:
     env: Environment = field(default_factory=Environment)
     one_access_per_statement: bool = False
     trust_parallel: bool = True
+    listed: frozenset[str] = frozenset()
+    """Operations that take a row of ``gpucodegen deps``."""
     definitions: dict[Value, Operation] = field(default_factory=dict)
     uses: Counter[Value] = field(default_factory=Counter)
     operations: dict[str, tuple[Operation, ...]] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class Lifter:
         if accesses is None:
             self._scalar(op)
             return
-        listed = op.name in LISTED
+        listed = op.name in self.listed
         self._pending += [(op, replace(access, listed=listed)) for access in accesses]
         self.env.forget(op)
         if self.one_access_per_statement or any(a.writes for a in accesses):
@@ -350,11 +352,6 @@ class Lifter:
             {name: value for value, name in env.parameters.items()},
         )
 
-
-LISTED = frozenset(
-    {"affine.load", "affine.store", "affine.vector_load", "affine.vector_store"}
-)
-"""Operations that take a row of ``gpucodegen deps``."""
 
 _CLOSED = frozenset({"linalg.generic"})
 """Operations with regions whose effects stand in the access table."""
