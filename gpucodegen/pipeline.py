@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -72,15 +71,15 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
-    from gpucodegen.runtime.device import cpu
+    from gpucodegen.runtime.device import host_vector_unit, thread_count
 
-    host = cpu()
+    bits, registers = host_vector_unit()
     rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
     return [
         MapCpu(
-            threads=options.threads or thread_count(host.threads),
-            vector_bits=host.vector_bytes * 8,
-            registers=32 if host.vector_bytes >= AVX512_BYTES else 16,
+            threads=options.threads or thread_count(),
+            vector_bits=bits,
+            registers=registers,
             rows=rows,
             columns=columns,
             k_block=k_block,
@@ -88,16 +87,3 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
         ),
         OutlineCpu(),
     ]
-
-
-AVX512_BYTES = 64
-"""Vector registers this wide come in thirty-twos, narrower ones in sixteens."""
-
-
-def thread_count(cores: int) -> int:
-    """CPU threads: ``NUMBA_NUM_THREADS``, ``OMP_NUM_THREADS``, else one per core."""
-    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
-        value = os.environ.get(name, "")
-        if value.isdecimal() and int(value) > 0:
-            return min(int(value), cores)
-    return cores

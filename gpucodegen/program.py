@@ -146,15 +146,7 @@ class Function:
             on_device = any(hasattr(a, "__cuda_array_interface__") for a in arguments)
             return "cuda" if on_device else "cpu"
         if target == "cuda" and arguments:
-            _require_gpu()
+            from gpucodegen.runtime.device import require_cuda
+
+            require_cuda()
         return target
-
-
-def _require_gpu() -> None:
-    """A CUDA request without a GPU is an error, never a silent fallback."""
-    from gpucodegen.runtime.device import missing_for_cuda
-
-    reason = missing_for_cuda()
-    if reason is not None:
-        hint = "Run where there is a GPU with gpucodegen[cuda13], or use target='sim'"
-        raise errors.NoDevice(reason=reason, hint=hint)

@@ -131,21 +131,21 @@ def _time(
 
 def tuning_store() -> Any:
     """The database of trials in the cache directory."""
-    from gpucodegen.runtime.cache import folder
+    from gpucodegen.runtime.cache import cache_directory
     from gpucodegen.tiling.store import Store
 
-    return Store(folder() / "tuning.sqlite")
+    return Store(cache_directory() / "tuning.sqlite")
 
 
 def tuning_identity(program: Program, name: str, arguments: Sequence[Any]) -> str:
     """Key of what was tuned: the function's IR, shapes, machine and versions."""
-    from gpucodegen.runtime.device import cpu
+    from gpucodegen.runtime.device import host_name
     from gpucodegen.signature import Signature
 
     function = program[name]
     signature = Signature.of(function.view)
     types = signature.specialized(signature.convert(arguments))
-    return identity(program.module, name, types, function.options, cpu().name)
+    return identity(program.module, name, types, function.options, host_name())
 
 
 def identity(
@@ -171,11 +171,11 @@ def tuned_options(
     module: Module, name: str, types: Sequence[object], options: Options
 ) -> Options:
     """The options with the stored best point, if this function was tuned here."""
-    from gpucodegen.runtime.device import cpu
+    from gpucodegen.runtime.device import host_name
 
     if not options.tuned or options.tile_sizes or options.register_tile:
         return options
-    best = tuning_store().best(identity(module, name, types, options, cpu().name))
+    best = tuning_store().best(identity(module, name, types, options, host_name()))
     return options if best is None else with_point(options, best.point)
 
 

@@ -53,16 +53,7 @@ def _version(name: str) -> str:
 
 
 def _devices() -> list[str]:
-    from gpucodegen.runtime import cache, device
+    from gpucodegen.runtime.cache import cache_directory
+    from gpucodegen.runtime.device import describe
 
-    host = device.cpu()
-    lines = [
-        f"CPU         {host.name}, {host.threads} threads, "
-        f"{host.vector_bytes * 8}-bit vectors",
-        f"cache       {cache.folder()}",
-    ]
-    for gpu in device.gpus():
-        major, minor = gpu.compute_capability
-        lines.append(f"GPU         {gpu.name}, sm_{major}{minor}")
-    missing = device.missing_for_cuda()
-    return lines if missing is None else [*lines, f"GPU         none: {missing}"]
+    return [*describe(), f"cache       {cache_directory()}"]

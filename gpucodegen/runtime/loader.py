@@ -1,51 +1,59 @@
-"""Emitted programs made callable: kernels behind a host API, host text as functions."""
+"""An emitted program made callable: host functions with the runtime they call."""
 
 from __future__ import annotations
 
-import linecache
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from hashlib import sha256
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from gpucodegen.runtime.host import make_host
+from gpucodegen.runtime import modules
+from gpucodegen.runtime.host import HostApi, make_host
 from gpucodegen.runtime.spec import KernelSpec, Param
+
+
+class Emitted(Protocol):
+    """What the emitter makes of a module."""
+
+    @property
+    def host_source(self) -> str:
+        """The module of host functions."""
+        ...
+
+    @property
+    def kernels(self) -> Iterable[Any]:
+        """Records with the fields of `KernelSpec`."""
+        ...
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Contents of global memory."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Host functions by Python name, and the runtime they take as first argument."""
+    """Host functions by their Python names; each takes ``runtime`` first."""
 
-    functions: dict[str, Callable[..., Any]]
-    runtime: Any
+    functions: Mapping[str, Callable[..., Any]]
+    runtime: HostApi
 
 
-def load_program(emitted: Any, target: str) -> Loaded:
-    """Load what `gpucodegen.emit.emit_program` made for "cpu", "cuda" or "sim"."""
+def load_program(emitted: Emitted, target: str) -> Loaded:
+    """Load a program for ``cpu``, ``cuda`` or ``sim``; kernels compile when they run."""
+    module = modules.load(emitted.host_source)
     kernels = [_spec(kernel) for kernel in emitted.kernels]
-    runtime = make_host(target, kernels, _constants(emitted))
-    return Loaded(_execute(emitted.host_source), runtime)
+    return Loaded(vars(module), make_host(target, kernels, emitted.constants))
 
 
 def _spec(kernel: Any) -> KernelSpec:
-    values = {field.name: getattr(kernel, field.name) for field in fields(KernelSpec)}
-    values["params"] = tuple(
-        Param(**{field.name: getattr(param, field.name) for field in fields(Param)})
-        for param in kernel.params
+    params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
+    return KernelSpec(
+        kernel.name,
+        kernel.source,
+        params,
+        kernel.target,
+        kernel.block,
+        kernel.parallel,
+        kernel.shared_bytes,
+        kernel.fastmath,
     )
-    return KernelSpec(**values)
-
-
-def _execute(text: str) -> dict[str, Callable[..., Any]]:
-    """Functions of a host text; tracebacks show its lines."""
-    filename = f"<host {sha256(text.encode()).hexdigest()[:12]}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    namespace: dict[str, Any] = {}
-    exec(compile(text, filename, "exec"), namespace)  # noqa: S102 - our own text
-    return {name: value for name, value in namespace.items() if callable(value)}
-
-
-def _constants(emitted: Any) -> dict[str, Any]:
-    from gpucodegen.runtime.buffers import constant_array
-
-    return {key: constant_array(*value) for key, value in emitted.constants.items()}
