@@ -20,7 +20,7 @@ from gpucodegen.emit.kinds import CONSTRUCTORS, dtype, is_index
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.source import Writer
 from gpucodegen.emit.target import Target
-from gpucodegen.emit.text import Level, Text, call, number
+from gpucodegen.emit.text import Text, call, number
 from gpucodegen.emit.variables import Sharing, is_inlined, uses_of
 from gpucodegen.errors import (
     CompileError,
@@ -219,7 +219,7 @@ class Emitter:
 
     def narrow(self, text: Text) -> Text:
         """An index expression with the target's index type."""
-        plain = text.level == Level.ATOM and text.code.isidentifier()
+        plain = text.code.isidentifier() or text.code.isdecimal()
         if plain or not self.target.index:
             return text
         return call(self.use(self.target.index), text)

@@ -15,7 +15,9 @@ def counted(
 ) -> Generator[None]:
     """``for name in range(lower, upper, step)``, or the same with ``while``."""
     if not e.target.counted_by_while:
-        with e.writer.block(f"for {name} in range({_arguments(lower, upper, step)}):"):
+        with e.writer.block(
+            f"for {name} in range({range_arguments(lower, upper, step)}):"
+        ):
             yield
         return
     if not (upper.code.isidentifier() or upper.code.isdecimal()):
@@ -30,7 +32,8 @@ def counted(
         e.writer.line(f"{name} = {call(narrow, following)}")
 
 
-def _arguments(lower: Text, upper: Text, step: int) -> str:
-    if step != 1:
+def range_arguments(lower: Text, upper: Text, step: int | Text) -> str:
+    """What stands between the parentheses of ``range``."""
+    if str(step) != "1":
         return f"{lower}, {upper}, {step}"
     return str(upper) if lower.code == "0" else f"{lower}, {upper}"

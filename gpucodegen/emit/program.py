@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -49,8 +50,7 @@ class EntryPoint:
     argument_names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalConstant:
+class GlobalConstant(NamedTuple):
     """A ``memref.global``.
 
     ``values`` is None when it starts uninitialised, and holds one number for a splat.

@@ -133,7 +133,7 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
         return call(e.make(f"round_{kind}", "round_to", kind), text)
     if kind == "index":
         return e.narrow(text)
-    if kind in {"i8", "i16", "i32"}:
+    if kind in e.target.wrapped:
         return call(e.use(CONSTRUCTORS[kind]), text)
     return text
 

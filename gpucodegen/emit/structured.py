@@ -14,7 +14,7 @@ from gpucodegen.emit.conditions import condition_text
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.expressions import extreme
 from gpucodegen.emit.kinds import is_index
-from gpucodegen.emit.loops import counted
+from gpucodegen.emit.loops import counted, range_arguments
 from gpucodegen.emit.reductions import COMBINERS, identity
 from gpucodegen.emit.text import Level, Text, call
 from gpucodegen.ir.affine import AffineExpr, Const, Constraint, substitute
@@ -256,7 +256,7 @@ def scf_for(e: Emitter, op: Operation) -> None:
             _body(e, loop.body, loop.iter_args)
             e.writer.line(f"{name} = {narrow}({name} + {step})")
     else:
-        plain = f"{lower}, {upper}, {step}" if step.code != "1" else f"{lower}, {upper}"
+        plain = range_arguments(lower, upper, step)
         counter = name if is_index(loop.iv.type) else e.names.fresh(name)
         with e.writer.block(f"for {counter} in range({plain}):"):
             if counter != name:

@@ -13,7 +13,8 @@ class Target:
 
     ``index`` is the type that index variables get, or nothing where Python's integers
     serve; ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits
-    wide.
+    wide.  ``wrapped`` are the integers whose arithmetic has to be cut back to their
+    width: Numba computes with 64 bits, Python with as many as it takes.
     """
 
     name: str
@@ -22,9 +23,12 @@ class Target:
     index: str
     index_dtype: str
     counted_by_while: bool
+    wrapped: frozenset[str] = frozenset({"i8", "i16", "i32", "i64"})
 
 
-CPU = Target("cpu", "cpu", PLAIN, "", "i64", counted_by_while=False)
+CPU = Target(
+    "cpu", "cpu", PLAIN, "", "i64", False, wrapped=frozenset({"i8", "i16", "i32"})
+)
 CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
 HOST = Target("host", "sim", PLAIN, "", "i64", counted_by_while=False)
 
