@@ -44,3 +44,50 @@ def parameter(kind: str, name: str) -> Any:
     if name == "index":
         return types.int32
     return getattr(types, element(name).carrier)
+
+
+def assembly(
+    function: Any,
+    argument_types: tuple[Any, ...],
+    cc: tuple[Any, ...],
+    *,
+    threads: int | None,
+    contract: bool,
+) -> tuple[str, str]:
+    """(PTX of a kernel, its mangled entry name), made without a GPU.
+
+    ``threads`` bounds the block, so that ptxas may use the registers it allows.
+    """
+    from numba.cuda.compiler import _compile_pyfunc_with_fixup
+
+    library, _ = _compile_pyfunc_with_fixup(
+        function,
+        argument_types,
+        device=False,
+        cc=cc,
+        abi="numba",
+        fastmath=False,
+        launch_bounds=threads,
+    )
+    library._nvvm_options["fma"] = contract  # noqa: SLF001 - no public option for it
+    (ptx,) = library.get_asm_strs(cc=cc)
+    return ptx, library._entry_name  # noqa: SLF001 - nor for the name
+
+
+def engine_version() -> str:
+    """The version of the engine and of the toolkit under it."""
+    import importlib.metadata as metadata
+
+    names = ("numba-cuda", "nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink")
+    found = [f"{n} {metadata.version(n)}" for n in names if _is_installed(n)]
+    return ", ".join(found)
+
+
+def _is_installed(name: str) -> bool:
+    import importlib.metadata as metadata
+
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,224 @@
+"""Arrays of any library as `Buffer` records, checked against what a function expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+
+CPU, GPU = "the CPU", "the GPU"
+
+NUMPY_NAMES: dict[str, tuple[str, ...]] = {
+    "f16": ("float16",),
+    "bf16": ("bfloat16", "uint16"),
+    "f32": ("float32",),
+    "f64": ("float64",),
+    "i1": ("bool",),
+    "index": ("int64", "uint64"),
+    "tag": ("int64",),
+} | {
+    f"{sign}i{bits}": (f"int{bits}", f"uint{bits}")
+    for sign in ("", "s", "u")
+    for bits in (8, 16, 32, 64)
+}
+"""Array element types that hold an MLIR element type; the first one is made."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
+
+    ``block`` is the workspace under memory that a program allocated itself.
+
+    >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
+    >>> b.shape, b.strides
+    ((2, 3), (3, 1))
+    """
+
+    array: Any
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    pointer: int
+    device: str = CPU
+    writable: bool = True
+    block: Any = None
+
+    @classmethod
+    def of(cls, array: Any, dtype: str) -> Buffer:
+        """The buffer of a NumPy or CuPy array that holds ``dtype``."""
+        size = array.itemsize
+        strides = tuple(stride // size for stride in array.strides)
+        if isinstance(array, np.ndarray):
+            pointer = int(array.__array_interface__["data"][0])
+            return cls(
+                array, dtype, array.shape, strides, pointer, CPU, array.flags.writeable
+            )
+        return cls(array, dtype, array.shape, strides, int(array.data.ptr), GPU)
+
+    @property
+    def byte_range(self) -> tuple[int, int]:
+        """First address and the address behind the last element."""
+        if not all(self.shape):
+            return self.pointer, self.pointer
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        size = self.array.itemsize
+        lowest = sum(r for r in reach if r < 0) * size
+        highest = sum(r for r in reach if r > 0) * size + size
+        return self.pointer + lowest, self.pointer + highest
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a function takes: None in ``shape`` is any extent.
+
+    ``strides`` None means row-major; None in it any stride.  They count elements.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...] | None = None
+    writable: bool = True
+
+
+def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
+    """A user's argument as a checked buffer; a refusal names what was expected."""
+    array = as_array(value, expected, function)
+    names = NUMPY_NAMES[expected.dtype]
+    if str(array.dtype) not in names:
+        raise errors.WrongDtype(
+            function=function,
+            argument=expected.name,
+            expected=names[0],
+            actual=array.dtype,
+        )
+    _check_shape(array, expected, function)
+    buffer = Buffer.of(array, expected.dtype)
+    _check_strides(buffer, expected, function)
+    if expected.writable and not buffer.writable:
+        raise errors.ReadOnlyArgument(function=function, argument=expected.name)
+    return buffer
+
+
+def as_array(value: object, expected: Expected, function: str) -> Any:
+    """The NumPy or CuPy array of anything that offers its memory, without a copy."""
+    if isinstance(value, np.ndarray):
+        return value
+    module = type(value).__module__.partition(".")[0]
+    if module == "cupy":
+        return value
+    if hasattr(value, "__cuda_array_interface__"):
+        return _cupy().asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return _from_dlpack(value)
+    if hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    raise errors.WrongArgumentType(
+        function=function,
+        argument=expected.name,
+        expected="an array with DLPack or an array interface",
+        actual=type(value).__name__,
+    )
+
+
+CPU_DEVICE_TYPES = {1, 3}
+"""DLPack: main memory, and main memory pinned for a GPU."""
+
+
+def _from_dlpack(value: Any) -> Any:
+    device_type, _ = value.__dlpack_device__()
+    if int(device_type) in CPU_DEVICE_TYPES:
+        return np.from_dlpack(value)
+    return _cupy().from_dlpack(value)
+
+
+def _cupy() -> Any:
+    import cupy
+
+    return cupy
+
+
+def _check_shape(array: Any, expected: Expected, function: str) -> None:
+    if array.ndim != len(expected.shape):
+        raise errors.WrongArgumentRank(
+            function=function,
+            argument=expected.name,
+            expected=len(expected.shape),
+            actual=array.ndim,
+        )
+    for dimension, (want, have) in enumerate(
+        zip(expected.shape, array.shape, strict=True)
+    ):
+        if want is not None and want != have:
+            raise errors.WrongExtent(
+                function=function,
+                argument=expected.name,
+                expected=want,
+                dimension=dimension,
+                actual=have,
+                shape=_shape_text(expected.shape),
+            )
+
+
+def _check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
+    wanted = expected.strides
+    if wanted is None:
+        wanted = row_major(buffer.shape)
+    size = buffer.array.itemsize
+    rows = zip(wanted, buffer.strides, buffer.shape, buffer.array.strides, strict=True)
+    for want, have, extent, in_bytes in rows:
+        is_free = want is None and in_bytes % size == 0
+        if extent <= 1 or is_free or (want == have and in_bytes % size == 0):
+            continue
+        raise errors.WrongStride(
+            function=function,
+            argument=expected.name,
+            expected=_shape_text(wanted),
+            actual=_shape_text(buffer.strides),
+        )
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of contiguous memory, in elements.
+
+    >>> row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _shape_text(values: Iterable[int | None]) -> str:
+    inner = ", ".join("?" if v is None else str(v) for v in values)
+    return f"({inner})"
+
+
+def check_disjoint(
+    function: str, arguments: Sequence[tuple[str, Buffer, bool]]
+) -> None:
+    """Refuse a written argument that shares memory with another one.
+
+    ``arguments`` holds name, buffer and whether it is written.  Buffers whose address
+    ranges interleave count as shared.
+    """
+    ranges = sorted(
+        (*buffer.byte_range, name, written) for name, buffer, written in arguments
+    )
+    for i, (_, end, name, written) in enumerate(ranges):
+        for start, other_end, other, other_written in ranges[i + 1 :]:
+            if start >= end:
+                break
+            if other_end > start and (written or other_written):
+                first, second = sorted((name, other))
+                raise errors.OverlappingArguments(
+                    function=function, first=first, second=second
+                )

@@ -1,0 +1,110 @@
+"""CPU kernels: compiled by Numba, kept on disk, called with addresses and numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpucodegen.runtime import cache, modules
+from gpucodegen.runtime.spec import KernelSpec
+
+OBJECTS = cache.Store("cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuKernel:
+    """A compiled kernel; ``entry`` takes addresses and numbers in parameter order."""
+
+    spec: KernelSpec
+    entry: Callable[..., None]
+    from_cache: bool
+    dispatcher: Any
+
+    def assembly(self) -> str:
+        """The machine code as text."""
+        (signature,) = self.dispatcher.signatures
+        return str(self.dispatcher.inspect_asm(signature))
+
+
+def compile_cpu(spec: KernelSpec) -> CpuKernel:
+    """Compile a kernel, or take it from the disk cache."""
+    import numba
+
+    from gpucodegen.intrinsics.cpu_engine import parameter
+
+    function = getattr(modules.load(spec.source), spec.name)
+    signature = numba.types.void(*(parameter(*p) for p in spec.signature))
+    dispatcher = numba.njit(
+        nogil=True,
+        error_model="numpy",
+        parallel=spec.parallel,
+        fastmath=set(spec.fastmath) or False,
+    )(function)
+    entries = _Entries(_key(spec))
+    dispatcher._cache = entries  # noqa: SLF001 - Numba's caches are chosen this way only
+    dispatcher.compile(signature.args)
+    dispatcher.disable_compile()
+    overload = dispatcher.overloads[signature.args]
+    return CpuKernel(spec, overload.entry_point, entries.hit, dispatcher)
+
+
+def _key(spec: KernelSpec) -> str:
+    import sys
+
+    import llvmlite
+    import numba
+
+    from gpucodegen.intrinsics.host import cpu_features, cpu_name
+
+    return cache.digest(
+        spec.source,
+        spec.name,
+        spec.signature,
+        spec.parallel,
+        spec.fastmath,
+        cpu_name(),
+        sorted(cpu_features()),
+        numba.__version__,
+        llvmlite.__version__,
+        sys.version_info[:2],
+        cache.package_digest(),
+    )
+
+
+class _Entries:
+    """The cache of one dispatcher, as Numba asks for it."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.hit = False
+        self.cache_path = str(OBJECTS.path(key))
+
+    def load_overload(self, _signature: Any, target_context: Any) -> Any:
+        """The compiled kernel, or None; a payload that does not load is rebuilt."""
+        from numba.core.compiler import CompileResult
+
+        payload = OBJECTS.get(self.key)
+        if payload is None:
+            return None
+        target_context.refresh()
+        with contextlib.suppress(Exception):
+            states = pickle.loads(payload)  # noqa: S301 - checked, in a private folder
+            result = CompileResult._rebuild(target_context, *states)  # noqa: SLF001
+            self.hit = True
+            return result
+        return None
+
+    def save_overload(self, _signature: Any, result: Any) -> None:
+        """Keep a compiled kernel."""
+        from numba.core.serialize import dumps
+
+        if not result.lifted and not result.library.has_dynamic_globals:
+            OBJECTS.put(self.key, dumps(result._reduce()))  # noqa: SLF001
+
+    def enable(self) -> None:
+        """Numba's interface; this cache is always on."""
+
+    disable = flush = enable

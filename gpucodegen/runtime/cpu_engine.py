@@ -1,0 +1,108 @@
+"""Main memory, and kernels that run on the CPU or in the emulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.runtime.buffers import CPU, Buffer, row_major
+from gpucodegen.runtime.engines import Launcher, Shape, Ways, contents_of, storage
+from gpucodegen.runtime.spec import KernelSpec
+from gpucodegen.runtime.workspace import Pool
+
+
+@dataclass(slots=True)
+class NumpyEngine:
+    """The engine of the targets ``cpu`` and ``sim``."""
+
+    target: str
+    pool: Pool = field(default_factory=Pool)
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Pooled memory, aligned to a cache line."""
+        wanted = storage(dtype)
+        try:
+            array, block = self.pool.array(shape, wanted)
+        except (MemoryError, ValueError) as problem:
+            size = math.prod(shape) * wanted.itemsize
+            raise errors.OutOfMemory(size=size) from problem
+        pointer = int(block.__array_interface__["data"][0])
+        return Buffer(array, dtype, shape, row_major(shape), pointer, CPU, block=block)
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Back to the pool."""
+        if buffer.block is not None:
+            self.pool.give(buffer.block)
+
+    def read(self, buffer: Buffer, index: Shape) -> Any:
+        """One element."""
+        return buffer.array[index]
+
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
+        """A strided view; it must stay inside the allocation."""
+        root, size = root_of(buffer.array), buffer.array.itemsize
+        address = buffer.pointer + offset * size
+        start = int(root.__array_interface__["data"][0])
+        in_bytes = tuple(stride * size for stride in strides)
+        try:
+            array = np.ndarray(
+                shape, buffer.array.dtype, root.data, address - start, in_bytes
+            )
+        except ValueError as problem:
+            raise errors.IndexOutOfBounds(
+                index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
+            ) from problem
+        return Buffer(
+            array, buffer.dtype, shape, strides, address, CPU, buffer.writable
+        )
+
+    def constant(self, value: Any) -> Buffer:
+        """A copy."""
+        contents, dtype = contents_of(value)
+        buffer = self.alloc(contents.shape, dtype)
+        buffer.array[...] = contents
+        return buffer
+
+    def launcher(self, spec: KernelSpec) -> Launcher:
+        """A compiled entry, or the emulator."""
+        if self.target == "sim":
+            from gpucodegen.runtime.emulator import compile_sim
+
+            return compile_sim(spec).launch
+        from gpucodegen.runtime.cpu import compile_cpu
+
+        entry = compile_cpu(spec).entry
+
+        def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
+            entry(*[a.pointer if type(a) is Buffer else a for a in args])
+
+        return launch
+
+    def transfers(self, values: Sequence[Any], written: Sequence[bool]) -> Ways:
+        """Arguments are where they have to be."""
+        del written
+        for number, value in enumerate(values):
+            if isinstance(value, Buffer) and value.device != CPU:
+                raise errors.WrongDevice(
+                    function="the call",
+                    argument=number,
+                    actual=value.device,
+                    expected=CPU,
+                )
+        return lambda: values, lambda: None
+
+    def array(self, buffer: Buffer) -> Any:
+        """The array itself."""
+        return buffer.array
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, as far as NumPy knows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

@@ -1,0 +1,144 @@
+"""What this machine has: processor features and GPUs.  Nothing heavy at import."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from functools import cache
+
+from gpucodegen import errors
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One CUDA device."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    memory: int
+    multiprocessors: int
+
+    def __str__(self) -> str:
+        major, minor = self.compute_capability
+        return (
+            f"{self.name}, sm_{major}{minor}, {self.multiprocessors} multiprocessors,"
+            f" {self.memory >> 30} GiB"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """The processor as Numba compiles for it."""
+
+    name: str
+    features: frozenset[str]
+    vector_bytes: int
+    vector_registers: int
+    threads: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}, {self.vector_registers} vector registers of"
+            f" {8 * self.vector_bytes} bits, {self.threads} threads"
+        )
+
+
+@cache
+def cpu() -> Cpu:
+    """The host's processor."""
+    from gpucodegen.intrinsics.host import cpu_features, cpu_name, register_bytes
+
+    features = cpu_features()
+    many = "avx512f" in features or "neon" in features
+    return Cpu(
+        cpu_name(), features, register_bytes(), 32 if many else 16, thread_count()
+    )
+
+
+def host_name() -> str:
+    """The processor and its vector width, for keys of what was measured here."""
+    host = cpu()
+    return f"{host.name}-{8 * host.vector_bytes}x{host.threads}"
+
+
+def host_vector_unit() -> tuple[int, int]:
+    """(bits of a vector register, number of vector registers)."""
+    return 8 * cpu().vector_bytes, cpu().vector_registers
+
+
+def thread_count() -> int:
+    """Threads that a parallel kernel runs on."""
+    chosen = os.environ.get("NUMBA_NUM_THREADS", "")
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def gpus() -> tuple[Gpu, ...]:
+    """The CUDA devices that CuPy can reach; none without CuPy or a driver."""
+    if importlib.util.find_spec("cupy") is None:
+        return ()
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError:
+        return ()
+    return tuple(_gpu(runtime.getDeviceProperties(i)) for i in range(count))
+
+
+def _gpu(facts: dict[str, object]) -> Gpu:
+    name = facts["name"]
+    return Gpu(
+        name.decode() if isinstance(name, bytes) else str(name),
+        (int(str(facts["major"])), int(str(facts["minor"]))),
+        int(str(facts["totalGlobalMem"])),
+        int(str(facts["multiProcessorCount"])),
+    )
+
+
+def missing_for_cuda() -> tuple[str, str] | None:
+    """(what is missing to run on a GPU, the remedy), or None if nothing is."""
+    if gpus():
+        return None
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed", "Run pip install 'gpucodegen[cuda13]'"
+    if not has_cuda_compiler():
+        return "numba-cuda is not installed", "Run pip install 'gpucodegen[cuda13]'"
+    return (
+        "no CUDA device or driver was found",
+        "Run on a machine with an NVIDIA GPU, or use target='cpu' or target='sim'",
+    )
+
+
+def require_cuda() -> None:
+    """Refuse a CUDA request that this machine cannot serve."""
+    missing = missing_for_cuda()
+    if missing is not None:
+        reason, hint = missing
+        raise errors.NoDevice(reason=reason, hint=hint)
+
+
+def has_cuda_compiler() -> bool:
+    """Whether CUDA kernels can be compiled here, with or without a GPU."""
+    try:
+        return importlib.util.find_spec("numba_cuda") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def describe() -> list[str]:
+    """Lines for ``gpucodegen doctor``."""
+    lines = [f"CPU         {cpu()}"]
+    lines += [f"GPU         {gpu}" for gpu in gpus()]
+    missing = missing_for_cuda()
+    if missing is not None:
+        lines.append(f"GPU         none: {missing[0]}. {missing[1]}")
+    compiler = "yes" if has_cuda_compiler() else "no: pip install 'gpucodegen[cuda13]'"
+    lines.append(f"CUDA text compiles without a GPU: {compiler}")
+    return lines

@@ -1,0 +1,93 @@
+"""What a host program needs of its target: where memory lies and how kernels start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpucodegen.intrinsics.elements import element
+from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.spec import KernelSpec
+
+Shape = tuple[int, ...]
+Launcher = Callable[[Any, Any, tuple[Any, ...]], None]
+"""A kernel as a function of grid, block and arguments."""
+Ways = tuple[Callable[[], Sequence[Any]], Callable[[], None]]
+"""Arguments made reachable for kernels, and results copied back."""
+
+
+class Engine(Protocol):
+    """The memory and the kernels of one target."""
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Uninitialised memory."""
+        ...
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Memory given back."""
+        ...
+
+    def read(self, buffer: Buffer, index: Shape) -> Any:
+        """One element as a NumPy scalar."""
+        ...
+
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
+        """Another shape over the same memory."""
+        ...
+
+    def constant(self, value: Any) -> Buffer:
+        """A constant in this engine's memory."""
+        ...
+
+    def launcher(self, spec: KernelSpec) -> Launcher:
+        """A kernel ready to be launched."""
+        ...
+
+    def transfers(self, values: Sequence[Any], written: Sequence[bool]) -> Ways:
+        """The way of a call's arguments in and out."""
+        ...
+
+    def array(self, buffer: Buffer) -> Any:
+        """A buffer as the caller's array."""
+        ...
+
+
+def engine_of(target: str) -> Engine:
+    """The engine of ``cpu``, ``cuda`` or ``sim``."""
+    if target == "cuda":
+        from gpucodegen.runtime.cuda_engine import CupyEngine
+
+        return CupyEngine()
+    from gpucodegen.runtime.cpu_engine import NumpyEngine
+
+    return NumpyEngine(target)
+
+
+def storage(dtype: str) -> np.dtype:
+    """NumPy's type of an element in memory."""
+    return np.dtype(element(dtype).storage)
+
+
+UNAMBIGUOUS = "i1 i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 f32 f64".split()
+"""Element types that a NumPy type names."""
+
+
+def contents_of(value: Any) -> tuple[np.ndarray, str]:
+    """(contents, element type) of a constant: an array, or shape, dtype and values.
+
+    >>> contents_of(np.zeros(3, np.float32))[1]
+    'f32'
+    """
+    if isinstance(value, np.ndarray):
+        names = {element(name).storage: name for name in UNAMBIGUOUS}
+        return value, names[str(value.dtype)]
+    from gpucodegen.intrinsics.sim.values import to_storage
+
+    array = np.zeros(value.shape, storage(value.dtype))
+    if value.values is not None:
+        given = np.asarray(value.values)
+        stored = np.asarray(to_storage(given, value.dtype))
+        array[...] = stored.reshape(value.shape if stored.size > 1 else ())
+    return array, str(value.dtype)

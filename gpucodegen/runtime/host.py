@@ -1,0 +1,226 @@
+"""What a generated host program calls: memory, launches, transfers (``rt``).
+
+One `HostApi` serves one compiled program.  Its memory is NumPy's for the targets ``cpu``
+and ``sim`` and CuPy's for ``cuda``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.elements import TAG_WORDS
+from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.engines import Engine, engine_of
+from gpucodegen.runtime.spec import KernelSpec
+from gpucodegen.runtime.transfers import HostTransfers
+
+Shape = tuple[int, ...]
+Index = tuple[int, ...]
+
+
+class HostApi:
+    """The runtime of one program.
+
+    >>> rt = make_host("cpu", [])
+    >>> a = rt.alloc((2, 3), "f32")
+    >>> rt.store(a, (1, 2), 5.0); float(rt.load(a, (1, 2))), rt.dim(a, 1)
+    (5.0, 3)
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        kernels: Mapping[str, KernelSpec],
+        constants: Mapping[str, Any],
+    ) -> None:
+        self._engine = engine
+        self._specs = kernels
+        self._launchers: dict[str, Callable[..., None]] = {}
+        self._constants = dict(constants)
+        self._globals: dict[str, Buffer] = {}
+        self._tags: dict[int, Buffer] = {}
+        self._transfers = HostTransfers()
+
+    # Memory.
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Uninitialised memory; tags are cleared."""
+        if any(extent < 0 for extent in shape):
+            raise errors.NegativeExtent(shape=shape)
+        if dtype == "tag":
+            buffer = self._engine.alloc((*shape, TAG_WORDS), dtype)
+            buffer.array[...] = 0
+            return self._without_words(buffer, shape)
+        return self._engine.alloc(shape, dtype)
+
+    @staticmethod
+    def _without_words(buffer: Buffer, shape: Shape) -> Buffer:
+        """Tags as the program sees them: one element each."""
+        return Buffer(
+            buffer.array,
+            buffer.dtype,
+            shape,
+            tuple(s // TAG_WORDS for s in buffer.strides[:-1]),
+            buffer.pointer,
+            buffer.device,
+            block=buffer.block,
+        )
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Give memory back; memory that this program did not allocate stays."""
+        self._tags.pop(buffer.pointer, None)
+        self._engine.dealloc(buffer)
+
+    def dim(self, buffer: Buffer, dimension: int) -> int:
+        """An extent."""
+        return buffer.shape[dimension]
+
+    def stride(self, buffer: Buffer, dimension: int) -> int:
+        """A stride in elements."""
+        return buffer.strides[dimension]
+
+    def load(self, buffer: Buffer, index: Index) -> Any:
+        """One element as kernels carry it."""
+        from gpucodegen.intrinsics.sim.values import from_storage
+
+        _check_index(buffer, index)
+        return from_storage(self._engine.read(buffer, index), buffer.dtype)
+
+    def store(self, buffer: Buffer, index: Index, value: Any) -> None:
+        """Write one element."""
+        from gpucodegen.intrinsics.sim.values import to_storage
+
+        _check_index(buffer, index)
+        buffer.array[index] = to_storage(value, buffer.dtype)
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Write every element."""
+        buffer.array[...] = value
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """``memref.copy``: shapes agree."""
+        _check_shape("memref.copy", target.shape, source)
+        target.array[...] = source.array
+
+    def cast(self, buffer: Buffer, shape: Sequence[int | None]) -> Buffer:
+        """``memref.cast``: the same buffer, its extents checked."""
+        _check_shape("memref.cast", shape, buffer)
+        return buffer
+
+    def view(
+        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
+    ) -> Buffer:
+        """Another shape over the same memory, ``offset`` elements behind its start."""
+        if any(extent < 0 for extent in shape):
+            raise errors.NegativeExtent(shape=shape)
+        return self._engine.view(buffer, offset, shape, strides)
+
+    def constant(self, key: str) -> Buffer:
+        """A ``memref.global``."""
+        if key not in self._globals:
+            self._globals[key] = self._engine.constant(self._constants[key])
+        return self._globals[key]
+
+    def tags(self, buffer: Buffer) -> Buffer:
+        """Descriptors that stand for a tag memref of the program's caller."""
+        if buffer.dtype == "tag":
+            return buffer
+        if buffer.pointer not in self._tags:
+            self._tags[buffer.pointer] = self.alloc(buffer.shape, "tag")
+        return self._tags[buffer.pointer]
+
+    # Kernels and transfers.
+
+    def launch(
+        self,
+        name: str,
+        grid: Shape | None,
+        block: Shape | None,
+        args: tuple[Any, ...],
+    ) -> None:
+        """Run a kernel; it is compiled when it first runs."""
+        launcher = self._launchers.get(name)
+        if launcher is None:
+            launcher = self._engine.launcher(self._specs[name])
+            self._launchers[name] = launcher
+        launcher(grid, block, args)
+
+    def dma_start(
+        self,
+        source: Buffer,
+        source_index: Index,
+        target: Buffer,
+        target_index: Index,
+        count: int,
+        tag: Buffer,
+        tag_index: Index,
+        stride: int | None,
+        run: int | None,
+    ) -> None:
+        """``memref.dma_start`` between host-visible buffers."""
+        ends = (source, source_index), (target, target_index)
+        self._transfers.start(*ends, count, (tag, tag_index), stride, run)
+
+    def dma_wait(self, tag: Buffer, tag_index: Index, count: int) -> None:
+        """``memref.dma_wait``."""
+        self._transfers.wait((tag, tag_index), count)
+
+    # The way in and out of a call.
+
+    def transfers(
+        self, values: Sequence[Any], written: Sequence[bool]
+    ) -> tuple[Callable[[], Sequence[Any]], Callable[[], None]]:
+        """(arguments where kernels can reach them, copies of results back)."""
+        return self._engine.transfers(values, written)
+
+    def result(self, value: Any) -> Any:
+        """A result as the caller gets it: an array, or a Python number."""
+        if isinstance(value, Buffer):
+            return self._engine.array(value)
+        return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_index(buffer: Buffer, index: Index) -> None:
+    inside = len(index) == len(buffer.shape) and all(
+        0 <= i < n for i, n in zip(index, buffer.shape, strict=False)
+    )
+    if not inside:
+        raise errors.IndexOutOfBounds(
+            index=index, buffer=f"a buffer of {buffer.dtype}", shape=buffer.shape
+        )
+
+
+def _check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None:
+    if len(shape) != len(buffer.shape):
+        raise errors.WrongArgumentRank(
+            function=what,
+            argument="source",
+            expected=len(shape),
+            actual=len(buffer.shape),
+        )
+    pairs = zip(shape, buffer.shape, strict=True)
+    for dimension, (want, have) in enumerate(pairs):
+        if want is not None and want != have:
+            raise errors.WrongExtent(
+                function=what,
+                argument="source",
+                expected=want,
+                dimension=dimension,
+                actual=have,
+                shape=tuple(shape),
+            )
+
+
+def make_host(
+    target: str, kernels: Iterable[KernelSpec], constants: Mapping[str, Any] | None = None
+) -> HostApi:
+    """The runtime of a program for ``cpu``, ``cuda`` or ``sim``.
+
+    ``constants`` maps keys to arrays, or to records with shape, dtype and values.
+    """
+    by_name = {spec.name: spec for spec in kernels}
+    return HostApi(engine_of(target), by_name, constants or {})

@@ -1,0 +1,35 @@
+"""Generated text as a Python module that tracebacks and profilers can show."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from gpucodegen.runtime import cache
+
+SOURCES = cache.Store("source")
+
+
+def load(source: str) -> ModuleType:
+    """The module of a source text: executed once per process, from the text itself.
+
+    The copy on disk is only there to be read by people and tools.
+    """
+    name = f"k_{cache.digest(source)[:32]}"
+    known = sys.modules.get(name)
+    if known is not None:
+        return known
+    path = SOURCES.path(f"{name}.py")
+    text = source.encode()
+    if not path.is_file() or path.read_bytes() != text:
+        cache.write(path, text)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    code = compile(source, str(path), "exec")
+    sys.modules[name] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,43 @@
+"""What the emitter tells the runtime about a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter: a flat ``pointer`` to elements, or a ``scalar``.
+
+    ``dtype`` is MLIR's spelling of the element or value type; ``tag`` for transfer tags.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    writable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSpec:
+    """A kernel as source text.
+
+    ``source`` is a module: a header that imports from ``gpucodegen.intrinsics`` and an
+    undecorated function ``name``.  ``block`` is the static block size of a CUDA kernel,
+    ``parallel`` says that a CPU kernel uses ``prange``.
+    ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
+    """
+
+    name: str
+    source: str
+    params: tuple[Param, ...]
+    target: str = "cpu"
+    block: tuple[int, int, int] | None = None
+    parallel: bool = False
+    shared_bytes: int = 0
+    fastmath: tuple[str, ...] = ("contract",)
+
+    @property
+    def signature(self) -> tuple[tuple[str, str], ...]:
+        """(kind, dtype) of every parameter."""
+        return tuple((p.kind, p.dtype) for p in self.params)

@@ -1,0 +1,71 @@
+"""Asynchronous copies between host-visible buffers: performed at their wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.runtime.buffers import Buffer
+
+End = tuple[Buffer, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class HostTransfers:
+    """Transfers in flight by tag element."""
+
+    in_flight: dict[tuple[int, tuple[int, ...]], tuple[int, Callable[[], None]]] = field(
+        default_factory=dict[Any, Any]
+    )
+
+    def start(
+        self,
+        source: End,
+        target: End,
+        count: int,
+        tag: End,
+        stride: int | None,
+        run: int | None,
+    ) -> None:
+        """Note a transfer; ``stride`` and ``run`` describe its source."""
+        key = tag[0].pointer, tag[1]
+        if key in self.in_flight:
+            raise errors.UnfinishedTransfer(
+                buffer="a buffer", problem=f"tag {tag[1]} is started again"
+            )
+        numbers = np.arange(count)
+        apart = numbers if not run else numbers // run * (stride or run) + numbers % run
+        take = _first(*source) + apart
+        put = _first(*target) + numbers
+
+        def move() -> None:
+            target[0].array.flat[put] = source[0].array.flat[take]
+
+        self.in_flight[key] = count, move
+
+    def wait(self, tag: End, count: int) -> None:
+        """Perform the transfer of a tag element."""
+        key = tag[0].pointer, tag[1]
+        if key not in self.in_flight:
+            raise errors.UnfinishedTransfer(
+                buffer="a buffer", problem=f"tag {tag[1]} is waited for, not started"
+            )
+        started, move = self.in_flight.pop(key)
+        if started != count:
+            raise errors.UnfinishedTransfer(
+                buffer="a buffer",
+                problem=f"{started} elements are under way, {count} are waited for",
+            )
+        move()
+
+
+def _first(buffer: Buffer, index: tuple[int, ...]) -> int:
+    """The position of an element in row-major logical order."""
+    position = 0
+    for extent, i in zip(buffer.shape, index, strict=True):
+        position = position * extent + i
+    return position
