@@ -155,3 +155,11 @@ class InternalError(CompileError):
     code = "C019"
     template = "internal error in {stage}: {problem}"
     remedy = "Please report this with the input"
+
+
+class TransferOvertaken(CompileError):
+    """Cells of an asynchronous copy used, or its tag reused, before its wait."""
+
+    code = "C020"
+    template = "transfer of {buffer} is overtaken: {witness}"
+    remedy = "Wait for it with a dma_wait on its tag before its cells are used"

@@ -12,31 +12,32 @@ from collections.abc import Iterator
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import lift_function
-from gpucodegen.tiling.dependences import Dependence
+from gpucodegen.passes.lifting import Lifted, lift_function
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.races import Race, races
-from gpucodegen.tiling.witness import Witness
+from gpucodegen.tiling.scop import statements
 
 TRANSFERS = frozenset({"memref.dma_start", "memref.dma_wait"})
 
 
 def check_kernel(op: Operation) -> None:
-    """Raise RaceFound, with both source positions and a witness, unless proven."""
+    """Raise an error with both source positions and a witness unless proven."""
     for error in _failures(op):
         raise error
 
 
-def _failures(op: Operation) -> Iterator[errors.RaceFound]:
+def _failures(op: Operation) -> Iterator[errors.CompileError]:
     if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
-        for race in races(model(lift_function(op).scop)):
-            yield _race_error(race, op)
+        lifted = lift_function(op)
+        found = races(model(lifted.scop))
+        for race in sorted(found, key=lambda r: r.witness is None):
+            yield _race_error(race, lifted, op)
     if op.name == "func.func":
         yield from _parallel_loops(op)
 
 
-def _parallel_loops(op: Operation) -> Iterator[errors.RaceFound]:
+def _parallel_loops(op: Operation) -> Iterator[errors.CompileError]:
     """{ d in distances : d_outer = 0, d_l != 0 } = {} for each parallel loop l."""
     if not any(inner.name == "affine.parallel" for inner in op.walk()):
         return
@@ -45,30 +46,40 @@ def _parallel_loops(op: Operation) -> Iterator[errors.RaceFound]:
         is_declared = (
             isinstance(made_from, Operation) and made_from.name == "affine.parallel"
         )
-        if is_declared and verdict.kind is not LoopKind.PARALLEL and verdict.decisive:
-            yield _dependence_error(verdict.decisive)
+        dependence = verdict.decisive
+        if is_declared and verdict.kind is not LoopKind.PARALLEL and dependence:
+            yield _error(
+                errors.RaceFound,
+                dependence.source.access.array,
+                str(dependence),
+                (dependence.source.access.loc, dependence.sink.access.loc),
+            )
 
 
-def _dependence_error(dependence: Dependence) -> errors.RaceFound:
-    places = [dependence.source.access.loc, dependence.sink.access.loc]
-    return _error(dependence.source.access.array, str(dependence), places)
+def _race_error(race: Race, lifted: Lifted, op: Operation) -> errors.CompileError:
+    """The error of a broken rule; a copy nobody waits for is named by its target."""
+    is_transfer = race.rule in {"transfers", "tags"}
+    kind = errors.TransferOvertaken if is_transfer else errors.RaceFound
+    places = (*race.locations, op.location)[:2]
+    if race.witness is not None:
+        return _error(kind, race.witness.array, str(race), places)
+    return _error(kind, _target(race, lifted), str(race), places)
 
 
-def _race_error(race: Race, op: Operation) -> errors.RaceFound:
-    places = [*race.locations, op.location][:2]
-    array = _array(race.witness)
-    return _error(array, str(race), places)
+def _target(race: Race, lifted: Lifted) -> str:
+    """The array written by the statement that a race names first."""
+    for statement in statements(lifted.scop.body):
+        if statement.loc in race.locations and statement.tag is not None:
+            return statement.accesses[-1].array
+    return "memory"
 
 
-def _array(witness: Witness | None) -> str:
-    return witness.array if witness is not None else "memory"
-
-
-def _error(buffer: str, text: str, places: list[object]) -> errors.RaceFound:
-    located = [p if _is_location(p) else UNKNOWN for p in places]
+def _error(
+    kind: type[errors.CompileError],
+    buffer: str,
+    text: str,
+    places: tuple[object, ...],
+) -> errors.CompileError:
+    located = [p if isinstance(p, Location) else UNKNOWN for p in places]
     notes = [(located[1], "the other access")] if len(located) > 1 else []
-    return errors.RaceFound(located[0], notes=notes, buffer=buffer, witness=text)
-
-
-def _is_location(place: object) -> bool:
-    return isinstance(place, Location)
+    return kind(located[0], notes=notes, buffer=buffer, witness=text)
