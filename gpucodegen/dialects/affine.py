@@ -337,7 +337,7 @@ class DmaWait:
         return self.operation.operands[-1]
 
 
-# -- builders ----------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------
 
 
 def _as_map(bound: AffineMap | int) -> AffineMap:

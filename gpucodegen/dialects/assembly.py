@@ -2,8 +2,8 @@
 
 A format is a sequence of elements, as in MLIR's assemblyFormat::
 
-    `,`  literal          $name  operand, attribute or successor     attr-dict
-    type($name)           functional-type($ins, $outs)               attr-dict-with-keyword
+    `,` literal    $name operand, attribute or successor    type($name)
+    attr-dict      attr-dict-with-keyword                   functional-type($ins, $outs)
     ( ... $anchor^ ... )? optional group, present when its anchor is
     custom<DynamicIndexList>($dynamic, $static)
 """
@@ -15,14 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
+from gpucodegen.dialects.definition import Infer, Slot
 from gpucodegen.dialects.kinds import ANY, Kind
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import I32, I64, INDEX, FunctionType, Type
-
-from gpucodegen.dialects.definition import Infer, Slot
 
 DYNAMIC_MARK = -(2**63)
 
@@ -90,7 +89,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Element):
+class _Literal(Element):
     """A fixed token."""
 
     text: str
@@ -106,7 +105,7 @@ class Literal(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Glue(Element):
+class _Glue(Element):
     """An empty literal: no blank here."""
 
     def parse(self, parsed: Parsed) -> None:
@@ -117,7 +116,7 @@ class Glue(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Operands(Element):
+class _Operands(Element):
     """The operands of one slot."""
 
     slot: Slot
@@ -141,7 +140,7 @@ class Operands(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeOf(Element):
+class _AttributeOf(Element):
     """An attribute in the short form of its kind."""
 
     name: str
@@ -164,7 +163,7 @@ class AttributeOf(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class SuccessorOf(Element):
+class _SuccessorOf(Element):
     """A branch target with its operands."""
 
     position: int
@@ -178,7 +177,7 @@ class SuccessorOf(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class TypesOf(Element):
+class _TypesOf(Element):
     """The types of one slot."""
 
     slot: Slot
@@ -197,7 +196,7 @@ class TypesOf(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionalType(Element):
+class _FunctionalType(Element):
     """``(operand types) -> result types``."""
 
     inputs: tuple[Slot, ...]
@@ -240,7 +239,7 @@ def _distribute(
 
 
 @dataclass(frozen=True, slots=True)
-class AttrDict(Element):
+class _AttrDict(Element):
     """The attributes that no other element shows."""
 
     keyword: bool
@@ -257,7 +256,7 @@ class AttrDict(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class IndexList(Element):
+class _IndexList(Element):
     """``[%a, 2, %b]``: dynamic operands of a slot, static ones in an attribute."""
 
     slot: Slot
@@ -286,25 +285,24 @@ class IndexList(Element):
             printed.writer.name(next(dynamic)) if e == DYNAMIC_MARK else str(e)
             for e in entries
         ]
-        printed.glue = True
         printed.put(f"[{', '.join(names)}]")
-        printed.after_word = False
+        printed.after_word = True
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Element):
+class _Group(Element):
     """An optional part; its anchor says whether it is there."""
 
     elements: tuple[Element, ...]
     anchor: Element
 
     def parse(self, parsed: Parsed) -> None:
-        first = next(e for e in self.elements if not isinstance(e, Glue))
+        first = next(e for e in self.elements if not isinstance(e, _Glue))
         if not first.starts(parsed.reader):
             return
         for element in self.elements:
             element.parse(parsed)
-        if isinstance(self.anchor, AttributeOf):
+        if isinstance(self.anchor, _AttributeOf):
             parsed.state.attributes.setdefault(self.anchor.name, UnitAttr())
 
     def print(self, printed: Printed) -> None:
@@ -313,7 +311,7 @@ class Group(Element):
                 element.print(printed)
 
 
-# -- compilation -------------------------------------------------------------------------
+# -- compilation -----------------------------------------------------------------------
 
 _ITEM = re.compile(
     r"\s*(?:(`[^`]*`)|\$(\w+)|type\(\$?(\w+)\)"
@@ -342,7 +340,7 @@ class Assembly:
             self._elements = _Compiler(self).compiled()
         return self._elements
 
-    # -- reading ---------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------
 
     def parse(self, r: Reader, state: State) -> None:
         """Read an operation after its name."""
@@ -395,7 +393,7 @@ class Assembly:
             )
         return [] if types is None else types
 
-    # -- writing ---------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------
 
     def print(self, writer: Writer, op: Operation) -> None:
         """Write an operation after its name."""
@@ -445,7 +443,7 @@ class _Compiler:
                 anchors.append(stack[-1][-1])
             elif closes:
                 elements = tuple(stack.pop())
-                stack[-1].append(Group(elements, anchors.pop()))
+                stack[-1].append(_Group(elements, anchors.pop()))
             else:
                 stack[-1].append(self._element(match))
         return tuple(stack[0])
@@ -456,30 +454,30 @@ class _Compiler:
         )
         if literal is not None:
             text = literal.strip("`")
-            return Literal(text.strip()) if text.strip() else Glue()
+            return _Literal(text.strip()) if text.strip() else _Glue()
         if name is not None:
             return self._variable(name)
         if typed is not None:
-            return TypesOf(self.slots[typed])
+            return _TypesOf(self.slots[typed])
         if functional is not None:
             return self._functional(functional)
         if dynamic is not None:
             self.shown.add(static)
-            return IndexList(self.slots[dynamic], static)
-        return AttrDict(bool(keyword), frozenset(self.shown))
+            return _IndexList(self.slots[dynamic], static)
+        return _AttrDict(bool(keyword), frozenset(self.shown))
 
     def _variable(self, name: str) -> Element:
         if name in self.slots:
-            return Operands(self.slots[name])
+            return _Operands(self.slots[name])
         if name in self.assembly.successors:
-            return SuccessorOf(self.assembly.successors.index(name))
+            return _SuccessorOf(self.assembly.successors.index(name))
         self.shown.add(name)
-        return AttributeOf(name, self.assembly.attributes.get(name, ANY))
+        return _AttributeOf(name, self.assembly.attributes.get(name, ANY))
 
     def _functional(self, text: str) -> Element:
         inputs, outputs = (part.strip(" $") for part in text.split(","))
         sides = {"operands": self.assembly.operands, "results": self.assembly.results}
-        return FunctionalType(
+        return _FunctionalType(
             sides.get(inputs) or (self.slots[inputs],),
             sides.get(outputs) or (self.slots[outputs],),
         )

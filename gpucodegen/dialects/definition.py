@@ -1,8 +1,8 @@
 """What the package knows of an operation: one table entry of type :class:`Op`.
 
-The signature ``"memref indices* -> result"`` names the operands and results; ``?`` marks
-an optional one, ``*`` a variadic one.  The syntax is a format in the manner of MLIR's
-declarative assembly (see ``assembly``), or a pair of functions.
+The signature ``"memref indices* -> result"`` names the operands and results; ``?``
+marks an optional one, ``*`` a variadic one.  The syntax is a format in the manner of
+MLIR's declarative assembly (see ``assembly``), or a pair of functions.
 """
 
 from __future__ import annotations

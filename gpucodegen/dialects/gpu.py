@@ -165,7 +165,7 @@ def barrier(*, location: Location = UNKNOWN) -> Operation:
 def identity(
     op: str, dimension: str, *, name: str = "", location: Location = UNKNOWN
 ) -> Operation:
-    """``gpu.thread_id``, ``gpu.block_id``, ``gpu.block_dim``, ... of ``x``, ``y``, ``z``."""
+    """``gpu.thread_id``, ``gpu.block_dim``, ... of ``x``, ``y`` or ``z``."""
     attributes: dict[str, Attribute] = {
         "dimension": OpaqueAttr(f"#gpu<dim {dimension}>")
     }

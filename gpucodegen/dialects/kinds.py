@@ -49,7 +49,7 @@ ANY = Kind("an attribute", _any_attribute)
 OPTIONAL = Kind("an attribute", _any_attribute, optional=True)
 
 
-# -- numbers -----------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------
 
 
 def integer(
@@ -125,7 +125,7 @@ def optional(kind: Kind) -> Kind:
     )
 
 
-# -- names -------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------
 
 
 def _read_symbol_name(r: Reader) -> Attribute:
@@ -181,7 +181,7 @@ NUMBER = Kind(
 )
 
 
-# -- enumerations ------------------------------------------------------------------------
+# -- enumerations ----------------------------------------------------------------------
 
 
 def enumeration(names: Sequence[str], ty: Type = I64, *, default: str = "") -> Kind:
@@ -225,7 +225,7 @@ def bracketed(prefix: str, default: str = "") -> Kind:
         f"#{prefix}<...>",
         read,
         write,
-        starts=lambda r: r.token == "<" or r.token == head,
+        starts=lambda r: r.token in ("<", head),
         default=OpaqueAttr(f"{head}<{default}>") if default else None,
         optional=bool(default),
     )

@@ -53,7 +53,7 @@ class Structured:
 
     @property
     def iterator_types(self) -> tuple[str, ...]:
-        """``parallel``, ``reduction`` or ``window`` per loop, of a ``linalg.generic``."""
+        """``parallel``, ``reduction`` or ``window`` per loop of a generic."""
         value = self.operation.attributes.get("iterator_types")
         entries = value.values if isinstance(value, ArrayAttr) else ()
         return tuple(_iterator_name(entry) for entry in entries)

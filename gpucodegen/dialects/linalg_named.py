@@ -1,9 +1,9 @@
 """The named structured operations of linalg, as one table.
 
 An entry gives the loops and, per operand, its indices over them, in the manner of
-``einsum``; ``y:h`` stands for a window, ``y * stride + h * dilation``.  Loops that do not
-index the output are reductions.  From an entry follow the indexing maps, the iterator
-types and the scalar body, hence the equivalent ``linalg.generic``.
+``einsum``; ``y:h`` stands for a window, ``y * stride + h * dilation``.  Loops that do
+not index the output are reductions.  From an entry follow the indexing maps, the
+iterator types and the scalar body, hence the equivalent ``linalg.generic``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpucodegen.dialects.linalg import Structured
 from gpucodegen.dialects.linalg_bodies import ELEMENTWISE, SELECTORS, Scalar
 from gpucodegen.dialects.linalg_bodies import scalar_body as build_body
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim
-from gpucodegen.ir.attributes import ArrayAttr, AffineMapAttr, DenseElementsAttr
+from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, TensorType, VectorType
 
@@ -208,7 +208,7 @@ def generalized(op: Operation) -> Operation:
     return generic.with_(results=op.results)
 
 
-# -- maps --------------------------------------------------------------------------------
+# -- maps ------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

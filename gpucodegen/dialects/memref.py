@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, SymbolRefAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
@@ -56,8 +57,9 @@ Mixed = Value | int
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Reading access to ``memref.subview``, ``memref.reinterpret_cast`` and
-    ``tensor.extract_slice``: offsets, sizes and strides, each a number or a value.
+    """Reading access to subviews, reinterpret casts and tensor slices.
+
+    Offsets, sizes and strides are numbers or values.
     """
 
     operation: Operation
@@ -101,7 +103,7 @@ class DmaStart:
         target = source + 1 + rank(operands[source])
         tag = target + 2 + rank(operands[target + 1])
         cuts = (0, source, target, target + 1, tag, len(operands))
-        return tuple(operands[a:b] for a, b in zip(cuts, cuts[1:], strict=False))
+        return tuple(operands[a:b] for a, b in pairwise(cuts))
 
     @property
     def source(self) -> tuple[Value, ...]:
@@ -146,7 +148,7 @@ class DmaWait:
         return self.operation.operands[-1]
 
 
-# -- builders ----------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------
 
 
 def alloc(

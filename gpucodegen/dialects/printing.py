@@ -34,7 +34,7 @@ def print_module(
 ) -> str:
     """Text of a module or any other operation.
 
-    ``generic`` gives every operation in generic form, ``locations`` appends ``loc(..)``.
+    ``generic`` gives every operation in generic form, ``locations`` adds ``loc(..)``.
     """
     with deep_recursion():
         printer = Printer(op, generic=generic, locations=locations)
@@ -63,7 +63,7 @@ class Printer:
         """What has been written."""
         return "".join(self._pieces)
 
-    # -- pieces ----------------------------------------------------------------------
+    # -- pieces ------------------------------------------------------------------------
 
     def write(self, text: str, /) -> None:
         """Append text; line breaks keep the indentation."""
@@ -103,7 +103,7 @@ class Printer:
             word = " attributes" if keyword else ""
             self.write(f"{word} {_dictionary(shown)}")
 
-    # -- operations ------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------
 
     def operation(self, op: Operation) -> None:
         """An operation with its results and, if asked for, its location."""
@@ -173,12 +173,12 @@ class Printer:
         self.write(")")
         self._parent = outer
 
-    # -- regions ---------------------------------------------------------------------
+    # -- regions -----------------------------------------------------------------------
 
     def region(
         self, region: Region, *, arguments: bool = False, elide: str = ""
     ) -> None:
-        """``{ .. }``; entry arguments on request, an empty ``elide`` terminator left out."""
+        """``{ .. }``; an empty terminator named ``elide`` is left out."""
         self.write("{")
         outer = self._indent
         parent = self._parent

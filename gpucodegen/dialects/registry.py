@@ -8,7 +8,8 @@ from importlib import import_module
 from gpucodegen.dialects.definition import Op
 
 DIALECTS = (
-    "affine arith bufferization builtin cf func gpu linalg math memref scf tensor vector"
+    "affine arith bufferization builtin cf func gpu linalg math memref scf tensor"
+    " vector"
 ).split()
 
 _TABLE: dict[str, Op | None] = {}
@@ -38,8 +39,8 @@ def operations(dialect: str) -> dict[str, Op]:
 
 def names_like(name: str) -> list[str]:
     """Names that a misspelt one may have meant."""
-    dialect = name.partition(".")[0]
+    dialect, dot, _ = name.partition(".")
     if dialect in DIALECTS:
         return list(operations(dialect))
     everything = [op for d in DIALECTS for op in operations(d)]
-    return everything + [op.partition(".")[2] for op in everything]
+    return everything if dot else [op.partition(".")[2] for op in everything]

@@ -210,7 +210,7 @@ def mod(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``floor(lhs / rhs)``."""
-    exact = _exact_quotient(lhs, rhs, operator.floordiv)
+    exact = _exact_quotient(lhs, rhs, lambda a, b: a // b)
     return Binary("floordiv", lhs, rhs) if exact is None else exact
 
 
@@ -270,7 +270,7 @@ _EVALUATE: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "*": operator.mul,
     "mod": operator.mod,
-    "floordiv": operator.floordiv,
+    "floordiv": lambda a, b: a // b,
     "ceildiv": lambda a, b: -(-a // b),
 }
 
@@ -293,7 +293,7 @@ def evaluate(expr: AffineExpr, dims: Sequence[int], syms: Sequence[int] = ()) ->
 
 
 def linear_form(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
-    """Coefficient per non-constant term (dims, symbols, or quasi-affine terms), constant.
+    """Coefficient per non-constant term (dims, symbols, quasi-affine), and constant.
 
     >>> {str(t): c for t, c in linear_form(Dim(0) * 3 - 2)[0].items()}
     {'d0': 3}

@@ -9,7 +9,7 @@ from gpucodegen.ir.attributes import Attribute
 
 @dataclass(frozen=True, slots=True)
 class FileLoc:
-    """A point, or a range when ``end_line`` is set, in a file; lines and columns from 1."""
+    """A point, or a range when ``end_line`` is set; lines and columns from 1."""
 
     filename: str
     line: int

@@ -1,7 +1,8 @@
 """Names for values and blocks when a module is printed.
 
-Hints are kept where they are unique among the visible names; values without a hint are
-numbered.  Names end with the region that defines them, so sibling regions may reuse them.
+Hints are kept where they are unique among the visible names; values without a hint
+are numbered.  Names end with the region that defines them, so sibling regions may
+reuse them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Names:
         """Name of a block, caret included."""
         return self.labels.get(label) or f"^{label.name or 'unknown'}"
 
-    # -- assignment ------------------------------------------------------------------
+    # -- assignment --------------------------------------------------------------------
 
     def _operation(self, op: Operation) -> None:
         self._results(op.results)

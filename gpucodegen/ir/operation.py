@@ -82,7 +82,7 @@ class Operation:
 
     def walk(self) -> Iterator[Operation]:
         """This operation and all nested ones, in textual order (pre-order)."""
-        stack = [self]
+        stack: list[Operation] = [self]
         while stack:
             op = stack.pop()
             yield op

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 _ROOM = 6000
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
+def deep_recursion() -> Generator[None]:
     """Raise the interpreter's recursion limit for a while; never lower it."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _ROOM))

@@ -33,7 +33,7 @@ def split(
 
 
 def operand_segments(op: Operation, count: int) -> tuple[tuple[Value, ...], ...]:
-    """The operand groups of ``op``; all operands are in the first without an attribute."""
+    """The operand groups; without an attribute all operands are in the first."""
     sizes = op.attributes.get(OPERAND_SEGMENTS)
     if isinstance(sizes, DenseArrayAttr):
         return split(op.operands, [int(size) for size in sizes.values])

@@ -1,7 +1,8 @@
 """Affine maps, integer sets and affine subscripts of SSA values.
 
 map  ::= (dims)[syms] -> (expr, ..)        set ::= (dims)[syms] : (constraint, ..)
-expr ::= term ((+|-) term)*                term ::= factor ((*|mod|floordiv|ceildiv) factor)*
+expr ::= term ((+|-) term)*
+term ::= factor ((*|mod|floordiv|ceildiv) factor)*
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _signature(p: Parser) -> _Names:
     return names
 
 
-def _declare(p: Parser, names: _Names, kind: type[Dim] | type[Sym]) -> None:
+def _declare(p: Parser, names: _Names, kind: type[Dim | Sym]) -> None:
     start = p.start
     name = p.keyword("a dimension or symbol name")
     if name in names.exprs or name in _RESERVED:
@@ -134,7 +135,7 @@ def _unknown_name(p: Parser, names: _Names) -> errors.ParseError:
     )
 
 
-# -- expressions -------------------------------------------------------------------------
+# -- expressions -----------------------------------------------------------------------
 
 
 def _sum(p: Parser, leaf: Leaf) -> AffineExpr:
@@ -213,7 +214,7 @@ def _constraint(p: Parser, leaf: Leaf) -> Constraint:
     return Constraint(difference, equality=comparison == "==")
 
 
-# -- subscripts --------------------------------------------------------------------------
+# -- subscripts ------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

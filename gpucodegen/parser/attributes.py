@@ -1,4 +1,4 @@
-"""Attributes: numbers, strings, maps, arrays, dictionaries, types, dialect attributes."""
+"""Attributes: numbers, strings, maps, arrays, dictionaries, types, dialect ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
     DenseArrayAttr,
-    DictAttr,
     IntegerAttr,
     IntegerSetAttr,
     OpaqueAttr,
@@ -22,7 +21,7 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
     dictionary,
 )
-from gpucodegen.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+from gpucodegen.ir.types import I1, FloatType, IntegerType, Type
 from gpucodegen.parser import dense, numbers
 from gpucodegen.parser.types import parse_strided
 
@@ -48,7 +47,7 @@ def parse_attribute(p: Parser, ty: Type | None = None) -> Attribute:
     return TypeAttr(p.type())
 
 
-# -- dictionaries ------------------------------------------------------------------------
+# -- dictionaries ----------------------------------------------------------------------
 
 
 def parse_dictionary(p: Parser) -> Entries:
@@ -80,7 +79,7 @@ def _entry_value(p: Parser) -> Attribute:
     return UnitAttr()
 
 
-# -- by leading token --------------------------------------------------------------------
+# -- by leading token ------------------------------------------------------------------
 
 
 def _string(p: Parser, ty: Type | None) -> Attribute:
@@ -145,7 +144,7 @@ _BY_FIRST: dict[str, Callable[[Parser, Type | None], Attribute]] = {
 }
 
 
-# -- by word -----------------------------------------------------------------------------
+# -- by word ---------------------------------------------------------------------------
 
 
 def _boolean(p: Parser, ty: Type | None) -> Attribute:

@@ -64,7 +64,7 @@ def _shaped(p: Parser, ty: Type | None, begin: int) -> _Shaped:
     )
 
 
-# -- reading -----------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------
 
 
 def _literal(p: Parser, items: list[_Item]) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ def _item(p: Parser) -> _Item:
     raise p.unexpected("an element of a dense literal")
 
 
-# -- meaning -----------------------------------------------------------------------------
+# -- meaning ---------------------------------------------------------------------------
 
 
 def _elements(
@@ -117,7 +117,7 @@ def _elements(
     is_blob = is_string and isinstance(element, FloatType | IntegerType | IndexType)
     if is_blob and shape == ():
         return DenseElementsAttr(_blob(p, items[0], ty), ty, element)
-    if shape != () and shape != ty.shape:
+    if shape not in ((), ty.shape):
         raise errors.ShapeMismatch(p.location(begin), actual=_shown(shape), type=ty)
     values = tuple(_value(p, item, element) for item in items)
     if len(values) > 1 and all(repr(v) == repr(values[0]) for v in values):

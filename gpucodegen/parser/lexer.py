@@ -56,7 +56,7 @@ class Lexer:
         self.previous_end = 0
         self.move_to(0)
 
-    # -- movement --------------------------------------------------------------------
+    # -- movement ----------------------------------------------------------------------
 
     def advance(self) -> str:
         """Consume the current token and return it."""
@@ -98,7 +98,7 @@ class Lexer:
         match = self._match(self.text, self.end)
         return (match[1] or "") if match else ""
 
-    # -- simple tokens ---------------------------------------------------------------
+    # -- simple tokens -----------------------------------------------------------------
 
     def keyword(self, what: str = "a keyword") -> str:
         """Consume a bare identifier."""
@@ -158,7 +158,7 @@ class Lexer:
             path.append(self.symbol_name())
         return tuple(path)
 
-    # -- lists -----------------------------------------------------------------------
+    # -- lists -------------------------------------------------------------------------
 
     def separated(self, item: Callable[[], T]) -> list[T]:
         """``item (, item)*``."""
@@ -202,7 +202,7 @@ class Lexer:
             if not stack:
                 return self.text[begin:stop]
 
-    # -- positions and errors --------------------------------------------------------
+    # -- positions and errors ----------------------------------------------------------
 
     def location(self, start: int | None = None) -> FileLoc:
         """Position of a character offset, the current token's by default."""
@@ -229,11 +229,10 @@ class Lexer:
         """Raise for a token that no grammar rule can take."""
         if self.token == '"':
             raise errors.UnterminatedString(self.location())
-        if len(self.token) == 1 and self.token not in _PUNCTUATION:
-            if not self.token.isascii() or not self.token.isalnum():
-                raise errors.InvalidCharacter(
-                    self.location(), character=repr(self.token)
-                )
+        token = self.token
+        is_word = token.isascii() and token.isalnum()
+        if len(token) == 1 and token not in _PUNCTUATION and not is_word:
+            raise errors.InvalidCharacter(self.location(), character=repr(token))
 
 
 _PUNCTUATION = "()[]{}<>,:=*+-?/|'.&;_"

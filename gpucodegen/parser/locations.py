@@ -1,4 +1,4 @@
-"""Locations in the text: ``loc("file":1:2)``, ``callsite``, ``fused``, names, unknown."""
+"""Locations in the text: files, names, call sites, fused and unknown ones."""
 
 from __future__ import annotations
 
@@ -56,10 +56,9 @@ def _file_or_name(p: Parser) -> Location:
     p.advance()
     line = p.integer()
     column = p.integer() if p.accept(":") else 0
-    if p.token != "to":
+    if not p.accept("to"):
         return FileLoc(name, line, column)
-    p.advance()
-    end_line = line if p.token == ":" else p.integer()
+    end_line = line if p.at(":") else p.integer()
     p.expect(":")
     return FileLoc(name, line, column, end_line, p.integer())
 

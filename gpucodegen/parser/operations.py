@@ -93,7 +93,7 @@ def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, 
     return tuple(results)
 
 
-# -- generic form ------------------------------------------------------------------------
+# -- generic form ----------------------------------------------------------------------
 
 
 def _generic(p: Parser) -> State:
@@ -154,7 +154,7 @@ def _generic_types(p: Parser, state: State, uses: Sequence[Use]) -> None:
         state.result_types = [p.type()]
 
 
-# -- custom forms ------------------------------------------------------------------------
+# -- custom forms ----------------------------------------------------------------------
 
 
 def _custom(p: Parser, start: int, names: Names) -> State:
@@ -181,7 +181,7 @@ def _custom(p: Parser, start: int, names: Names) -> State:
     return unregistered.parse_verbatim(p, len(names))
 
 
-# -- regions and blocks ------------------------------------------------------------------
+# -- regions and blocks ----------------------------------------------------------------
 
 
 def parse_region(

@@ -6,7 +6,7 @@ Implements ``gpucodegen.dialects.syntax.Reader``.  The grammar itself is in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from gpucodegen import errors
@@ -45,7 +45,7 @@ class Parser(Lexer):
         super().__init__(text, filename)
 
     @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nested(self) -> Generator[None]:
         """One more level of nesting, within the limit."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -53,7 +53,7 @@ class Parser(Lexer):
         yield
         self.depth -= 1
 
-    # -- operations ------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------
 
     def definition(self, name: str) -> Op | None:
         """The registered operation of this name."""
@@ -95,7 +95,7 @@ class Parser(Lexer):
     @contextmanager
     def region_scope(
         self, blocks: Blocks, *, isolated: bool, dialect: str
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         """Names and labels of one region."""
         saved = self.blocks, self.default_dialect
         self.blocks = blocks
@@ -124,7 +124,7 @@ class Parser(Lexer):
         """A branch target."""
         return operations.parse_successor(self)
 
-    # -- values ----------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------
 
     def use(self) -> Use:
         """``%name`` or ``%name#number``, not yet looked up."""
@@ -228,7 +228,7 @@ class Parser(Lexer):
             )
         self.scopes.define(name, (value,))
 
-    # -- types and attributes --------------------------------------------------------
+    # -- types and attributes ----------------------------------------------------------
 
     def type(self) -> Type:
         """A type."""
@@ -270,7 +270,7 @@ class Parser(Lexer):
         if self.token == "loc":
             self.trailing_location()
 
-    # -- affine ----------------------------------------------------------------------
+    # -- affine ------------------------------------------------------------------------
 
     def bare_affine_map(self) -> AffineMap:
         """``(d0) -> (d0)``."""

@@ -1,4 +1,4 @@
-"""Names in the text: SSA values, which may be used before they are defined, and blocks."""
+"""Names in the text: blocks, and SSA values, usable before their definition."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ _SPLIT = re.compile(r"^[ \t]*// -----[^\n]*$", re.MULTILINE)
 
 
 def split_input(text: str) -> list[tuple[int, str]]:
-    """Chunks between ``// -----`` lines, each with the number of lines before it.
+    r"""Chunks between ``// -----`` lines, each with the number of lines before it.
 
-    >>> split_input("a\\n// -----\\nb")
-    [(0, 'a\\n'), (1, '\\nb')]
+    >>> split_input("a\n// -----\nb")
+    [(0, 'a\n'), (1, '\nb')]
     """
     chunks: list[tuple[int, str]] = []
     start = 0
@@ -41,7 +41,7 @@ def parse_module(
 ) -> Module:
     """Parse MLIR of any vintage and check it.
 
-    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError`` with the source line.
+    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError``.
 
     >>> print(parse_module("func.func private @f(i32) -> i32"))
     module {
@@ -83,7 +83,7 @@ def _module(p: Parser) -> Module:
     return Module.of(operations, FileLoc(p.filename, 1, 1))
 
 
-# -- aliases -----------------------------------------------------------------------------
+# -- aliases ---------------------------------------------------------------------------
 
 
 def _definition(p: Parser) -> bool:

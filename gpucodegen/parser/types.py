@@ -153,7 +153,7 @@ def _parse_named(p: Parser) -> Type:
     return DialectType(name[1:] + body)
 
 
-# -- shaped types ------------------------------------------------------------------------
+# -- shaped types ----------------------------------------------------------------------
 
 
 def _parse_shaped(p: Parser) -> Type:

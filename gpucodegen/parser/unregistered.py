@@ -1,7 +1,7 @@
 """Custom forms of operations nobody registers: skipped by balanced text, kept verbatim.
 
-The end of such an operation is where, outside all brackets, the next line starts another
-one.  Types after its last ``:`` or ``->`` are taken for those of its results.
+The end of such an operation is where, outside all brackets, the next line starts
+another one.  Types after its last ``:`` or ``->`` are taken for those of its results.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _skip(p: Parser, state: State, start: int) -> int:
 
 def _starts_operation(p: Parser) -> bool:
     text, at = p.text, p.start
-    if p.token[0] in "^":
+    if p.token[0] == "^":
         return True
     return any(rule.match(text, at) for rule in (_RESULT, _NAME, _GENERIC))
 

@@ -1,4 +1,4 @@
-"""Text of 2019 to 2021: standard operations without a dialect, ``func``, literal operands.
+"""Text of 2019 to 2021: operations without a dialect, ``func``, literal operands.
 
 ``RENAMED`` holds operations that changed their name only, ``FORMS`` those whose syntax
 changed too.  All become today's operations while they are read.
@@ -145,7 +145,7 @@ def _as(name: str) -> OldForm:
     return read
 
 
-# -- literal operands --------------------------------------------------------------------
+# -- literal operands ------------------------------------------------------------------
 
 Written = Use | tuple[str, bool, int]
 """A value, or a literal: its token, whether it is negative, where it starts."""
@@ -183,7 +183,7 @@ def _constant(p: Parser, number: float, ty: Type, start: int) -> Value:
     return result
 
 
-# -- changed forms -----------------------------------------------------------------------
+# -- changed forms ---------------------------------------------------------------------
 
 
 def _dim(p: Parser, state: State) -> None:

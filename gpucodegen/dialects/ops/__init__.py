@@ -1,1 +1,1 @@
-"""The operations of each dialect, as tables of ``gpucodegen.dialects.definition.Op``."""
+"""The operations of each dialect, as tables of definitions."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import affine_accesses as accesses
 from gpucodegen.dialects.ops import affine_checks as checks
 from gpucodegen.dialects.ops import affine_loops as loops
 from gpucodegen.dialects.ops.declare import indices, op
 
-_INDEX = {"result": C.INDEX_TYPE}
+_INDEX = {"result": constraints.INDEX_TYPE}
 
 
 def _map_op(name: str) -> Op:
@@ -18,8 +17,8 @@ def _map_op(name: str) -> Op:
         f"affine.{name}",
         "mapOperands* -> result",
         (accesses.parse_apply, accesses.print_apply),
-        attributes={"map": K.MAP},
-        types={"mapOperands": C.INDEX_TYPE, **_INDEX},
+        attributes={"map": kinds.MAP},
+        types={"mapOperands": constraints.INDEX_TYPE, **_INDEX},
         traits=Trait.PURE,
         checks=[checks.check_map, checks.check_single_result]
         if name == "apply"
@@ -38,8 +37,8 @@ def _access(name: str, signature: str, position: int) -> Op:
         f"affine.{name}",
         signature,
         pair[name],
-        attributes={"map": K.MAP},
-        types={"memref": C.MEMREF, "indices": C.INDEX_TYPE},
+        attributes={"map": kinds.MAP},
+        types={"memref": constraints.MEMREF, "indices": constraints.INDEX_TYPE},
         checks=[checks.check_access(position)],
     )
 
@@ -50,11 +49,14 @@ OPERATIONS = (
         "lowerBoundOperands* upperBoundOperands* inits* -> results*",
         (loops.parse_for, loops.print_for),
         attributes={
-            "lowerBoundMap": K.MAP,
-            "upperBoundMap": K.MAP,
-            "step": K.optional(K.INDEX_INT),
+            "lowerBoundMap": kinds.MAP,
+            "upperBoundMap": kinds.MAP,
+            "step": kinds.optional(kinds.INDEX_INT),
         },
-        types={"lowerBoundOperands": C.INDEX_TYPE, "upperBoundOperands": C.INDEX_TYPE},
+        types={
+            "lowerBoundOperands": constraints.INDEX_TYPE,
+            "upperBoundOperands": constraints.INDEX_TYPE,
+        },
         regions=1,
         terminators=["affine.yield"],
         checks=[checks.check_for],
@@ -63,8 +65,8 @@ OPERATIONS = (
         "affine.if",
         "operands* -> results*",
         (loops.parse_if, loops.print_if),
-        attributes={"condition": K.SET},
-        types={"operands": C.INDEX_TYPE},
+        attributes={"condition": kinds.SET},
+        types={"operands": constraints.INDEX_TYPE},
         regions=2,
         terminators=["affine.yield"],
         checks=[checks.check_if],
@@ -74,14 +76,14 @@ OPERATIONS = (
         "mapOperands* -> results*",
         (loops.parse_parallel, loops.print_parallel),
         attributes={
-            "lowerBoundsMap": K.MAP,
-            "lowerBoundsGroups": K.OPTIONAL,
-            "upperBoundsMap": K.MAP,
-            "upperBoundsGroups": K.OPTIONAL,
-            "steps": K.ARRAY,
-            "reductions": K.ARRAY,
+            "lowerBoundsMap": kinds.MAP,
+            "lowerBoundsGroups": kinds.OPTIONAL,
+            "upperBoundsMap": kinds.MAP,
+            "upperBoundsGroups": kinds.OPTIONAL,
+            "steps": kinds.ARRAY,
+            "reductions": kinds.ARRAY,
         },
-        types={"mapOperands": C.INDEX_TYPE},
+        types={"mapOperands": constraints.INDEX_TYPE},
         regions=1,
         terminators=["affine.yield"],
         checks=[checks.check_parallel],
@@ -105,41 +107,41 @@ OPERATIONS = (
         "memref indices*",
         (accesses.parse_prefetch, accesses.print_prefetch),
         attributes={
-            "map": K.MAP,
-            "isWrite": K.BOOL,
-            "localityHint": K.INT32,
-            "isDataCache": K.BOOL,
+            "map": kinds.MAP,
+            "isWrite": kinds.BOOL,
+            "localityHint": kinds.INT32,
+            "isDataCache": kinds.BOOL,
         },
-        types={"memref": C.MEMREF},
+        types={"memref": constraints.MEMREF},
         checks=[checks.check_access(0)],
     ),
     op(
         "affine.dma_start",
         "operands*",
         (accesses.parse_dma_start, accesses.print_dma_start),
-        attributes={"src_map": K.MAP, "dst_map": K.MAP, "tag_map": K.MAP},
+        attributes={"src_map": kinds.MAP, "dst_map": kinds.MAP, "tag_map": kinds.MAP},
         checks=[checks.check_dma_start],
     ),
     op(
         "affine.dma_wait",
         "operands*",
         (accesses.parse_dma_wait, accesses.print_dma_wait),
-        attributes={"tag_map": K.MAP},
+        attributes={"tag_map": kinds.MAP},
         checks=[checks.check_dma_wait],
     ),
     op(
         "affine.delinearize_index",
         "linear_index dynamic_basis* -> multi_index*",
         (accesses.parse_delinearize, accesses.print_delinearize),
-        attributes={"static_basis": K.integers()},
-        types={"linear_index": C.INDEX_TYPE},
+        attributes={"static_basis": kinds.integers()},
+        types={"linear_index": constraints.INDEX_TYPE},
         traits=Trait.PURE,
     ),
     op(
         "affine.linearize_index",
         "multi_index* dynamic_basis* -> linear_index",
         (accesses.parse_linearize, accesses.print_linearize),
-        attributes={"static_basis": K.integers(), "disjoint": K.UNIT},
+        attributes={"static_basis": kinds.integers(), "disjoint": kinds.UNIT},
         infer={"multi_index": indices, "linear_index": indices},
         traits=Trait.PURE,
     ),

@@ -14,7 +14,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, Type, element_type
 
-# -- apply, min, max ---------------------------------------------------------------------
+# -- apply, min, max -------------------------------------------------------------------
 
 
 def parse_apply(r: Reader, state: State) -> None:
@@ -37,7 +37,7 @@ def print_apply(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("map",))
 
 
-# -- element and vector accesses ---------------------------------------------------------
+# -- element and vector accesses -------------------------------------------------------
 
 
 def _parse_element(r: Reader, state: State) -> tuple[Use, list[Value]]:
@@ -147,7 +147,7 @@ def print_prefetch(w: Writer, o: Operation) -> None:
     w.write(f" : {load.memref.type}")
 
 
-# -- transfers ---------------------------------------------------------------------------
+# -- transfers -------------------------------------------------------------------------
 
 _MAPS = ("src_map", "dst_map", "tag_map")
 
@@ -209,7 +209,7 @@ def print_dma_wait(w: Writer, o: Operation) -> None:
     w.write(f" : {tag.memref.type}")
 
 
-# -- linear indices ----------------------------------------------------------------------
+# -- linear indices --------------------------------------------------------------------
 
 
 def _basis(r: Reader, state: State) -> list[Value]:

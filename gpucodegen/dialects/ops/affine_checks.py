@@ -1,7 +1,7 @@
 """Rules of affine operations: map arity, ranks, yields.
 
-Which values may be dimensions and symbols depends on where they are defined; that rule is
-in ``gpucodegen.dialects.verifier.affine_values``.
+Which values may be dimensions and symbols depends on where they are defined; that rule
+is in ``gpucodegen.dialects.verifier.affine_values``.
 """
 
 from __future__ import annotations

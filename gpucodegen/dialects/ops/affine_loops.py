@@ -35,7 +35,7 @@ from gpucodegen.ir.types import I32, I64, INDEX, VectorType
 _YIELD = "affine.yield"
 Bound = tuple[AffineMap, list[Value]]
 
-# -- for ---------------------------------------------------------------------------------
+# -- for -------------------------------------------------------------------------------
 
 
 def parse_for(r: Reader, state: State) -> None:
@@ -143,7 +143,7 @@ def applied(w: Writer, num_dims: int, operands: Sequence[Value]) -> str:
     return f"{dims}[{w.names(symbols)}]" if symbols else dims
 
 
-# -- if ----------------------------------------------------------------------------------
+# -- if --------------------------------------------------------------------------------
 
 
 def parse_if(r: Reader, state: State) -> None:
@@ -177,7 +177,7 @@ def print_if(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("condition",))
 
 
-# -- parallel ----------------------------------------------------------------------------
+# -- parallel --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

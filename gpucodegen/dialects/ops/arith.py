@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
 from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Op, Trait
@@ -24,7 +23,7 @@ _PURE = Trait.PURE
 _COMMUTATIVE = Trait.PURE | Trait.COMMUTATIVE
 
 
-# -- constant ----------------------------------------------------------------------------
+# -- constant --------------------------------------------------------------------------
 
 
 def parse_constant(r: Reader, state: State) -> None:
@@ -76,7 +75,7 @@ def check_constant(o: Operation) -> None:
         )
 
 
-# -- families ----------------------------------------------------------------------------
+# -- families --------------------------------------------------------------------------
 
 _FASTMATH = "(`fastmath` `` $fastmath^)?"
 _OVERFLOW = "(`overflow` `` $overflowFlags^)?"
@@ -89,9 +88,9 @@ def _binary(
         f"arith.{name}",
         "lhs rhs -> result",
         f"$lhs `,` $rhs {flag} attr-dict `:` type($result)",
-        attributes={"fastmath": K.FASTMATH}
+        attributes={"fastmath": kinds.FASTMATH}
         if flag == _FASTMATH
-        else {"overflowFlags": K.OVERFLOW}
+        else {"overflowFlags": kinds.OVERFLOW}
         if flag
         else {},
         same="lhs rhs result",
@@ -101,9 +100,9 @@ def _binary(
 
 
 def _cast(name: str, source: Constraint, target: Constraint, flag: str = "") -> Op:
-    attributes = {"fastmath": K.FASTMATH} if flag == _FASTMATH else {}
+    attributes = {"fastmath": kinds.FASTMATH} if flag == _FASTMATH else {}
     if flag == _OVERFLOW:
-        attributes = {"overflowFlags": K.OVERFLOW}
+        attributes = {"overflowFlags": kinds.OVERFLOW}
     return op(
         f"arith.{name}",
         "in -> out",
@@ -115,9 +114,9 @@ def _cast(name: str, source: Constraint, target: Constraint, flag: str = "") -> 
 
 
 def _compare(name: str, predicates: tuple[str, ...], c: Constraint, flag: str) -> Op:
-    attributes = {"predicate": K.enumeration(predicates)}
+    attributes = {"predicate": kinds.enumeration(predicates)}
     if flag:
-        attributes["fastmath"] = K.FASTMATH
+        attributes["fastmath"] = kinds.FASTMATH
     return op(
         f"arith.{name}",
         "lhs rhs -> result",
@@ -161,23 +160,24 @@ def _print_select(w: Writer, o: Operation) -> None:
 
 
 _CASTS = {
-    "bitcast": (C.NUMBER_LIKE, C.NUMBER_LIKE, ""),
-    "extf": (C.FLOAT_LIKE, C.FLOAT_LIKE, _FASTMATH),
-    "extsi": (C.PURE_INTEGER_LIKE, C.PURE_INTEGER_LIKE, ""),
-    "extui": (C.PURE_INTEGER_LIKE, C.PURE_INTEGER_LIKE, ""),
-    "fptosi": (C.FLOAT_LIKE, C.PURE_INTEGER_LIKE, ""),
-    "fptoui": (C.FLOAT_LIKE, C.PURE_INTEGER_LIKE, ""),
-    "index_cast": (C.ANY, C.ANY, ""),
-    "index_castui": (C.ANY, C.ANY, ""),
-    "sitofp": (C.PURE_INTEGER_LIKE, C.FLOAT_LIKE, ""),
+    "bitcast": (constraints.NUMBER_LIKE, constraints.NUMBER_LIKE, ""),
+    "extf": (constraints.FLOAT_LIKE, constraints.FLOAT_LIKE, _FASTMATH),
+    "extsi": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, ""),
+    "extui": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, ""),
+    "fptosi": (constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE, ""),
+    "fptoui": (constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE, ""),
+    "index_cast": (constraints.ANY, constraints.ANY, ""),
+    "index_castui": (constraints.ANY, constraints.ANY, ""),
+    "sitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, ""),
     "truncf": (
-        C.FLOAT_LIKE,
-        C.FLOAT_LIKE,
+        constraints.FLOAT_LIKE,
+        constraints.FLOAT_LIKE,
         "($roundingmode^)? (`fastmath` `` $fastmath^)?",
     ),
-    "trunci": (C.PURE_INTEGER_LIKE, C.PURE_INTEGER_LIKE, _OVERFLOW),
-    "uitofp": (C.PURE_INTEGER_LIKE, C.FLOAT_LIKE, ""),
+    "trunci": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, _OVERFLOW),
+    "uitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, ""),
 }
+_ROUNDING = ("to_nearest_even downward upward toward_zero to_nearest_away").split()
 _OVERFLOWING = ("addi", "muli")
 _PLAIN_INTEGER = (
     "ceildivsi ceildivui divsi divui floordivsi remsi remui shrsi shrui"
@@ -190,33 +190,42 @@ OPERATIONS = (
         "arith.constant",
         "-> result",
         (parse_constant, print_constant),
-        attributes={"value": K.ANY},
+        attributes={"value": kinds.ANY},
         traits=_PURE | Trait.CONSTANT,
         checks=[check_constant],
     ),
-    *(_binary(n, C.INTEGER_LIKE, _OVERFLOW, _COMMUTATIVE) for n in _OVERFLOWING),
-    *(_binary(n, C.INTEGER_LIKE, _OVERFLOW) for n in ("subi", "shli")),
-    *(_binary(n, C.INTEGER_LIKE) for n in _PLAIN_INTEGER),
-    *(_binary(n, C.INTEGER_LIKE, "", _COMMUTATIVE) for n in _COMMUTATIVE_INTEGER),
-    *(_binary(n, C.FLOAT_LIKE, _FASTMATH, _COMMUTATIVE) for n in _COMMUTATIVE_FLOAT),
-    *(_binary(n, C.FLOAT_LIKE, _FASTMATH) for n in ("subf", "divf", "remf")),
+    *(
+        _binary(n, constraints.INTEGER_LIKE, _OVERFLOW, _COMMUTATIVE)
+        for n in _OVERFLOWING
+    ),
+    *(_binary(n, constraints.INTEGER_LIKE, _OVERFLOW) for n in ("subi", "shli")),
+    *(_binary(n, constraints.INTEGER_LIKE) for n in _PLAIN_INTEGER),
+    *(
+        _binary(n, constraints.INTEGER_LIKE, "", _COMMUTATIVE)
+        for n in _COMMUTATIVE_INTEGER
+    ),
+    *(
+        _binary(n, constraints.FLOAT_LIKE, _FASTMATH, _COMMUTATIVE)
+        for n in _COMMUTATIVE_FLOAT
+    ),
+    *(_binary(n, constraints.FLOAT_LIKE, _FASTMATH) for n in ("subf", "divf", "remf")),
     op(
         "arith.negf",
         "operand -> result",
         f"$operand {_FASTMATH} attr-dict `:` type($result)",
-        attributes={"fastmath": K.FASTMATH},
+        attributes={"fastmath": kinds.FASTMATH},
         same="operand result",
-        types={"operand": C.FLOAT_LIKE},
+        types={"operand": constraints.FLOAT_LIKE},
         traits=_PURE,
     ),
-    _compare("cmpi", CMPI_PREDICATES, C.INTEGER_LIKE, ""),
-    _compare("cmpf", CMPF_PREDICATES, C.FLOAT_LIKE, _FASTMATH),
+    _compare("cmpi", CMPI_PREDICATES, constraints.INTEGER_LIKE, ""),
+    _compare("cmpf", CMPF_PREDICATES, constraints.FLOAT_LIKE, _FASTMATH),
     op(
         "arith.select",
         "condition true_value false_value -> result",
         (_parse_select, _print_select),
         same="true_value false_value result",
-        types={"condition": C.BOOL_LIKE},
+        types={"condition": constraints.BOOL_LIKE},
         traits=_PURE,
     ),
     op(
@@ -224,7 +233,7 @@ OPERATIONS = (
         "lhs rhs -> sum overflow",
         "$lhs `,` $rhs attr-dict `:` type($sum) `,` type($overflow)",
         same="lhs rhs sum",
-        types={"lhs": C.INTEGER_LIKE},
+        types={"lhs": constraints.INTEGER_LIKE},
         traits=_PURE,
     ),
     *(
@@ -233,7 +242,7 @@ OPERATIONS = (
             "lhs rhs -> low high",
             "$lhs `,` $rhs attr-dict `:` type($lhs)",
             same="lhs rhs low high",
-            types={"lhs": C.INTEGER_LIKE},
+            types={"lhs": constraints.INTEGER_LIKE},
             traits=_PURE,
         )
         for name in ("mulsi_extended", "mului_extended")
@@ -244,16 +253,16 @@ OPERATIONS = (
         "in -> out",
         f"$in ($roundingmode^)? {_FASTMATH} attr-dict `:` type($in) `to` type($out)",
         attributes={
-            "fastmath": K.FASTMATH,
-            "roundingmode": K.optional(
-                K.keyword_of(
+            "fastmath": kinds.FASTMATH,
+            "roundingmode": kinds.optional(
+                kinds.keyword_of(
                     "arith.round",
-                    "to_nearest_even downward upward toward_zero to_nearest_away".split(),
+                    _ROUNDING,
                     "",
                 )
             ),
         },
-        types={"in": C.FLOAT_LIKE, "out": C.FLOAT_LIKE},
+        types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
         traits=_PURE,
     ),
 )

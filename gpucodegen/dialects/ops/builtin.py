@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops.declare import op
 from gpucodegen.dialects.syntax import Reader, State, Writer
@@ -42,7 +42,7 @@ OPERATIONS = (
         "builtin.module",
         "",
         (parse_module, print_module),
-        attributes={"sym_name": K.optional(K.SYMBOL_NAME)},
+        attributes={"sym_name": kinds.optional(kinds.SYMBOL_NAME)},
         traits=_MODULE,
         regions=1,
     ),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops.declare import always, op
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
@@ -74,7 +73,7 @@ def _flatten_switch(o: Operation) -> Operation:
     )
 
 
-# -- switch ------------------------------------------------------------------------------
+# -- switch ----------------------------------------------------------------------------
 
 
 def _parse_switch(r: Reader, state: State) -> None:
@@ -148,8 +147,8 @@ OPERATIONS = (
         "$condition (`weights` `(` $branch_weights^ `)`)?"
         " `,` $trueDest `,` $falseDest attr-dict",
         infer={"condition": always(I1)},
-        attributes={"branch_weights": K.OPTIONAL},
-        types={"condition": C.BOOL},
+        attributes={"branch_weights": kinds.OPTIONAL},
+        types={"condition": constraints.BOOL},
         successors="trueDest falseDest",
         traits=Trait.TERMINATOR,
         adapt=_adapt_segments,
@@ -159,8 +158,8 @@ OPERATIONS = (
         "cf.switch",
         "flag",
         (_parse_switch, _print_switch),
-        attributes={"case_values": K.OPTIONAL},
-        types={"flag": C.INTEGER},
+        attributes={"case_values": kinds.OPTIONAL},
+        types={"flag": constraints.INTEGER},
         successors=None,
         traits=Trait.TERMINATOR,
         checks=[_check_switch],
@@ -172,7 +171,7 @@ OPERATIONS = (
         "arg",
         "$arg `,` $msg attr-dict",
         infer={"arg": always(I1)},
-        attributes={"msg": K.STRING},
-        types={"arg": C.BOOL},
+        attributes={"msg": kinds.STRING},
+        types={"arg": constraints.BOOL},
     ),
 )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects import constraints as C
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects import func as view
-from gpucodegen.dialects import kinds as K
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops.declare import op
 from gpucodegen.dialects.ops.signatures import parse_signature, print_function
@@ -79,7 +78,7 @@ def _check_return(last: Operation, function: view.Function) -> None:
 
 def _parse_constant(r: Reader, state: State) -> None:
     state.attributes |= r.attr_dict()
-    state.attributes["value"] = K.SYMBOL.read(r)
+    state.attributes["value"] = kinds.SYMBOL.read(r)
     r.expect(":")
     state.result_types = [r.type()]
 
@@ -128,11 +127,11 @@ OPERATIONS = (
         "",
         (parse_func, print_func),
         attributes={
-            "sym_name": K.SYMBOL_NAME,
-            "function_type": K.TYPE,
-            "sym_visibility": K.optional(K.STRING),
-            "arg_attrs": K.optional(K.ARRAY),
-            "res_attrs": K.optional(K.ARRAY),
+            "sym_name": kinds.SYMBOL_NAME,
+            "function_type": kinds.TYPE,
+            "sym_visibility": kinds.optional(kinds.STRING),
+            "arg_attrs": kinds.optional(kinds.ARRAY),
+            "res_attrs": kinds.optional(kinds.ARRAY),
         },
         traits=Trait.ISOLATED | Trait.AFFINE_SCOPE,
         regions=1,
@@ -149,20 +148,20 @@ OPERATIONS = (
         "func.call",
         "operands* -> results*",
         "$callee `(` $operands `)` attr-dict `:` functional-type($operands, $results)",
-        attributes={"callee": K.SYMBOL},
+        attributes={"callee": kinds.SYMBOL},
     ),
     op(
         "func.call_indirect",
         "callee operands* -> results*",
         (_parse_call_indirect, _print_call_indirect),
-        types={"callee": C.FUNCTION},
+        types={"callee": constraints.FUNCTION},
         checks=[_signature_fits],
     ),
     op(
         "func.constant",
         "-> result",
         (_parse_constant, _print_constant),
-        attributes={"value": K.SYMBOL},
+        attributes={"value": kinds.SYMBOL},
         traits=Trait.PURE | Trait.CONSTANT,
     ),
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import kinds
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import gpu_syntax as syntax
 from gpucodegen.dialects.ops.declare import indices, op
 
-_DIMENSION = K.keyword_of("gpu<dim ", ("x", "y", "z"))
+_DIMENSION = kinds.keyword_of("gpu<dim ", ("x", "y", "z"))
 _IDENTITIES = (
     "thread_id block_id block_dim grid_dim global_id cluster_id cluster_dim"
     " cluster_block_id cluster_dim_blocks"
@@ -21,7 +21,7 @@ def _identity(name: str) -> Op:
         "$dimension (`upper_bound` $upper_bound^)? attr-dict",
         attributes={
             "dimension": _DIMENSION,
-            "upper_bound": K.optional(K.INDEX_INT),
+            "upper_bound": kinds.optional(kinds.INDEX_INT),
         },
         infer={"result": indices},
         traits=Trait.PURE,
@@ -42,7 +42,7 @@ OPERATIONS = (
         "gpu.module",
         "",
         (syntax.parse_module, syntax.print_module),
-        attributes={"sym_name": K.SYMBOL_NAME},
+        attributes={"sym_name": kinds.SYMBOL_NAME},
         traits=Trait.ISOLATED | Trait.SYMBOL_TABLE | Trait.NO_TERMINATOR,
         regions=1,
     ),
@@ -51,12 +51,12 @@ OPERATIONS = (
         "",
         (syntax.parse_func, syntax.print_func),
         attributes={
-            "sym_name": K.SYMBOL_NAME,
-            "function_type": K.TYPE,
-            "gpu.kernel": K.UNIT,
-            "arg_attrs": K.optional(K.ARRAY),
-            "res_attrs": K.optional(K.ARRAY),
-            "workgroup_attributions": K.optional(K.ANY),
+            "sym_name": kinds.SYMBOL_NAME,
+            "function_type": kinds.TYPE,
+            "gpu.kernel": kinds.UNIT,
+            "arg_attrs": kinds.optional(kinds.ARRAY),
+            "res_attrs": kinds.optional(kinds.ARRAY),
+            "workgroup_attributions": kinds.optional(kinds.ANY),
         },
         traits=Trait.ISOLATED | Trait.AFFINE_SCOPE,
         regions=1,
@@ -76,7 +76,7 @@ OPERATIONS = (
         " blockSizeZ clusterSizeX? clusterSizeY? clusterSizeZ?"
         " dynamicSharedMemorySize? kernelOperands* asyncObject?",
         (syntax.parse_launch_func, syntax.print_launch_func),
-        attributes={"kernel": K.SYMBOL},
+        attributes={"kernel": kinds.SYMBOL},
         checks=[syntax.check_launch_func],
     ),
     op(
@@ -101,7 +101,7 @@ OPERATIONS = (
         "gpu.all_reduce",
         "value -> result",
         (syntax.parse_all_reduce, syntax.print_all_reduce),
-        attributes={"op": K.OPTIONAL, "uniform": K.UNIT},
+        attributes={"op": kinds.OPTIONAL, "uniform": kinds.UNIT},
         same="value result",
         regions=None,
     ),
@@ -111,8 +111,8 @@ OPERATIONS = (
         "$op $value (`uniform` $uniform^)? attr-dict"
         " `:` functional-type(operands, results)",
         attributes={
-            "op": K.keyword_of("gpu<all_reduce_op ", syntax.REDUCTIONS),
-            "uniform": K.UNIT,
+            "op": kinds.keyword_of("gpu<all_reduce_op ", syntax.REDUCTIONS),
+            "uniform": kinds.UNIT,
         },
         same="value result",
     ),
@@ -121,7 +121,7 @@ OPERATIONS = (
         "value offset width -> shuffleResult valid",
         "$mode $value `,` $offset `,` $width attr-dict `:` type($value)",
         attributes={
-            "mode": K.keyword_of("gpu<shuffle_mode ", ("xor", "up", "down", "idx"))
+            "mode": kinds.keyword_of("gpu<shuffle_mode ", ("xor", "up", "down", "idx"))
         },
         same="value shuffleResult",
         infer={

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.ops.declare import always
@@ -50,7 +49,7 @@ def print_module(w: Writer, o: Operation) -> None:
     w.region(o.regions[0])
 
 
-# -- kernels -----------------------------------------------------------------------------
+# -- kernels ---------------------------------------------------------------------------
 
 
 def parse_func(r: Reader, state: State) -> None:
@@ -115,7 +114,7 @@ def check_kernel(o: Operation) -> None:
         check_func(o)
 
 
-# -- launches ----------------------------------------------------------------------------
+# -- launches --------------------------------------------------------------------------
 
 
 def _sizes(r: Reader) -> list[Use]:
@@ -232,7 +231,7 @@ def print_launch(w: Writer, o: Operation) -> None:
     w.attr_dict(o)
 
 
-# -- others ------------------------------------------------------------------------------
+# -- others ----------------------------------------------------------------------------
 
 
 def parse_all_reduce(r: Reader, state: State) -> None:

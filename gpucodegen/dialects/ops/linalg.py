@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.linalg_named import IS_POINTWISE, NAMED
 from gpucodegen.dialects.ops import linalg_checks as checks
@@ -19,10 +18,10 @@ def _named(name: str) -> Op:
         _STRUCTURED,
         (syntax.parse_named, syntax.print_named),
         attributes={
-            "strides": K.OPTIONAL,
-            "dilations": K.OPTIONAL,
-            "cast": K.OPTIONAL,
-            "indexing_maps": K.OPTIONAL,
+            "strides": kinds.OPTIONAL,
+            "dilations": kinds.OPTIONAL,
+            "cast": kinds.OPTIONAL,
+            "indexing_maps": kinds.OPTIONAL,
         },
         regions=None,
         checks=[checks.check_operands, checks.check_named],
@@ -36,10 +35,10 @@ OPERATIONS = (
         _STRUCTURED,
         (syntax.parse_generic, syntax.print_generic),
         attributes={
-            "indexing_maps": K.ARRAY,
-            "iterator_types": K.ARRAY,
-            "doc": K.OPTIONAL,
-            "library_call": K.OPTIONAL,
+            "indexing_maps": kinds.ARRAY,
+            "iterator_types": kinds.ARRAY,
+            "doc": kinds.OPTIONAL,
+            "library_call": kinds.OPTIONAL,
         },
         regions=1,
         terminators=["linalg.yield"],
@@ -58,7 +57,7 @@ OPERATIONS = (
         "linalg.reduce",
         "inputs* inits* -> results*",
         (syntax.parse_reduce, syntax.print_reduce),
-        attributes={"dimensions": K.integers()},
+        attributes={"dimensions": kinds.integers()},
         regions=1,
         terminators=["linalg.yield"],
     ),
@@ -69,8 +68,8 @@ OPERATIONS = (
             syntax.parse_dimensions("permutation"),
             syntax.print_dimensions("permutation"),
         ),
-        attributes={"permutation": K.integers()},
-        types={"input": C.SHAPED, "init": C.SHAPED},
+        attributes={"permutation": kinds.integers()},
+        types={"input": constraints.SHAPED, "init": constraints.SHAPED},
         regions=None,
         adapt=syntax.drop_regions,
     ),
@@ -78,8 +77,8 @@ OPERATIONS = (
         "linalg.broadcast",
         "input init -> result*",
         (syntax.parse_dimensions("dimensions"), syntax.print_dimensions("dimensions")),
-        attributes={"dimensions": K.integers()},
-        types={"init": C.SHAPED},
+        attributes={"dimensions": kinds.integers()},
+        types={"init": constraints.SHAPED},
         regions=None,
         adapt=syntax.drop_regions,
     ),
@@ -87,7 +86,7 @@ OPERATIONS = (
         "linalg.index",
         "-> result",
         "$dim attr-dict `:` type($result)",
-        attributes={"dim": K.INT64},
+        attributes={"dim": kinds.INT64},
         infer={"result": indices},
         traits=Trait.PURE,
         checks=[checks.check_index],

@@ -51,7 +51,8 @@ def check_operands(o: Operation) -> None:
     if expected != actual:
         raise _fail(
             o,
-            f"gives ({_listed(actual)}) but its tensor outputs are ({_listed(expected)})",
+            f"gives ({_listed(actual)})"
+            f" but its tensor outputs are ({_listed(expected)})",
             "Declare one result per tensor output, of the same type",
         )
 
@@ -146,7 +147,8 @@ def _check_body(o: Operation, structured: Structured) -> None:
     if actual != expected:
         raise _fail(
             o,
-            f"the body takes ({_listed(actual)}), its operands hold ({_listed(expected)})",
+            f"the body takes ({_listed(actual)}),"
+            f" its operands hold ({_listed(expected)})",
             "Give the body one argument of the element type per operand",
         )
     check_yield(o, [element_type(v.type) for v in structured.outputs], "linalg.yield")

@@ -47,7 +47,7 @@ def _iterator(value: Attribute) -> Attribute:
     return iterator(value.value) if isinstance(value, StringAttr) else value
 
 
-# -- ins and outs ------------------------------------------------------------------------
+# -- ins and outs ----------------------------------------------------------------------
 
 
 def _group(r: Reader, word: str) -> list[Value]:
@@ -89,7 +89,7 @@ def _print_results(w: Writer, results: Sequence[Value]) -> None:
         w.write(f" -> {result_list(results)}")
 
 
-# -- named -------------------------------------------------------------------------------
+# -- named -----------------------------------------------------------------------------
 
 
 def parse_named(r: Reader, state: State) -> None:
@@ -147,7 +147,7 @@ def print_named(w: Writer, o: Operation) -> None:
     _print_results(w, o.results)
 
 
-# -- generic -----------------------------------------------------------------------------
+# -- generic ---------------------------------------------------------------------------
 
 
 def parse_generic(r: Reader, state: State) -> None:
@@ -207,7 +207,7 @@ def _iterator_text(value: Attribute) -> str:
     return f'"{text.removeprefix("#linalg.iterator_type<").removesuffix(">")}"'
 
 
-# -- map and reduce ----------------------------------------------------------------------
+# -- map and reduce --------------------------------------------------------------------
 
 
 def _payload(r: Reader, state: State) -> str | None:

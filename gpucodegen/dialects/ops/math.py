@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops.declare import bool_like, op
 
@@ -21,9 +20,9 @@ def _function(name: str, operands: str) -> Op:
         f"math.{name}",
         f"{operands} -> result",
         f"{shown} {_FASTMATH} attr-dict `:` type($result)",
-        attributes={"fastmath": K.FASTMATH},
+        attributes={"fastmath": kinds.FASTMATH},
         same=f"{operands} result",
-        types={operands.split()[0]: C.FLOAT_LIKE},
+        types={operands.split(maxsplit=1)[0]: constraints.FLOAT_LIKE},
         traits=Trait.PURE,
     )
 
@@ -38,7 +37,7 @@ OPERATIONS = (
             "operand -> result",
             "$operand attr-dict `:` type($result)",
             same="operand result",
-            types={"operand": C.INTEGER_LIKE},
+            types={"operand": constraints.INTEGER_LIKE},
             traits=Trait.PURE,
         )
         for name in ("absi", "ctlz", "ctpop", "cttz")
@@ -48,25 +47,25 @@ OPERATIONS = (
         "lhs rhs -> result",
         "$lhs `,` $rhs attr-dict `:` type($result)",
         same="lhs rhs result",
-        types={"lhs": C.INTEGER_LIKE},
+        types={"lhs": constraints.INTEGER_LIKE},
         traits=Trait.PURE,
     ),
     op(
         "math.fpowi",
         "lhs rhs -> result",
         f"$lhs `,` $rhs {_FASTMATH} attr-dict `:` type($lhs) `,` type($rhs)",
-        attributes={"fastmath": K.FASTMATH},
+        attributes={"fastmath": kinds.FASTMATH},
         same="lhs result",
-        types={"lhs": C.FLOAT_LIKE, "rhs": C.INTEGER_LIKE},
+        types={"lhs": constraints.FLOAT_LIKE, "rhs": constraints.INTEGER_LIKE},
         traits=Trait.PURE,
     ),
     op(
         "math.sincos",
         "operand -> sin cos",
         f"$operand {_FASTMATH} attr-dict `:` type($operand)",
-        attributes={"fastmath": K.FASTMATH},
+        attributes={"fastmath": kinds.FASTMATH},
         same="operand sin cos",
-        types={"operand": C.FLOAT_LIKE},
+        types={"operand": constraints.FLOAT_LIKE},
         traits=Trait.PURE,
     ),
     *(
@@ -74,9 +73,9 @@ OPERATIONS = (
             f"math.{name}",
             "operand -> result",
             f"$operand {_FASTMATH} attr-dict `:` type($operand)",
-            attributes={"fastmath": K.FASTMATH},
+            attributes={"fastmath": kinds.FASTMATH},
             infer={"result": bool_like("operand")},
-            types={"operand": C.FLOAT_LIKE},
+            types={"operand": constraints.FLOAT_LIKE},
             traits=Trait.PURE,
         )
         for name in _TESTS

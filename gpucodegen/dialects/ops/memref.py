@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
+from gpucodegen.dialects.affine import ATOMIC_KINDS
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import memref_checks as checks
 from gpucodegen.dialects.ops import memref_custom as custom
 from gpucodegen.dialects.ops.declare import element_of, indices, like, op
 
 _NONTEMPORAL = {
-    "nontemporal": K.FALSE_BY_DEFAULT,
-    "alignment": K.integer(optional=True),
+    "nontemporal": kinds.FALSE_BY_DEFAULT,
+    "alignment": kinds.integer(optional=True),
 }
 _OFFSETS = (
-    "custom<DynamicIndexList>($offsets, $static_offsets)"
+    "`` custom<DynamicIndexList>($offsets, $static_offsets)"
     " custom<DynamicIndexList>($sizes, $static_sizes)"
     " custom<DynamicIndexList>($strides, $static_strides)"
 )
 _LISTS = {
-    "static_offsets": K.integers(),
-    "static_sizes": K.integers(),
-    "static_strides": K.integers(),
+    "static_offsets": kinds.integers(),
+    "static_sizes": kinds.integers(),
+    "static_strides": kinds.integers(),
 }
-_REASSOCIATION = {"reassociation": K.ARRAY}
+_REASSOCIATION = {"reassociation": kinds.ARRAY}
 
 
 def _alloc(name: str) -> Op:
@@ -31,8 +31,8 @@ def _alloc(name: str) -> Op:
         f"memref.{name}",
         "dynamicSizes* symbolOperands* -> memref",
         (custom.parse_alloc, custom.print_alloc),
-        attributes={"alignment": K.integer(optional=True)},
-        types={"memref": C.MEMREF, "dynamicSizes": C.INDEX_TYPE},
+        attributes={"alignment": kinds.integer(optional=True)},
+        types={"memref": constraints.MEMREF, "dynamicSizes": constraints.INDEX_TYPE},
         checks=[checks.check_alloc],
     )
 
@@ -57,14 +57,14 @@ OPERATIONS = (
         "memref.dealloc",
         "memref",
         "$memref attr-dict `:` type($memref)",
-        types={"memref": C.ANY_MEMREF},
+        types={"memref": constraints.ANY_MEMREF},
     ),
     op(
         "memref.dim",
         "source index -> result",
         "attr-dict $source `,` $index `:` type($source)",
         infer={"result": indices, "index": indices},
-        types={"source": C.ANY_MEMREF, "index": C.INDEX_TYPE},
+        types={"source": constraints.ANY_MEMREF, "index": constraints.INDEX_TYPE},
         traits=Trait.PURE,
     ),
     op(
@@ -72,7 +72,7 @@ OPERATIONS = (
         "memref -> result",
         "$memref attr-dict `:` type($memref)",
         infer={"result": indices},
-        types={"memref": C.ANY_MEMREF},
+        types={"memref": constraints.ANY_MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -81,7 +81,7 @@ OPERATIONS = (
         "$memref `[` $indices `]` attr-dict `:` type($memref)",
         attributes=_NONTEMPORAL,
         infer={"result": element_of("memref"), "indices": indices},
-        types={"memref": C.MEMREF},
+        types={"memref": constraints.MEMREF},
         checks=[checks.indices_after(0)],
     ),
     op(
@@ -90,14 +90,14 @@ OPERATIONS = (
         "$value `,` $memref `[` $indices `]` attr-dict `:` type($memref)",
         attributes=_NONTEMPORAL,
         infer={"value": element_of("memref"), "indices": indices},
-        types={"memref": C.MEMREF},
+        types={"memref": constraints.MEMREF},
         checks=[checks.indices_after(1)],
     ),
     op(
         "memref.cast",
         "source -> dest",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": C.ANY_MEMREF, "dest": C.ANY_MEMREF},
+        types={"source": constraints.ANY_MEMREF, "dest": constraints.ANY_MEMREF},
         traits=Trait.PURE,
         checks=[checks.check_cast],
     ),
@@ -105,14 +105,14 @@ OPERATIONS = (
         "memref.copy",
         "source target",
         "$source `,` $target attr-dict `:` type($source) `to` type($target)",
-        types={"source": C.ANY_MEMREF, "target": C.ANY_MEMREF},
+        types={"source": constraints.ANY_MEMREF, "target": constraints.ANY_MEMREF},
         checks=[checks.check_copy],
     ),
     op(
         "memref.memory_space_cast",
         "source -> dest",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": C.ANY_MEMREF, "dest": C.ANY_MEMREF},
+        types={"source": constraints.ANY_MEMREF, "dest": constraints.ANY_MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -121,20 +121,21 @@ OPERATIONS = (
         f"$source {_OFFSETS} attr-dict `:` type($source) `to` type($result)",
         attributes=_LISTS,
         infer={"offsets": indices, "sizes": indices, "strides": indices},
-        types={"source": C.MEMREF, "result": C.MEMREF},
+        types={"source": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
         checks=[checks.check_subview],
     ),
     op(
         "memref.reinterpret_cast",
         "source offsets* sizes* strides* -> result",
-        "$source `to` `offset` `` `:` custom<DynamicIndexList>($offsets, $static_offsets)"
+        "$source `to` `offset` `` `:`"
+        " custom<DynamicIndexList>($offsets, $static_offsets)"
         " `` `,` `sizes` `` `:` custom<DynamicIndexList>($sizes, $static_sizes)"
         " `` `,` `strides` `` `:` custom<DynamicIndexList>($strides, $static_strides)"
         " attr-dict `:` type($source) `to` type($result)",
         attributes=_LISTS,
         infer={"offsets": indices, "sizes": indices, "strides": indices},
-        types={"source": C.ANY_MEMREF, "result": C.MEMREF},
+        types={"source": constraints.ANY_MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -143,7 +144,7 @@ OPERATIONS = (
         "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict"
         " `:` type($source) `to` type($result)",
         infer={"byte_shift": indices, "sizes": indices},
-        types={"source": C.MEMREF, "result": C.MEMREF},
+        types={"source": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -151,7 +152,7 @@ OPERATIONS = (
         "in -> result",
         "$in $permutation attr-dict `:` type($in) `to` type($result)",
         attributes={"permutation": custom.BARE_MAP},
-        types={"in": C.MEMREF, "result": C.MEMREF},
+        types={"in": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -159,36 +160,36 @@ OPERATIONS = (
         "src -> result",
         "$src $reassociation attr-dict `:` type($src) `into` type($result)",
         attributes=_REASSOCIATION,
-        types={"src": C.MEMREF, "result": C.MEMREF},
+        types={"src": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
     ),
     op(
         "memref.expand_shape",
         "src output_shape* -> result",
         (custom.parse_expand_shape, custom.print_expand_shape),
-        attributes=_REASSOCIATION | {"static_output_shape": K.integers()},
-        types={"src": C.SHAPED, "result": C.SHAPED},
+        attributes=_REASSOCIATION | {"static_output_shape": kinds.integers()},
+        types={"src": constraints.SHAPED, "result": constraints.SHAPED},
         traits=Trait.PURE,
     ),
     op(
         "memref.reshape",
         "source shape -> result",
         "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
-        types={"source": C.ANY_MEMREF, "result": C.ANY_MEMREF},
+        types={"source": constraints.ANY_MEMREF, "result": constraints.ANY_MEMREF},
         traits=Trait.PURE,
     ),
     op(
         "memref.extract_aligned_pointer_as_index",
         "source -> aligned_pointer",
         "$source `:` type($source) `->` type($aligned_pointer) attr-dict",
-        types={"source": C.ANY_MEMREF},
+        types={"source": constraints.ANY_MEMREF},
         traits=Trait.PURE,
     ),
     op(
         "memref.extract_strided_metadata",
-        "source -> base_buffer offset sizes* strides*",
-        "$source `:` type($source) `->` type(results) attr-dict",
-        types={"source": C.MEMREF},
+        "source -> results*",
+        "$source `:` type($source) `->` type($results) attr-dict",
+        types={"source": constraints.MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -196,20 +197,20 @@ OPERATIONS = (
         "",
         (custom.parse_global, custom.print_global),
         attributes={
-            "sym_name": K.SYMBOL_NAME,
-            "type": K.TYPE,
-            "sym_visibility": K.optional(K.STRING),
-            "initial_value": K.OPTIONAL,
-            "constant": K.UNIT,
-            "alignment": K.integer(optional=True),
+            "sym_name": kinds.SYMBOL_NAME,
+            "type": kinds.TYPE,
+            "sym_visibility": kinds.optional(kinds.STRING),
+            "initial_value": kinds.OPTIONAL,
+            "constant": kinds.UNIT,
+            "alignment": kinds.integer(optional=True),
         },
     ),
     op(
         "memref.get_global",
         "-> result",
         "$name `:` type($result) attr-dict",
-        attributes={"name": K.SYMBOL},
-        types={"result": C.MEMREF},
+        attributes={"name": kinds.SYMBOL},
+        types={"result": constraints.MEMREF},
         traits=Trait.PURE,
     ),
     op(
@@ -221,19 +222,20 @@ OPERATIONS = (
     op(
         "memref.dma_wait",
         "tagMemRef tagIndices* numElements",
-        "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict `:` type($tagMemRef)",
+        "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict"
+        " `:` type($tagMemRef)",
         infer={"tagIndices": indices, "numElements": indices},
-        types={"tagMemRef": C.MEMREF},
+        types={"tagMemRef": constraints.MEMREF},
     ),
     op(
         "memref.atomic_rmw",
         "value memref indices* -> result",
         "$kind $value `,` $memref `[` $indices `]` attr-dict"
         " `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
-        attributes={"kind": K.enumeration(custom.ATOMIC_KINDS)},
+        attributes={"kind": kinds.enumeration(ATOMIC_KINDS)},
         infer={"indices": indices},
         same="value result",
-        types={"memref": C.MEMREF},
+        types={"memref": constraints.MEMREF},
         checks=[checks.indices_after(1)],
     ),
     op(
@@ -253,28 +255,28 @@ OPERATIONS = (
         "memref.assume_alignment",
         "memref -> result",
         "$memref `,` $alignment attr-dict `:` type($memref)",
-        attributes={"alignment": K.INT32},
+        attributes={"alignment": kinds.INT32},
         infer={"result": like("memref")},
-        types={"memref": C.MEMREF},
+        types={"memref": constraints.MEMREF},
     ),
     op(
         "memref.prefetch",
         "memref indices*",
         (custom.parse_prefetch, custom.print_prefetch),
         attributes={
-            "isWrite": K.BOOL,
-            "localityHint": K.INT32,
-            "isDataCache": K.BOOL,
+            "isWrite": kinds.BOOL,
+            "localityHint": kinds.INT32,
+            "isDataCache": kinds.BOOL,
         },
-        types={"memref": C.MEMREF},
+        types={"memref": constraints.MEMREF},
     ),
     op(
         "memref.realloc",
         "source dynamicResultSize? -> result",
         "$source (`(` $dynamicResultSize^ `)`)? attr-dict"
         " `:` type($source) `to` type($result)",
-        attributes={"alignment": K.integer(optional=True)},
+        attributes={"alignment": kinds.integer(optional=True)},
         infer={"dynamicResultSize": indices},
-        types={"source": C.MEMREF, "result": C.MEMREF},
+        types={"source": constraints.MEMREF, "result": constraints.MEMREF},
     ),
 )

@@ -71,8 +71,9 @@ def check_cast(o: Operation) -> None:
 
 
 def _castable(source: Type, target: Type) -> bool:
-    known = MemRefType | UnrankedMemRefType
-    if not isinstance(source, known) or not isinstance(target, known):
+    if not isinstance(source, MemRefType | UnrankedMemRefType):
+        return False
+    if not isinstance(target, MemRefType | UnrankedMemRefType):
         return False
     if source.element != target.element:
         return False

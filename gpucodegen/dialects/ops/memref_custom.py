@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
-from gpucodegen.dialects.affine import ATOMIC_KINDS as ATOMIC_KINDS
 from gpucodegen.dialects.assembly import DYNAMIC_MARK
 from gpucodegen.dialects.kinds import Kind
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
@@ -31,7 +30,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 
-# -- alloc -------------------------------------------------------------------------------
+# -- alloc -----------------------------------------------------------------------------
 
 
 def parse_alloc(r: Reader, state: State) -> None:
@@ -65,7 +64,7 @@ def print_alloc(w: Writer, o: Operation) -> None:
     w.write(f" : {alloc.type}")
 
 
-# -- regions -----------------------------------------------------------------------------
+# -- regions ---------------------------------------------------------------------------
 
 
 def parse_alloca_scope(r: Reader, state: State) -> None:
@@ -104,7 +103,7 @@ def print_generic_atomic(w: Writer, o: Operation) -> None:
     w.attr_dict(o)
 
 
-# -- globals -----------------------------------------------------------------------------
+# -- globals ---------------------------------------------------------------------------
 
 
 def parse_global(r: Reader, state: State) -> None:
@@ -150,7 +149,7 @@ def print_global(w: Writer, o: Operation) -> None:
     w.attr_dict(o, shown)
 
 
-# -- transfers ---------------------------------------------------------------------------
+# -- transfers -------------------------------------------------------------------------
 
 
 def _element(r: Reader) -> tuple[Use, list[Use]]:
@@ -203,7 +202,7 @@ def _subscripted(w: Writer, end: tuple[Value, ...]) -> str:
     return f"{w.name(end[0])}[{w.names(end[1:])}]"
 
 
-# -- shapes ------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------
 
 
 def parse_expand_shape(r: Reader, state: State) -> None:
@@ -263,7 +262,7 @@ def _write_bare_map(value: Attribute) -> str:
 BARE_MAP = Kind("an affine map", _read_bare_map, _write_bare_map)
 
 
-# -- prefetch ----------------------------------------------------------------------------
+# -- prefetch --------------------------------------------------------------------------
 
 
 def parse_prefetch_flags(r: Reader, state: State) -> None:

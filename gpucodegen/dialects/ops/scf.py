@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops import scf_syntax as syntax
 from gpucodegen.dialects.ops.declare import op
@@ -82,8 +81,8 @@ OPERATIONS = (
         "scf.for",
         "lowerBound upperBound step initArgs* -> results*",
         (syntax.parse_for, syntax.print_for),
-        types={"lowerBound": C.INTEGER_OR_INDEX},
-        attributes={"unsignedCmp": K.UNIT},
+        types={"lowerBound": constraints.INTEGER_OR_INDEX},
+        attributes={"unsignedCmp": kinds.UNIT},
         regions=1,
         terminators=["scf.yield"],
         checks=[_check_for],
@@ -92,7 +91,7 @@ OPERATIONS = (
         "scf.if",
         "condition -> results*",
         (syntax.parse_if, syntax.print_if),
-        types={"condition": C.BOOL},
+        types={"condition": constraints.BOOL},
         regions=2,
         terminators=["scf.yield"],
         checks=[_check_if],
@@ -109,7 +108,7 @@ OPERATIONS = (
         "scf.condition",
         "condition args*",
         "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
-        types={"condition": C.BOOL},
+        types={"condition": constraints.BOOL},
         infer={"condition": syntax.BOOL_ONLY},
         traits=Trait.TERMINATOR,
         parents=["scf.while"],
@@ -118,7 +117,10 @@ OPERATIONS = (
         "scf.parallel",
         "lowerBound* upperBound* step* initVals* -> results*",
         (syntax.parse_parallel, syntax.print_parallel),
-        types={"lowerBound": C.INDEX_TYPE, "upperBound": C.INDEX_TYPE},
+        types={
+            "lowerBound": constraints.INDEX_TYPE,
+            "upperBound": constraints.INDEX_TYPE,
+        },
         regions=1,
         terminators=["scf.reduce", "scf.yield"],
     ),
@@ -142,15 +144,15 @@ OPERATIONS = (
         "scf.execute_region",
         "-> results*",
         (syntax.parse_execute_region, syntax.print_execute_region),
-        attributes={"no_inline": K.UNIT},
+        attributes={"no_inline": kinds.UNIT},
         regions=1,
     ),
     op(
         "scf.index_switch",
         "arg -> results*",
         (syntax.parse_index_switch, syntax.print_index_switch),
-        attributes={"cases": K.integers()},
-        types={"arg": C.INDEX_TYPE},
+        attributes={"cases": kinds.integers()},
+        types={"arg": constraints.INDEX_TYPE},
         regions=None,
         terminators=["scf.yield"],
     ),

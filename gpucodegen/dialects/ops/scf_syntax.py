@@ -22,7 +22,7 @@ def _arrow(w: Writer, results: Sequence[Value]) -> None:
         w.write(f" -> ({', '.join(str(v.type) for v in results)})")
 
 
-# -- for ---------------------------------------------------------------------------------
+# -- for -------------------------------------------------------------------------------
 
 
 def parse_for(r: Reader, state: State) -> None:
@@ -62,7 +62,7 @@ def print_for(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("unsignedCmp",))
 
 
-# -- if ----------------------------------------------------------------------------------
+# -- if --------------------------------------------------------------------------------
 
 
 def parse_if(r: Reader, state: State) -> None:
@@ -91,7 +91,7 @@ def print_if(w: Writer, o: Operation) -> None:
     w.attr_dict(o)
 
 
-# -- while -------------------------------------------------------------------------------
+# -- while -----------------------------------------------------------------------------
 
 
 def parse_while(r: Reader, state: State) -> None:
@@ -128,7 +128,7 @@ def print_while(w: Writer, o: Operation) -> None:
     w.attr_dict(o, keyword=True)
 
 
-# -- parallel ----------------------------------------------------------------------------
+# -- parallel --------------------------------------------------------------------------
 
 
 def parse_parallel(r: Reader, state: State) -> None:
@@ -195,7 +195,7 @@ def print_reduce(w: Writer, o: Operation) -> None:
     w.attr_dict(o)
 
 
-# -- other regions -----------------------------------------------------------------------
+# -- other regions ---------------------------------------------------------------------
 
 
 def parse_execute_region(r: Reader, state: State) -> None:
@@ -242,7 +242,7 @@ def print_index_switch(w: Writer, o: Operation) -> None:
     w.write(f" {w.name(o.operands[0])}")
     w.attr_dict(o, ("cases",))
     if o.results:
-        _arrow(w, o.results)
+        w.write(f" -> {result_list(o.results)}")
     default, *regions = o.regions
     cases = o.attributes.get("cases")
     values = cases.values if isinstance(cases, DenseArrayAttr) else ()

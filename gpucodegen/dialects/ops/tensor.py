@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops import memref_custom as custom
 from gpucodegen.dialects.ops import tensor_syntax as syntax
@@ -11,14 +10,14 @@ from gpucodegen.dialects.ops.declare import element_of, indices, op
 
 _PURE = Trait.PURE
 _OFFSETS = (
-    "custom<DynamicIndexList>($offsets, $static_offsets)"
+    "`` custom<DynamicIndexList>($offsets, $static_offsets)"
     " custom<DynamicIndexList>($sizes, $static_sizes)"
     " custom<DynamicIndexList>($strides, $static_strides)"
 )
 _LISTS = {
-    "static_offsets": K.integers(),
-    "static_sizes": K.integers(),
-    "static_strides": K.integers(),
+    "static_offsets": kinds.integers(),
+    "static_sizes": kinds.integers(),
+    "static_strides": kinds.integers(),
 }
 _INDICES = {"offsets": indices, "sizes": indices, "strides": indices}
 
@@ -28,7 +27,7 @@ OPERATIONS = (
         "dynamicSizes* -> result",
         "`(` $dynamicSizes `)` attr-dict `:` type($result)",
         infer={"dynamicSizes": indices},
-        types={"result": C.TENSOR},
+        types={"result": constraints.TENSOR},
         traits=_PURE,
         checks=[syntax.check_empty],
     ),
@@ -37,7 +36,7 @@ OPERATIONS = (
         "source index -> result",
         "attr-dict $source `,` $index `:` type($source)",
         infer={"result": indices, "index": indices},
-        types={"source": C.ANY_TENSOR},
+        types={"source": constraints.ANY_TENSOR},
         traits=_PURE,
     ),
     op(
@@ -45,7 +44,7 @@ OPERATIONS = (
         "tensor -> result",
         "$tensor attr-dict `:` type($tensor)",
         infer={"result": indices},
-        types={"tensor": C.ANY_TENSOR},
+        types={"tensor": constraints.ANY_TENSOR},
         traits=_PURE,
     ),
     op(
@@ -53,7 +52,7 @@ OPERATIONS = (
         "tensor indices* -> result",
         "$tensor `[` $indices `]` attr-dict `:` type($tensor)",
         infer={"result": element_of("tensor"), "indices": indices},
-        types={"tensor": C.TENSOR},
+        types={"tensor": constraints.TENSOR},
         traits=_PURE,
         checks=[syntax.indices_after(0)],
     ),
@@ -63,7 +62,7 @@ OPERATIONS = (
         "$scalar `into` $dest `[` $indices `]` attr-dict `:` type($dest)",
         same="dest result",
         infer={"scalar": element_of("dest"), "indices": indices},
-        types={"dest": C.TENSOR},
+        types={"dest": constraints.TENSOR},
         traits=_PURE,
         checks=[syntax.indices_after(1)],
     ),
@@ -71,7 +70,7 @@ OPERATIONS = (
         "tensor.cast",
         "source -> dest",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": C.ANY_TENSOR, "dest": C.ANY_TENSOR},
+        types={"source": constraints.ANY_TENSOR, "dest": constraints.ANY_TENSOR},
         traits=_PURE,
         checks=[syntax.check_cast],
     ),
@@ -79,7 +78,7 @@ OPERATIONS = (
         "tensor.bitcast",
         "source -> dest",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": C.ANY_TENSOR, "dest": C.ANY_TENSOR},
+        types={"source": constraints.ANY_TENSOR, "dest": constraints.ANY_TENSOR},
         traits=_PURE,
     ),
     op(
@@ -87,7 +86,7 @@ OPERATIONS = (
         "elements* -> result",
         "$elements attr-dict `:` type($result)",
         infer={"elements": syntax.elements_of_result},
-        types={"result": C.TENSOR},
+        types={"result": constraints.TENSOR},
         traits=_PURE,
     ),
     op(
@@ -95,14 +94,14 @@ OPERATIONS = (
         "input dynamicSizes* -> aggregate",
         "$input (`[` $dynamicSizes^ `]`)? attr-dict `:` type($aggregate)",
         infer={"input": element_of("aggregate"), "dynamicSizes": indices},
-        types={"aggregate": C.TENSOR},
+        types={"aggregate": constraints.TENSOR},
         traits=_PURE,
     ),
     op(
         "tensor.generate",
         "dynamicExtents* -> result",
         (syntax.parse_generate, syntax.print_generate),
-        types={"result": C.TENSOR},
+        types={"result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
     ),
@@ -111,11 +110,11 @@ OPERATIONS = (
         "source low* high* -> result",
         (syntax.parse_pad, syntax.print_pad),
         attributes={
-            "static_low": K.integers(),
-            "static_high": K.integers(),
-            "nofold": K.UNIT,
+            "static_low": kinds.integers(),
+            "static_high": kinds.integers(),
+            "nofold": kinds.UNIT,
         },
-        types={"source": C.TENSOR, "result": C.TENSOR},
+        types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
     ),
@@ -131,7 +130,7 @@ OPERATIONS = (
         f"$source {_OFFSETS} attr-dict `:` type($source) `to` type($result)",
         attributes=_LISTS,
         infer=_INDICES,
-        types={"source": C.TENSOR, "result": C.TENSOR},
+        types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
     ),
     op(
@@ -142,30 +141,33 @@ OPERATIONS = (
         attributes=_LISTS,
         same="dest result",
         infer=_INDICES,
-        types={"source": C.TENSOR, "dest": C.TENSOR},
+        types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         traits=_PURE,
     ),
     op(
         "tensor.collapse_shape",
         "src -> result",
         "$src $reassociation attr-dict `:` type($src) `into` type($result)",
-        attributes={"reassociation": K.ARRAY},
-        types={"src": C.TENSOR, "result": C.TENSOR},
+        attributes={"reassociation": kinds.ARRAY},
+        types={"src": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
     ),
     op(
         "tensor.expand_shape",
         "src output_shape* -> result",
         (custom.parse_expand_shape, custom.print_expand_shape),
-        attributes={"reassociation": K.ARRAY, "static_output_shape": K.integers()},
-        types={"src": C.TENSOR, "result": C.TENSOR},
+        attributes={
+            "reassociation": kinds.ARRAY,
+            "static_output_shape": kinds.integers(),
+        },
+        types={"src": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
     ),
     op(
         "tensor.reshape",
         "source shape -> result",
         "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
-        types={"source": C.ANY_TENSOR, "result": C.ANY_TENSOR},
+        types={"source": constraints.ANY_TENSOR, "result": constraints.ANY_TENSOR},
         traits=_PURE,
     ),
     op(
@@ -173,8 +175,8 @@ OPERATIONS = (
         "source indices -> result",
         "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)`"
         " (`unique` $unique^)? attr-dict `:` functional-type(operands, results)",
-        attributes={"gather_dims": K.integers(), "unique": K.UNIT},
-        types={"source": C.TENSOR},
+        attributes={"gather_dims": kinds.integers(), "unique": kinds.UNIT},
+        types={"source": constraints.TENSOR},
         traits=_PURE,
     ),
 )

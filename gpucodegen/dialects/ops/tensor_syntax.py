@@ -64,8 +64,9 @@ def check_empty(o: Operation) -> None:
 def check_cast(o: Operation) -> None:
     """Elements agree, and so do the extents that both types state."""
     source, target = o.operands[0].type, o.results[0].type
-    known = TensorType | UnrankedTensorType
-    if not isinstance(source, known) or not isinstance(target, known):
+    if not isinstance(source, TensorType | UnrankedTensorType):
+        return
+    if not isinstance(target, TensorType | UnrankedTensorType):
         return
     fits = source.element == target.element
     if isinstance(source, TensorType) and isinstance(target, TensorType):

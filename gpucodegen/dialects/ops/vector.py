@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import constraints as C
-from gpucodegen.dialects import kinds as K
+from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops import vector_syntax as syntax
 from gpucodegen.dialects.ops.declare import indices, like, op
 from gpucodegen.dialects.ops.memref_checks import indices_after
 
 _PURE = Trait.PURE
-_KIND = K.bracketed("vector.kind", "add")
+_KIND = kinds.bracketed("vector.kind", "add")
 _NONTEMPORAL = {
-    "nontemporal": K.FALSE_BY_DEFAULT,
-    "alignment": K.integer(optional=True),
+    "nontemporal": kinds.FALSE_BY_DEFAULT,
+    "alignment": kinds.integer(optional=True),
 }
-_STATIC = {"static_position": K.integers()}
+_STATIC = {"static_position": kinds.integers()}
 
 OPERATIONS = (
     op(
@@ -24,7 +23,7 @@ OPERATIONS = (
         "$base `[` $indices `]` attr-dict `:` type($base) `,` type($result)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
-        types={"base": C.MEMREF},
+        types={"base": constraints.MEMREF},
         checks=[indices_after(0)],
     ),
     op(
@@ -34,7 +33,7 @@ OPERATIONS = (
         " `:` type($base) `,` type($valueToStore)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
-        types={"base": C.MEMREF},
+        types={"base": constraints.MEMREF},
         checks=[indices_after(1)],
     ),
     op(
@@ -43,7 +42,7 @@ OPERATIONS = (
         "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base)"
         " `,` type($mask) `,` type($pass_thru) `into` type($result)",
         infer={"indices": indices},
-        types={"base": C.MEMREF},
+        types={"base": constraints.MEMREF},
     ),
     op(
         "vector.maskedstore",
@@ -51,13 +50,13 @@ OPERATIONS = (
         "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict"
         " `:` type($base) `,` type($mask) `,` type($valueToStore)",
         infer={"indices": indices},
-        types={"base": C.MEMREF},
+        types={"base": constraints.MEMREF},
     ),
     op(
         "vector.broadcast",
         "source -> vector",
         "$source attr-dict `:` type($source) `to` type($vector)",
-        types={"vector": C.VECTOR},
+        types={"vector": constraints.VECTOR},
         traits=_PURE,
         checks=[syntax.check_broadcast],
     ),
@@ -65,7 +64,7 @@ OPERATIONS = (
         "vector.splat",
         "input -> aggregate",
         "$input attr-dict `:` type($aggregate)",
-        types={"aggregate": C.VECTOR},
+        types={"aggregate": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -73,7 +72,7 @@ OPERATIONS = (
         "elements* -> dest",
         "$elements attr-dict `:` type($dest)",
         infer={"elements": syntax.elements_of_dest},
-        types={"dest": C.VECTOR},
+        types={"dest": constraints.VECTOR},
         traits=_PURE,
         checks=[syntax.check_from_elements],
     ),
@@ -82,7 +81,7 @@ OPERATIONS = (
         "source -> elements*",
         "$source attr-dict `:` type($source)",
         infer={"elements": syntax.elements_of_source},
-        types={"source": C.VECTOR},
+        types={"source": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -90,7 +89,7 @@ OPERATIONS = (
         "lhs rhs acc -> result",
         "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
         same="lhs rhs acc result",
-        types={"lhs": C.VECTOR},
+        types={"lhs": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -98,7 +97,7 @@ OPERATIONS = (
         "lhs rhs acc? -> result",
         (syntax.parse_outerproduct, syntax.print_outerproduct),
         attributes={"kind": _KIND},
-        types={"lhs": C.VECTOR, "result": C.VECTOR},
+        types={"lhs": constraints.VECTOR, "result": constraints.VECTOR},
         traits=_PURE,
         checks=[syntax.check_outerproduct],
     ),
@@ -107,7 +106,7 @@ OPERATIONS = (
         "source dynamic_position* -> result",
         (syntax.parse_extract, syntax.print_extract),
         attributes=_STATIC,
-        types={"source": C.VECTOR},
+        types={"source": constraints.VECTOR},
         traits=_PURE,
         checks=[syntax.check_position(0)],
     ),
@@ -117,7 +116,7 @@ OPERATIONS = (
         (syntax.parse_insert, syntax.print_insert),
         attributes=_STATIC,
         same="dest result",
-        types={"dest": C.VECTOR},
+        types={"dest": constraints.VECTOR},
         traits=_PURE,
         checks=[syntax.check_position(1)],
     ),
@@ -125,7 +124,7 @@ OPERATIONS = (
         "vector.extractelement",
         "vector position? -> result",
         (syntax.parse_extractelement, syntax.print_extractelement),
-        types={"vector": C.VECTOR},
+        types={"vector": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -133,24 +132,28 @@ OPERATIONS = (
         "source dest position? -> result",
         (syntax.parse_insertelement, syntax.print_insertelement),
         same="dest result",
-        types={"dest": C.VECTOR},
+        types={"dest": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.extract_strided_slice",
         "source -> result",
         "$source attr-dict `:` type($source) `to` type($result)",
-        attributes={"offsets": K.ARRAY, "sizes": K.ARRAY, "strides": K.ARRAY},
-        types={"source": C.VECTOR, "result": C.VECTOR},
+        attributes={
+            "offsets": kinds.ARRAY,
+            "sizes": kinds.ARRAY,
+            "strides": kinds.ARRAY,
+        },
+        types={"source": constraints.VECTOR, "result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.insert_strided_slice",
         "valueToStore dest -> result",
         "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
-        attributes={"offsets": K.ARRAY, "strides": K.ARRAY},
+        attributes={"offsets": kinds.ARRAY, "strides": kinds.ARRAY},
         same="dest result",
-        types={"valueToStore": C.VECTOR, "dest": C.VECTOR},
+        types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -158,9 +161,9 @@ OPERATIONS = (
         "vector acc? -> dest",
         "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict"
         " `:` type($vector) `into` type($dest)",
-        attributes={"kind": K.bracketed("vector.kind"), "fastmath": K.FASTMATH},
+        attributes={"kind": kinds.bracketed("vector.kind"), "fastmath": kinds.FASTMATH},
         infer={"acc": like("dest")},
-        types={"vector": C.VECTOR},
+        types={"vector": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -169,48 +172,48 @@ OPERATIONS = (
         "$kind `,` $source `,` $acc attr-dict $reduction_dims"
         " `:` type($source) `to` type($dest)",
         attributes={
-            "kind": K.bracketed("vector.kind"),
-            "reduction_dims": K.integers(),
+            "kind": kinds.bracketed("vector.kind"),
+            "reduction_dims": kinds.integers(),
         },
         same="acc dest",
-        types={"source": C.VECTOR},
+        types={"source": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.shuffle",
         "v1 v2 -> vector",
         (syntax.parse_shuffle, syntax.print_shuffle),
-        attributes={"mask": K.integers()},
-        types={"v1": C.VECTOR, "v2": C.VECTOR},
+        attributes={"mask": kinds.integers()},
+        types={"v1": constraints.VECTOR, "v2": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.shape_cast",
         "source -> result",
         "$source attr-dict `:` type($source) `to` type($result)",
-        types={"source": C.VECTOR, "result": C.VECTOR},
+        types={"source": constraints.VECTOR, "result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.bitcast",
         "source -> result",
         "$source attr-dict `:` type($source) `to` type($result)",
-        types={"source": C.VECTOR, "result": C.VECTOR},
+        types={"source": constraints.VECTOR, "result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.type_cast",
         "memref -> result",
         "$memref attr-dict `:` type($memref) `to` type($result)",
-        types={"memref": C.MEMREF, "result": C.MEMREF},
+        types={"memref": constraints.MEMREF, "result": constraints.MEMREF},
         traits=_PURE,
     ),
     op(
         "vector.transpose",
         "vector -> result",
         "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
-        attributes={"permutation": K.integers()},
-        types={"vector": C.VECTOR, "result": C.VECTOR},
+        attributes={"permutation": kinds.integers()},
+        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -218,15 +221,15 @@ OPERATIONS = (
         "operands* -> result",
         "$operands attr-dict `:` type($result)",
         infer={"operands": indices},
-        types={"result": C.VECTOR},
+        types={"result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.constant_mask",
         "-> result",
         "$mask_dim_sizes attr-dict `:` type($result)",
-        attributes={"mask_dim_sizes": K.integers()},
-        types={"result": C.VECTOR},
+        attributes={"mask_dim_sizes": kinds.integers()},
+        types={"result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -240,7 +243,7 @@ OPERATIONS = (
         "vector.step",
         "-> result",
         "attr-dict `:` type($result)",
-        types={"result": C.VECTOR},
+        types={"result": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
@@ -248,28 +251,34 @@ OPERATIONS = (
         "lhs rhs acc -> result",
         (syntax.parse_contract, syntax.print_contract),
         attributes={
-            "indexing_maps": K.ARRAY,
-            "iterator_types": K.ARRAY,
-            "kind": K.OPTIONAL,
+            "indexing_maps": kinds.ARRAY,
+            "iterator_types": kinds.ARRAY,
+            "kind": kinds.OPTIONAL,
         },
         same="acc result",
-        types={"lhs": C.VECTOR, "rhs": C.VECTOR},
+        types={"lhs": constraints.VECTOR, "rhs": constraints.VECTOR},
         traits=_PURE,
     ),
     op(
         "vector.transfer_read",
         "source indices* padding mask? -> vector",
         (syntax.parse_transfer_read, syntax.print_transfer_read),
-        attributes={"permutation_map": K.MAP, "in_bounds": K.optional(K.ARRAY)},
-        types={"source": C.SHAPED, "vector": C.VECTOR},
+        attributes={
+            "permutation_map": kinds.MAP,
+            "in_bounds": kinds.optional(kinds.ARRAY),
+        },
+        types={"source": constraints.SHAPED, "vector": constraints.VECTOR},
         checks=[syntax.check_transfer_read],
     ),
     op(
         "vector.transfer_write",
         "valueToStore source indices* mask? -> result?",
         (syntax.parse_transfer_write, syntax.print_transfer_write),
-        attributes={"permutation_map": K.MAP, "in_bounds": K.optional(K.ARRAY)},
-        types={"valueToStore": C.VECTOR, "source": C.SHAPED},
+        attributes={
+            "permutation_map": kinds.MAP,
+            "in_bounds": kinds.optional(kinds.ARRAY),
+        },
+        types={"valueToStore": constraints.VECTOR, "source": constraints.SHAPED},
         checks=[syntax.check_transfer_write],
     ),
     op(

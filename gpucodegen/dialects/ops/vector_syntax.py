@@ -29,7 +29,7 @@ from gpucodegen.ir.types import (
     VectorType,
 )
 
-# -- elements ----------------------------------------------------------------------------
+# -- elements --------------------------------------------------------------------------
 
 
 def elements_of_dest(
@@ -94,7 +94,7 @@ def check_broadcast(o: Operation) -> None:
         )
 
 
-# -- outer product -----------------------------------------------------------------------
+# -- outer product ---------------------------------------------------------------------
 
 
 def parse_outerproduct(r: Reader, state: State) -> None:
@@ -145,7 +145,7 @@ def check_outerproduct(o: Operation) -> None:
             )
 
 
-# -- extract and insert ------------------------------------------------------------------
+# -- extract and insert ----------------------------------------------------------------
 
 
 def _parse_position(r: Reader, state: State) -> list[Use]:
@@ -329,7 +329,7 @@ def print_insertelement(w: Writer, o: Operation) -> None:
     w.write(f" : {vector.type}")
 
 
-# -- shuffle and contract ----------------------------------------------------------------
+# -- shuffle and contract --------------------------------------------------------------
 
 
 def parse_shuffle(r: Reader, state: State) -> None:
@@ -383,7 +383,7 @@ def print_contract(w: Writer, o: Operation) -> None:
     w.write(f" {w.names(o.operands)} : {lhs}, {rhs} into {o.results[0].type}")
 
 
-# -- transfers ---------------------------------------------------------------------------
+# -- transfers -------------------------------------------------------------------------
 
 
 def parse_transfer_read(r: Reader, state: State) -> None:

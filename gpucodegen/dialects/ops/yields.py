@@ -10,7 +10,7 @@ from gpucodegen.ir.types import Type
 
 
 def check_yield(o: Operation, expected: Sequence[Type], name: str = "") -> None:
-    """Every terminator of ``o``'s regions (named ``name``, if given) yields these types."""
+    """Every terminator of ``o`` (of this name, if given) yields these types."""
     for region in o.regions:
         for block in region.blocks:
             for last in block.operations[-1:]:

@@ -1,8 +1,8 @@
 """The rules every module obeys, as small named checks.
 
 ``structure`` compares each operation with its definition, ``control_flow`` looks at
-blocks, terminators and branches, ``dominance`` at uses of values, ``symbols`` at names of
-functions and globals, ``affine_values`` at operands of affine operations.
+blocks, terminators and branches, ``dominance`` at uses of values, ``symbols`` at names
+of functions and globals, ``affine_values`` at operands of affine operations.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which values affine operations may use as dimensions and symbols.
 
-A symbol has one value for the whole execution of the enclosing affine scope (a function):
-its arguments, values defined at its top level, constants, dims and affine functions of
-symbols.  A dimension is a symbol, an affine loop variable, or an affine function of
-dimensions.
+A symbol has one value for the whole execution of the enclosing affine scope (a
+function): its arguments, values defined at its top level, constants, dims and affine
+functions of symbols.  A dimension is a symbol, an affine loop variable, or an affine
+function of dimensions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ from gpucodegen.ir.types import INDEX, DialectType, MemRefType
 Group = tuple[int, Sequence[Value]]
 """A map's number of dimensions, and its operands."""
 
-_FUNCTIONS = ("affine.apply", "affine.min", "affine.max", "affine.delinearize_index")
-_FUNCTIONS += ("affine.linearize_index",)
+_FUNCTIONS = (
+    "affine.apply",
+    "affine.min",
+    "affine.max",
+    "affine.delinearize_index",
+    "affine.linearize_index",
+)
 _DIMS = ("memref.dim", "tensor.dim")
 
 
@@ -39,7 +44,7 @@ def check_affine_values(root: Operation) -> None:
             checker.check(op, num_dims, operands)
 
 
-# -- operands of each operation ----------------------------------------------------------
+# -- operands of each operation --------------------------------------------------------
 
 
 def _inputs(op: Operation, name: str) -> tuple[int, int]:
@@ -85,7 +90,7 @@ _GROUPS: dict[str, Callable[[Operation], Iterator[Group]]] = {
 }
 
 
-# -- the rule ----------------------------------------------------------------------------
+# -- the rule --------------------------------------------------------------------------
 
 
 class _Checker:

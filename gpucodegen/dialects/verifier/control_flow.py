@@ -1,4 +1,4 @@
-"""Blocks end in terminators, branches fit their targets, operations sit where they may."""
+"""Blocks end in terminators, branches fit targets, operations sit where they may."""
 
 from __future__ import annotations
 

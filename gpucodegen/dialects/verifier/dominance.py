@@ -1,8 +1,9 @@
 """SSA form: every use is dominated by its definition.
 
 A value is visible after its operation in its own block, in the blocks that block
-dominates, and in regions nested there; not beyond an operation isolated from above.  In a
-graph region everything defined in it is visible.  Unreachable blocks are not checked.
+dominates, and in regions nested there; not beyond an operation isolated from above.
+In a graph region everything defined in it is visible.  Unreachable blocks are not
+checked.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def _defined_in(block: Block) -> Iterator[Value]:
         yield from op.results
 
 
-# -- dominators --------------------------------------------------------------------------
+# -- dominators ------------------------------------------------------------------------
 
 
 def dominator_tree(region: Region) -> dict[Block, list[Block]]:

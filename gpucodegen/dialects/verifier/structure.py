@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gpucodegen import errors
 from gpucodegen.dialects import registry
@@ -31,7 +32,7 @@ def check_structure(root: Operation) -> None:
             check(op)
 
 
-# -- attributes --------------------------------------------------------------------------
+# -- attributes ------------------------------------------------------------------------
 
 
 def check_attributes(op: Operation, definition: Op) -> None:
@@ -50,7 +51,7 @@ def check_attributes(op: Operation, definition: Op) -> None:
             )
 
 
-# -- counts ------------------------------------------------------------------------------
+# -- counts ----------------------------------------------------------------------------
 
 
 def check_counts(op: Operation, definition: Op) -> None:
@@ -126,7 +127,7 @@ def _segment_fits(slot: Slot, size: float) -> bool:
     return size >= 0 if slot.arity == "*" else size in ((0, 1) if slot.arity else (1,))
 
 
-# -- types -------------------------------------------------------------------------------
+# -- types -----------------------------------------------------------------------------
 
 
 def check_types(op: Operation, definition: Op, groups: Groups) -> None:
@@ -151,7 +152,7 @@ def check_equal_types(op: Operation, definition: Op, groups: Groups) -> None:
     """The slots of one group have one type."""
     for group in definition.same:
         values = [(name, value) for name in group for value in groups.get(name, ())]
-        for (first, a), (second, b) in zip(values, values[1:], strict=False):
+        for (first, a), (second, b) in pairwise(values):
             _require_equal(op, first, a.type, second, b.type)
 
 

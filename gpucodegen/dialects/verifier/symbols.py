@@ -81,7 +81,7 @@ def _resolve(path: Sequence[str], tables: Sequence[Table]) -> Operation | None:
     return root
 
 
-# -- what is referred to -----------------------------------------------------------------
+# -- what is referred to ---------------------------------------------------------------
 
 
 def _check_call(op: Operation, target: Operation) -> None:
