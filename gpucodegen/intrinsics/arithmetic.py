@@ -12,7 +12,14 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.lowering import I1, Engine, Lowering, number, signature
+from gpucodegen.intrinsics.lowering import (
+    I1,
+    Engine,
+    Lowering,
+    number,
+    signature,
+    suffix,
+)
 from gpucodegen.intrinsics.vector_type import Tile
 
 Build = Callable[..., Any]
@@ -124,9 +131,32 @@ def _copysign(low: Lowering, a: Any, b: Any) -> Any:
 def _count_zeros(name: str) -> Build:
     def build(low: Lowering, a: Any) -> Any:
         flag = ir.Constant(I1, 0)
-        from gpucodegen.intrinsics.lowering import suffix
-
         return low.call(f"llvm.{name}.{suffix(a.type)}", a.type, (a, flag))
+
+    return build
+
+
+def _floor_rest(low: Lowering, a: Any, b: Any) -> Any:
+    """``a mod b`` with the sign of the divisor."""
+    builder = low.builder
+    rest = _remainder(low, a, b, signed=True)
+    differ = builder.icmp_signed("<", builder.xor(rest, b), number(a.type, 0))
+    wrong = builder.and_(differ, builder.not_(_is_zero(low, rest)))
+    return builder.select(wrong, builder.add(rest, b), rest)
+
+
+def _high_half(extend: str) -> Build:
+    """The upper half of the double-width product."""
+
+    def build(low: Lowering, a: Any, b: Any) -> Any:
+        builder, ty = low.builder, a.type
+        width = getattr(ty, "element", ty).width
+        wide: ir.Type = ir.IntType(2 * width)
+        if isinstance(ty, ir.VectorType):
+            wide = ir.VectorType(wide, ty.count)
+        left, right = (getattr(builder, extend)(x, wide) for x in (a, b))
+        high = builder.lshr(builder.mul(left, right), number(wide, width))
+        return builder.trunc(high, ty)
 
     return build
 
@@ -154,6 +184,8 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "floordivsi": (2, _rounded(up=False)),
     "ceildivsi": (2, _rounded(up=True)),
     "ceildivui": (2, _ceildivui),
+    "mulsi_high": (2, _high_half("sext")),
+    "mului_high": (2, _high_half("zext")),
     "andi": (2, _plain("and_")),
     "ori": (2, _plain("or_")),
     "xori": (2, _plain("xor")),
@@ -243,6 +275,20 @@ def elementwise(engine: Engine, name: str) -> Any:
         return piecewise(low, low.signature.return_type, build, *args)
 
     return engine.define(name, arity, typing_rule, lower)
+
+
+INDEX_DIVISION: dict[str, Build] = {
+    "floordiv": _rounded(up=False),
+    "floormod": _floor_rest,
+}
+"""Division of index arithmetic; the operands may be integers of any width."""
+
+
+def index_division(engine: Engine, name: str) -> Any:
+    """``floordiv`` and ``floormod`` in the engine's index type."""
+    index = types.int32 if engine.name == "cuda" else types.int64
+    build = INDEX_DIVISION[name]
+    return engine.define(name, 2, lambda *_: signature(index, index, index), build)
 
 
 def comparison(engine: Engine, name: str, predicate: str, *, floats: bool) -> Any:

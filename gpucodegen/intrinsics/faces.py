@@ -67,6 +67,8 @@ def _compare(engine: Engine, predicate: str, *, floats: bool) -> Any:
 def plain(engine: Engine) -> dict[str, Any]:
     """Intrinsics without a factory."""
     made = {n: arithmetic.elementwise(engine, n) for n in arithmetic.ELEMENTWISE}
+    divisions = arithmetic.INDEX_DIVISION
+    made |= {n: arithmetic.index_division(engine, n) for n in divisions}
     made |= {n: functions.library(engine, n) for n in functions.UNARY}
     made |= {n: functions.library(engine, n) for n in functions.BINARY}
     made |= {n: functions.derived(engine, n) for n in functions.DERIVED}

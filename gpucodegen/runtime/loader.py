@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Protocol
+
+import numpy as np
 
 from gpucodegen.runtime import modules
 from gpucodegen.runtime.host import HostApi, make_host
@@ -42,7 +45,22 @@ def load_program(emitted: Emitted, target: str) -> Loaded:
     """Load a program for ``cpu``, ``cuda`` or ``sim``; kernels compile when they run."""
     module = modules.load(emitted.host_source)
     kernels = [_spec(kernel) for kernel in emitted.kernels]
-    return Loaded(vars(module), make_host(target, kernels, emitted.constants))
+    functions = {
+        name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }
+    return Loaded(functions, make_host(target, kernels, emitted.constants))
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Overflow and NaN are values of the program's arithmetic, not warnings."""
+
+    def call(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return call
 
 
 def _spec(kernel: Any) -> KernelSpec:

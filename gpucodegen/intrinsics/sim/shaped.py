@@ -322,7 +322,9 @@ def shared(n: int, name: str) -> Twin:
 
 
 def local(n: int, name: str) -> Twin:
-    """``local()``."""
+    """``local()``; the tags of transfers are the block's, which executes these once."""
+    if name == "tag":
+        return lambda: shared_memory(n, _storage(name), name)
     return lambda: private_memory(n, _storage(name))
 
 

@@ -121,6 +121,21 @@ def _arithmetic_shift(a: Any, b: Any) -> Any:
     return np.right_shift(a, count)
 
 
+def _high_half(a: Any, b: Any, *, signed: bool) -> Any:
+    """The upper half of the double-width product."""
+    width = _width(a)
+
+    def one(x: Any, y: Any) -> int:
+        x, y = (int(v) if signed else int(v) % (1 << width) for v in (x, y))
+        high = (x * y) >> width
+        return (high + (1 << (width - 1))) % (1 << width) - (1 << (width - 1))
+
+    if isinstance(a, np.ndarray):
+        cells = [one(x, y) for x, y in zip(a.flat, b.flat, strict=True)]
+        return np.array(cells, a.dtype).reshape(a.shape)
+    return a.dtype.type(one(a, b))
+
+
 def _fused(a: Any, b: Any, c: Any) -> Any:
     """One rounding: exact in float64 for narrower types."""
     wide = np.float64(a) * np.float64(b) + np.float64(c)
@@ -166,6 +181,8 @@ INTEGER_TWINS: dict[str, Twin] = {
     "floordivsi": _floor_quotient,
     "ceildivsi": _ceil_quotient,
     "ceildivui": _on_unsigned(_unsigned_ceil_quotient),
+    "mulsi_high": lambda a, b: _high_half(a, b, signed=True),
+    "mului_high": lambda a, b: _high_half(a, b, signed=False),
     "andi": np.bitwise_and,
     "ori": np.bitwise_or,
     "xori": np.bitwise_xor,
@@ -281,6 +298,8 @@ TWINS: dict[str, Twin] = {
     "ipowi": lambda base, n: plain(_power_integer(typed(base), n)),
     "fpowi": lambda base, n: _power_float(typed(base), n),
     "select": select,
+    "floordiv": lambda a, b: int(a) // int(b),
+    "floormod": lambda a, b: int(a) % int(b),
 }
 
 SIGNED_ORDER: dict[str, Twin] = {
@@ -365,6 +384,8 @@ def to_storage(value: Any, name: str) -> Any:
 
 def wrap(value: Any, name: str) -> Any:
     """An integer cut to a width: a plain ``int`` for i32, NumPy's for others."""
+    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        value = 0
     dtype = np.dtype(name)
     bits = 8 * dtype.itemsize
     cut = (int(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
