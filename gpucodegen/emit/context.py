@@ -16,7 +16,13 @@ from gpucodegen.dialects.registry import lookup
 from gpucodegen.emit.addressing import Buffer
 from gpucodegen.emit.expressions import affine_text, divisor_of
 from gpucodegen.emit.header import Argument, Header
-from gpucodegen.emit.kinds import CONSTRUCTORS, dtype, is_index
+from gpucodegen.emit.kinds import (
+    CONSTRUCTORS,
+    HALVES,
+    dtype,
+    is_index,
+    nearest_half,
+)
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.source import Writer
 from gpucodegen.emit.target import Target
@@ -84,6 +90,7 @@ class Emitter:
     sharing: Sharing = field(default_factory=Sharing)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     atoms: Atoms = field(default_factory=Atoms)
+    literals: dict[Value, int | float] = field(default_factory=dict[Value, int | float])
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
     indices: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
@@ -254,8 +261,8 @@ class Emitter:
             return number(int(value))
         if kind == "i1":
             return Text(str(bool(value)))
-        if not math.isfinite(value):
-            hint = f"{'minus_' if value < 0 else ''}{abs(value)}_{kind}"
-            made = self.make(hint, "constant", (), kind, value)
-            return call(made)
-        return call(self.use(CONSTRUCTORS[kind]), number(value))
+        if kind in HALVES:
+            value = nearest_half(value, kind)
+        finite = math.isfinite(value)
+        text = number(value) if finite else Text(self.header.special(value))
+        return call(self.use(CONSTRUCTORS[kind]), text)

@@ -45,6 +45,7 @@ class Header:
     face: str
     names: Names
     _plain: set[str] = field(default_factory=set[str])
+    _special: set[str] = field(default_factory=set[str])
     _made: dict[tuple[str, tuple[Argument, ...]], tuple[str, str]] = field(
         default_factory=dict[tuple[str, tuple[Argument, ...]], tuple[str, str]]
     )
@@ -53,6 +54,12 @@ class Header:
         """Import a ready-made intrinsic; its name is reserved in every scope."""
         self._plain.add(name)
         return name
+
+    def special(self, value: float) -> str:
+        """The name of an infinity or of NaN, which have no literals."""
+        name = str(abs(value))
+        self._special.add(name)
+        return f"-{name}" if value < 0 else name
 
     def made(self, hint: str, factory: str, *arguments: Argument) -> str:
         """The name of what a factory makes for the arguments."""
@@ -69,9 +76,10 @@ class Header:
             lines.append(f"from gpucodegen.intrinsics import {self.face} as intrinsics")
         if self._plain:
             lines += _import(self.face, sorted(self._plain))
-        if self._made:
-            lines.append("")
-            lines += sorted(f"{name} = {call}" for name, call in self._made.values())
+        defined = [f'{name} = float("{name}")' for name in self._special]
+        defined += [f"{name} = {call}" for name, call in self._made.values()]
+        if defined:
+            lines += ["", *sorted(defined)]
         return lines
 
 

@@ -69,6 +69,11 @@ class KernelSource:
     shared_bytes: int = 0
     fastmath: tuple[str, ...] = ("contract",)
 
+    @property
+    def signature(self) -> tuple[tuple[str, str], ...]:
+        """Kind and dtype of every parameter."""
+        return tuple((param.kind, param.dtype) for param in self.params)
+
 
 @dataclass(frozen=True, slots=True)
 class Extra:
@@ -127,7 +132,7 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
 PLAIN_NAMES = frozenset(
     {name.partition(".")[2] for name in scalars.HANDLERS}
     | set(scalars.CONSTRUCTORS.values())
-    | {"floordiv", "floormod", "mulsi_high", "mului_high", "prange"}
+    | {"floordiv", "floormod", "mulsi_high", "mului_high", "prange", "inf", "nan"}
 )
 """Names that a header may import; no variable takes them."""
 

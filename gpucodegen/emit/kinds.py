@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import struct
+
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
@@ -42,6 +45,24 @@ def dtype(ty: Type, location: Location, target: str) -> str:
 def is_float(name: str) -> bool:
     """Whether a dtype name is one of the floats."""
     return name.startswith(("f", "b"))
+
+
+def nearest_half(value: float, kind: str) -> float:
+    """The nearest number that a 16-bit float can hold, ties to even.
+
+    >>> nearest_half(0.1, "bf16"), nearest_half(0.1, "f16"), nearest_half(1e6, "f16")
+    (0.10009765625, 0.0999755859375, inf)
+    """
+    if not math.isfinite(value):
+        return value
+    if kind == "f16":
+        try:
+            return float(struct.unpack("<e", struct.pack("<e", value))[0])
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    bits = int(struct.unpack("<I", struct.pack("<f", value))[0])
+    kept = bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000
+    return float(struct.unpack("<f", struct.pack("<I", kept))[0])
 
 
 def is_index(ty: Type) -> bool:

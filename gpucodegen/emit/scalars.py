@@ -46,6 +46,9 @@ INTEGER_OPERATORS = {
     "arith.shrsi": RIGHT,
 }
 
+SHIFTS = frozenset({"arith.shli", "arith.shrsi"})
+"""Operators only by a small constant: Python refuses what MLIR leaves open."""
+
 BOOLEAN_OPERATORS = {
     "arith.addi": XOR,
     "arith.subi": XOR,
@@ -140,7 +143,8 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
 
 def operator(e: Emitter, op: Operation) -> None:
     """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
-    if isinstance(op.result.type, VectorType):
+    shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
+    if isinstance(op.result.type, VectorType) or shifts:
         intrinsic(e, op)
         return
     kind = kind_of(e, op, op.result)
@@ -182,6 +186,7 @@ def constant(e: Emitter, op: Operation) -> None:
     if number is None:
         raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
     kind = e.dtype(op, op.result)
+    e.literals[op.result] = number
     if kind == "index":
         e.indices[op.result] = affine.AffineMap.constant(int(number)).results[0]
     else:

@@ -57,7 +57,9 @@ def refused(text: str, target: str = "cpu") -> errors.CompileError:
 def test_an_operation_without_text_is_an_error_at_its_line():
     error = refused(kernel("  gpu.barrier"))
     assert isinstance(error, errors.UnsupportedOperation)
-    assert str(error).startswith("bad.mlir:2:3: error: 'gpu.barrier' cannot be compiled")
+    assert str(error).startswith(
+        "bad.mlir:2:3: error: 'gpu.barrier' cannot be compiled"
+    )
     assert error.remedy
 
 
