@@ -18,6 +18,7 @@ def emit_blocks(e: Emitter, blocks: Sequence[Block]) -> None:
     e.writer.line(f"{state} = 0")
     with e.writer.block("while True:"):
         for number, block in enumerate(blocks):
+            # Values cross from block to block, so their names stay in use.
             word = "elif" if number else "if"
             with e.writer.block(f"{word} {state} == {number}:"):
                 e.emit(block.operations)

@@ -34,7 +34,7 @@ def _constraint(constraint: Constraint, text: Printer) -> Text:
     if constraint.equality:
         return _compare(text(positive + constant), "==", text(negative))
     if positive == Const(0):
-        return _compare(text(negative), "<=", text(Const(constant)))
+        return _compare(text(negative), "<", text(Const(constant + 1)))
     if negative == Const(0):
         return _compare(text(positive), ">=", text(Const(-constant)))
     if constant < 0:

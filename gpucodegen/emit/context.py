@@ -8,7 +8,8 @@ integer parameters), so that address arithmetic is simplified before it is print
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -52,15 +53,12 @@ class Atoms:
     names: list[str] = field(default_factory=list[str])
     divisors: list[int] = field(default_factory=list[int])
     used: set[int] = field(default_factory=set[int])
-    _positions: dict[str, int] = field(default_factory=dict[str, int])
 
-    def get(self, name: str, divisor: int = 1) -> Dim:
-        """The atom of a name."""
-        if name not in self._positions:
-            self._positions[name] = len(self.names)
-            self.names.append(name)
-            self.divisors.append(divisor)
-        return Dim(self._positions[name])
+    def add(self, name: str, divisor: int = 1) -> Dim:
+        """A new atom that prints as ``name``."""
+        self.names.append(name)
+        self.divisors.append(divisor)
+        return Dim(len(self.names) - 1)
 
 
 @dataclass(slots=True)
@@ -164,11 +162,26 @@ class Emitter:
         self.rename(value, name)
         return name
 
-    def rename(self, value: Value, name: str) -> None:
+    @contextmanager
+    def block(self, head: str) -> Generator[None]:
+        """A compound statement with names of its own."""
+        with self.names.scope(), self.writer.block(head):
+            yield
+
+    @contextmanager
+    def repeated(self) -> Generator[None]:
+        """One of several copies of a body: each has variables of its own."""
+        known = set(self._variables)
+        with self.names.scope():
+            yield
+        for leader in set(self._variables) - known:
+            del self._variables[leader]
+
+    def rename(self, value: Value, name: str, divisor: int = 1) -> None:
         """Let a name that exists already hold a value."""
         self.texts[value] = Text(name)
         if is_index(value.type):
-            self.indices[value] = self.atoms.get(name)
+            self.indices[value] = self.atoms.add(name, divisor)
 
     def alias(self, value: Value, other: Value) -> None:
         """Let a value be another one under a second name."""
@@ -186,8 +199,7 @@ class Emitter:
         """Assign an index expression; what divides it is remembered."""
         divisor = self.divisor(expr)
         self.define(value, self.narrow(self.affine(expr)))
-        position = self.atoms.get(self.text(value).code).position
-        self.atoms.divisors[position] = divisor
+        self.rename(value, self.text(value).code, divisor)
 
     def assign(self, targets: Sequence[Value], sources: Sequence[Text]) -> None:
         """Assign several variables as if at once."""
@@ -206,8 +218,7 @@ class Emitter:
 
     def index(self, value: Value) -> AffineExpr:
         """An index value as an affine expression over atoms."""
-        found = self.indices.get(value)
-        return self.atoms.get(self.text(value).code) if found is None else found
+        return self.indices[value]
 
     def applied(self, map_: AffineMap, operands: Sequence[Value]) -> list[AffineExpr]:
         """Results of a map at index values."""

@@ -27,13 +27,14 @@ class Division:
     def quotient(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
         """``lhs floordiv rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
-            return binary(lhs, ">>", number(shift), Level.SHIFT)
+            return Text(f"{lhs.within(Level.UNARY)} >> {shift}", Level.SHIFT)
         return self.floordiv(lhs, divisor)
 
     def remainder(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
         """``lhs mod rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
-            return binary(lhs, "&", number((1 << shift) - 1), Level.BIT_AND)
+            mask = (1 << shift) - 1
+            return Text(f"{lhs.within(Level.UNARY)} & {mask}", Level.BIT_AND)
         return self.mod(lhs, divisor)
 
 
@@ -92,12 +93,17 @@ def affine_text(
 
 
 def _sum(expr: AffineExpr, text: Callable[[AffineExpr], Text]) -> Text:
-    """Terms with positive factors first, then the others, then the constant."""
+    """Terms with positive factors first, then the others, then the constant.
+
+    A positive constant goes first where nothing else is positive.
+    """
     terms, constant = linear_form(expr)
     ordered = sorted(terms.items(), key=lambda item: item[1] < 0)
     parts = [(factor < 0, _scaled(text(term), abs(factor))) for term, factor in ordered]
     if constant or not parts:
-        parts.append((constant < 0, number(abs(constant))))
+        leads = constant > 0 and all(negative for negative, _ in parts)
+        place = 0 if leads else len(parts)
+        parts.insert(place, (constant < 0, number(abs(constant))))
     negative, first = parts[0]
     result = first
     if negative:

@@ -66,7 +66,7 @@ class Header:
         key = (factory, arguments)
         if key not in self._made:
             call = f"intrinsics.{factory}({', '.join(map(literal, arguments))})"
-            self._made[key] = (self.names.fresh(hint), call)
+            self._made[key] = (self.names.fresh(hint, lasting=True), call)
         return self._made[key][0]
 
     def lines(self) -> list[str]:

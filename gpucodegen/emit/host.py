@@ -301,7 +301,7 @@ def _strides(e: Emitter, op: Operation, value: Value) -> tuple[AffineExpr, ...]:
     def unknown(what: str, position: int) -> AffineExpr:
         name = e.names.fresh(f"{e.text(value)}_{what}{position}")
         e.writer.line(f"{name} = rt.{what}({e.text(value)}, {position})")
-        return e.atoms.get(name)
+        return e.atoms.add(name)
 
     needed = ty.layout is None
     sizes = sizes_of((1, *ty.shape[1:]) if needed and ty.shape else ty.shape, unknown)

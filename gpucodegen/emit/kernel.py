@@ -226,7 +226,7 @@ class _Parameters:
         def unknown(what: str, dimension: int) -> AffineExpr:
             extra = e.names.fresh(f"{name}_{what}{dimension}")
             self._extras.append((Extra(position, what, dimension), extra))
-            return e.atoms.get(extra)
+            return e.atoms.add(extra)
 
         sizes = sizes_of(ty.shape, unknown)
         strides = strides_of(ty, sizes, unknown, op.location)

@@ -15,9 +15,7 @@ def counted(
 ) -> Generator[None]:
     """``for name in range(lower, upper, step)``, or the same with ``while``."""
     if not e.target.counted_by_while:
-        with e.writer.block(
-            f"for {name} in range({range_arguments(lower, upper, step)}):"
-        ):
+        with e.block(f"for {name} in range({range_arguments(lower, upper, step)}):"):
             yield
         return
     if not (upper.code.isidentifier() or upper.code.isdecimal()):
@@ -26,7 +24,7 @@ def counted(
         upper = Text(end)
     narrow = e.use(e.target.index)
     e.writer.line(f"{name} = {call(narrow, lower)}")
-    with e.writer.block(f"while {name} < {upper}:"):
+    with e.block(f"while {name} < {upper}:"):
         yield
         following = binary(Text(name), "+", number(step), Level.SUM)
         e.writer.line(f"{name} = {call(narrow, following)}")

@@ -116,7 +116,7 @@ def _copy_from(
         return
     name = e.names.fresh("ijkl"[depth] if depth < 4 else f"i{depth}")
     with counted(e, name, Text("0"), e.affine(source.sizes[depth]), 1):
-        _copy_from(e, source, target, [*indices, e.atoms.get(name)])
+        _copy_from(e, source, target, [*indices, e.atoms.add(name)])
 
 
 # -- buffers of the kernel itself ------------------------------------------------------

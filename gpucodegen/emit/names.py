@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count, filterfalse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST = 40
@@ -27,27 +29,41 @@ def sanitized(hint: str, default: str = "v") -> str:
 
 @dataclass(slots=True)
 class Names:
-    """The names used in one scope.
+    """The names in use, scope by scope; a closed scope gives its names back.
 
     >>> names = Names()
-    >>> names.fresh("i"), names.fresh("i"), names.fresh("range")
-    ('i', 'i_1', 'range_1')
+    >>> names.fresh("i"), names.fresh("range")
+    ('i', 'range_1')
+    >>> with names.scope():
+    ...     names.fresh("k"), names.fresh("i")
+    ('k', 'i_1')
+    >>> names.fresh("k")
+    'k'
     """
 
-    taken: set[str] = field(default_factory=lambda: set(RESERVED))
-    _counts: dict[str, int] = field(default_factory=dict[str, int])
+    _lasting: set[str] = field(default_factory=lambda: set(RESERVED))
+    _scopes: list[set[str]] = field(default_factory=lambda: [set[str]()])
 
     def reserve(self, names: Iterable[str]) -> None:
         """Keep names from being given out."""
-        self.taken.update(names)
+        self._lasting.update(names)
 
-    def fresh(self, hint: str, default: str = "v") -> str:
-        """A name like ``hint`` that nothing else has."""
+    def fresh(self, hint: str, default: str = "v", *, lasting: bool = False) -> str:
+        """A name like ``hint`` that nothing else has; a lasting one is never reused."""
         base = sanitized(hint, default)
-        name, count = base, self._counts.get(base, 0)
-        while name in self.taken:
-            count += 1
-            name = f"{base}_{count}"
-        self._counts[base] = count
-        self.taken.add(name)
+        candidates = chain([base], (f"{base}_{n}" for n in count(1)))
+        name = next(filterfalse(self._is_taken, candidates))
+        (self._lasting if lasting else self._scopes[-1]).add(name)
         return name
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Names given out inside are free again behind it."""
+        self._scopes.append(set())
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._lasting or any(name in scope for scope in self._scopes)

@@ -23,7 +23,9 @@ def place(location: Location) -> str:
     found = file_location(location)
     if found is None or not found.line:
         return ""
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", PurePath(found.filename).name)[:60]
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", PurePath(found.filename).name)[:60].strip(
+        "_"
+    )
     return f"{name}:{found.line}"
 
 

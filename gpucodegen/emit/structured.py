@@ -6,7 +6,8 @@ where the values are yielded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from math import gcd
 
 from gpucodegen.dialects import affine, scf
@@ -32,10 +33,10 @@ def _bound(e: Emitter, function: str, bounds: Sequence[AffineExpr]) -> Text:
     return extreme(function, [e.affine(bound) for bound in bounds])
 
 
-def _loop_variable(e: Emitter, iv: Value, default: str = "i") -> str:
+def _loop_variable(e: Emitter, iv: Value, divisor: int = 1) -> str:
     """A fresh variable for a loop; it is shared with nothing."""
-    name = e.names.fresh(iv.name, default)
-    e.rename(iv, name)
+    name = e.names.fresh(iv.name, "i")
+    e.rename(iv, name, divisor)
     return name
 
 
@@ -47,6 +48,12 @@ def _body(
     e.emit(inner)
     e.writer.location = terminator.location
     e.assign(targets, _texts(e, terminator.operands))
+
+
+def _declare(e: Emitter, values: Sequence[Value]) -> None:
+    """Choose variables in this scope that are first assigned in an inner one."""
+    for value in values:
+        e.variable(value)
 
 
 # -- affine ----------------------------------------------------------------------------
@@ -62,20 +69,28 @@ def affine_for(e: Emitter, op: Operation) -> None:
     if UNROLL in op.attributes and loop.constant_bounds is not None:
         _unrolled(e, loop, *loop.constant_bounds)
     else:
-        name = _loop_variable(e, loop.iv)
-        _known_divisor(e, name, lowers, loop.step)
-        lower, upper = _bound(e, "max", lowers), _bound(e, "min", uppers)
-        with counted(e, name, lower, upper, loop.step):
+        with _range_loop(e, loop.iv, (lowers, uppers), loop.step):
             _body(e, loop.body, loop.iter_args)
     _results(e, op, loop.iter_args)
 
 
-def _known_divisor(
-    e: Emitter, name: str, lowers: Sequence[AffineExpr], step: int
-) -> None:
-    if len(lowers) == 1:
-        atom = e.atoms.get(name)
-        e.atoms.divisors[atom.position] = gcd(e.divisor(lowers[0]), step)
+Bounds = tuple[Sequence[AffineExpr], Sequence[AffineExpr]]
+
+
+@contextmanager
+def _range_loop(e: Emitter, iv: Value, bounds: Bounds, step: int) -> Generator[None]:
+    """A loop from the largest lower bound to the smallest upper bound."""
+    lowers, uppers = bounds
+    with e.names.scope():
+        name = _loop_variable(e, iv, _divisor(e, lowers, step))
+        lower, upper = _bound(e, "max", lowers), _bound(e, "min", uppers)
+        with counted(e, name, lower, upper, step):
+            yield
+
+
+def _divisor(e: Emitter, lowers: Sequence[AffineExpr], step: int) -> int:
+    """What surely divides a loop variable."""
+    return gcd(e.divisor(lowers[0]), step) if len(lowers) == 1 else 1
 
 
 def _results(e: Emitter, op: Operation, carried: Sequence[Value]) -> None:
@@ -86,7 +101,8 @@ def _results(e: Emitter, op: Operation, carried: Sequence[Value]) -> None:
 def _unrolled(e: Emitter, loop: affine.For, lower: int, upper: int) -> None:
     for value in range(lower, upper, loop.step):
         e.indices[loop.iv] = Const(value)
-        _body(e, loop.body, loop.iter_args)
+        with e.repeated():
+            _body(e, loop.body, loop.iter_args)
 
 
 def affine_if(e: Emitter, op: Operation) -> None:
@@ -109,10 +125,11 @@ def _branches(
     then_body: Sequence[Operation],
     else_body: Sequence[Operation],
 ) -> None:
-    with e.writer.block(f"if {condition}:"):
+    _declare(e, op.results)
+    with e.block(f"if {condition}:"):
         _body(e, then_body, op.results)
     if any(inner.name not in _YIELDS for inner in else_body) or op.results:
-        with e.writer.block("else:"):
+        with e.block("else:"):
             _body(e, else_body, op.results)
 
 
@@ -160,17 +177,12 @@ def _nested(
     if depth == len(loop.ivs):
         body()
         return
-    lowers, uppers = _bounds_of(e, loop, depth)
-    name = _loop_variable(e, loop.ivs[depth])
-    _known_divisor(e, name, lowers, loop.steps[depth])
-    lower, upper = _bound(e, "max", lowers), _bound(e, "min", uppers)
-    with counted(e, name, lower, upper, loop.steps[depth]):
+    bounds = _bounds_of(e, loop, depth)
+    with _range_loop(e, loop.ivs[depth], bounds, loop.steps[depth]):
         _nested(e, loop, depth + 1, body)
 
 
-def _bounds_of(
-    e: Emitter, loop: affine.Parallel, depth: int
-) -> tuple[list[AffineExpr], list[AffineExpr]]:
+def _bounds_of(e: Emitter, loop: affine.Parallel, depth: int) -> Bounds:
     lowers = e.applied(loop.lower_maps[depth], loop.lower_operands)
     uppers = e.applied(loop.upper_maps[depth], loop.upper_operands)
     return lowers, uppers
@@ -178,21 +190,30 @@ def _bounds_of(
 
 def _divided(e: Emitter, loop: affine.Parallel) -> None:
     """One ``prange`` over all iterations of all variables."""
-    prange = e.use("prange")
     e.has_parallel = e.in_parallel = True
-    starts, counts = zip(
-        *(_range(e, loop, depth) for depth in range(len(loop.ivs))), strict=True
-    )
-    is_plain = len(starts) == 1 and loop.steps[0] == 1 and starts[0] == Const(0)
-    name = _loop_variable(e, loop.ivs[0]) if is_plain else e.names.fresh("p")
-    total: AffineExpr = Const(1)
-    for count in counts:
-        total = count * total if isinstance(total, Const) else total * count
-    with e.writer.block(f"for {name} in {call(prange, e.affine(total))}:"):
-        if not is_plain:
-            _unflatten(e, loop, e.atoms.get(name), starts, counts)
-        _body(e, loop.body, ())
+    with e.names.scope():
+        ranges = [_range(e, loop, depth) for depth in range(len(loop.ivs))]
+        starts, counts = [r[0] for r in ranges], [r[1] for r in ranges]
+        total = _product(counts)
+        if len(starts) == 1 and loop.steps[0] == 1 and starts[0] == Const(0):
+            name = _loop_variable(e, loop.ivs[0])
+            flat = None
+        else:
+            name = e.names.fresh("p")
+            flat = e.atoms.add(name)
+        with e.block(f"for {name} in {call(e.use('prange'), e.affine(total))}:"):
+            if flat is not None:
+                _unflatten(e, loop, flat, starts, counts)
+            _body(e, loop.body, ())
     e.in_parallel = False
+
+
+def _product(factors: Sequence[AffineExpr]) -> AffineExpr:
+    """A product with its constant on the right."""
+    total: AffineExpr = Const(1)
+    for factor in factors:
+        total = factor * total if isinstance(total, Const) else total * factor
+    return total
 
 
 def _range(
@@ -213,7 +234,7 @@ def _single(
         return bounds[0]
     name = e.names.fresh(f"{iv.name or 'i'}_{function}")
     e.writer.line(f"{name} = {_bound(e, function, bounds)}")
-    return e.atoms.get(name)
+    return e.atoms.add(name)
 
 
 def _unflatten(
@@ -224,8 +245,8 @@ def _unflatten(
     counts: Sequence[AffineExpr],
 ) -> None:
     """The loop variables from the number of the iteration, the last one fastest."""
-    inner: AffineExpr = Const(1)
     for depth in reversed(range(len(counts))):
+        inner = _product(counts[depth + 1 :])
         position = flat if inner == Const(1) else flat // inner
         if depth:
             position = position % counts[depth]
@@ -244,24 +265,21 @@ def scf_for(e: Emitter, op: Operation) -> None:
     lower, upper, step = (e.text(v) for v in (loop.lower, loop.upper, loop.step))
     e.assign(loop.iter_args, _texts(e, loop.inits))
     e.writer.location = op.location
-    name = _loop_variable(e, loop.iv)
-    if e.target.counted_by_while:
-        narrow = (
-            e.use(e.target.index)
-            if is_index(loop.iv.type)
-            else e.constructor(op, loop.iv)
-        )
-        e.writer.line(f"{name} = {lower}")
-        with e.writer.block(f"while {name} < {upper}:"):
-            _body(e, loop.body, loop.iter_args)
-            e.writer.line(f"{name} = {narrow}({name} + {step})")
-    else:
-        plain = range_arguments(lower, upper, step)
-        counter = name if is_index(loop.iv.type) else e.names.fresh(name)
-        with e.writer.block(f"for {counter} in range({plain}):"):
-            if counter != name:
-                e.writer.line(f"{name} = {e.constructor(op, loop.iv)}({counter})")
-            _body(e, loop.body, loop.iter_args)
+    with e.names.scope():
+        name = _loop_variable(e, loop.iv)
+        if e.target.counted_by_while:
+            make = e.constructor(op, loop.iv)
+            e.writer.line(f"{name} = {make}({lower})")
+            with e.block(f"while {name} < {upper}:"):
+                _body(e, loop.body, loop.iter_args)
+                e.writer.line(f"{name} = {make}({name} + {step})")
+        else:
+            plain = range_arguments(lower, upper, step)
+            counter = name if is_index(loop.iv.type) else e.names.fresh(name)
+            with e.block(f"for {counter} in range({plain}):"):
+                if counter != name:
+                    e.writer.line(f"{name} = {e.constructor(op, loop.iv)}({counter})")
+                _body(e, loop.body, loop.iter_args)
     _results(e, op, loop.iter_args)
 
 
@@ -276,12 +294,13 @@ def scf_while(e: Emitter, op: Operation) -> None:
     """``scf.while``: an endless loop that is left before its second half."""
     loop = scf.While(op)
     e.assign(loop.before.arguments, _texts(e, loop.inits))
-    with e.writer.block("while True:"):
+    _declare(e, op.results)
+    with e.block("while True:"):
         *inner, condition = loop.before.operations
         e.emit(inner)
         test, *forwarded = condition.operands
         e.assign(op.results, _texts(e, forwarded))
-        with e.writer.block(f"if not {e.text(test).within(Level.NOT)}:"):
+        with e.block(f"if not {e.text(test).within(Level.NOT)}:"):
             e.writer.line("break")
         for argument, result in zip(loop.after.arguments, op.results, strict=True):
             e.alias(argument, result)
