@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine, gpu, memref
 from gpucodegen.dialects.func import Call, Function
-from gpucodegen.emit import cfg, scalars, structured, transfers
+from gpucodegen.emit import affine_loops, cfg, scalars, scf_loops, transfers
 from gpucodegen.emit.addressing import sizes_of, strides_of
 from gpucodegen.emit.cfg import emit_blocks
 from gpucodegen.emit.context import Emitter, Handlers
@@ -359,7 +359,8 @@ def dma_wait(e: Emitter, op: Operation) -> None:
 
 HANDLERS: Handlers = (
     scalars.HANDLERS
-    | structured.HANDLERS
+    | affine_loops.HANDLERS
+    | scf_loops.HANDLERS
     | cfg.HANDLERS
     | {
         "func.call": function_call,

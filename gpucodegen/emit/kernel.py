@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
-from gpucodegen.emit import cfg, gpu, memory, scalars, structured, transfers, vectors
+from gpucodegen.emit import (
+    affine_loops,
+    cfg,
+    gpu,
+    memory,
+    scalars,
+    scf_loops,
+    transfers,
+    vectors,
+)
 from gpucodegen.emit.addressing import Buffer, sizes_of, strides_of
 from gpucodegen.emit.cfg import emit_blocks
 from gpucodegen.emit.context import Emitter, Facts, Handlers
@@ -36,7 +45,8 @@ _COMMON: Handlers = (
     scalars.HANDLERS
     | memory.HANDLERS
     | vectors.HANDLERS
-    | structured.HANDLERS
+    | affine_loops.HANDLERS
+    | scf_loops.HANDLERS
     | transfers.HANDLERS
     | cfg.HANDLERS
 )

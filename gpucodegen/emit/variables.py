@@ -18,10 +18,14 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import Binary, linear_form
 from gpucodegen.ir.operation import Block, Operation, Value
 
-LOOPS = frozenset({"affine.for", "scf.for", "scf.while", "affine.parallel"})
+LOOPS = frozenset(
+    {"affine.for", "affine.parallel", "scf.for", "scf.parallel", "scf.while"}
+)
+WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.parallel", "scf.while"})
+"""Loops that write their results in every iteration."""
 CARRYING = {"affine.for": 1, "scf.for": 1}
 """Loops with carried values, and the number of block arguments before those."""
-BRANCHES = frozenset({"affine.if", "scf.if"})
+BRANCHES = frozenset({"affine.if", "scf.if", "scf.index_switch"})
 VIEWS = frozenset(
     f"memref.{name}"
     for name in (
@@ -169,8 +173,7 @@ class _Lifetimes:
             self.block(block.operations)
         if op.name in LOOPS:
             self._loops.pop()
-        # A while loop writes its results before each of its tests.
-        self._start(op.results, start if op.name == "scf.while" else end)
+        self._start(op.results, start if op.name in WRITTEN_INSIDE else end)
         self._wish(op)
 
     def _start(self, values: Sequence[Value], position: int) -> None:

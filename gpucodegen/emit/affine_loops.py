@@ -1,0 +1,187 @@
+"""affine.for, affine.if and affine.parallel.
+
+The outermost ``affine.parallel`` of a CPU kernel becomes one ``prange`` over all its
+iterations; everywhere else it is a nest of sequential loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpucodegen.dialects import affine
+from gpucodegen.emit.conditions import condition_text
+from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.emit.reductions import COMBINERS, identity
+from gpucodegen.emit.structured import (
+    Bounds,
+    body_of,
+    bound,
+    branches_of,
+    loop_variable,
+    nested_loops,
+    range_loop,
+    results_of,
+    texts,
+)
+from gpucodegen.emit.text import call
+from gpucodegen.ir.affine import AffineExpr, Const, Constraint, substitute
+from gpucodegen.ir.operation import Operation, Value
+
+UNROLL = "gcg.unroll"
+"""Marks an ``affine.for`` with constant bounds to be written out."""
+
+
+def affine_for(e: Emitter, op: Operation) -> None:
+    """``affine.for``."""
+    loop = affine.For(op)
+    lowers = e.applied(loop.lower_map, loop.lower_operands)
+    uppers = e.applied(loop.upper_map, loop.upper_operands)
+    e.assign(loop.iter_args, texts(e, loop.inits))
+    e.writer.location = op.location
+    if UNROLL in op.attributes and loop.constant_bounds is not None:
+        _unrolled(e, loop, *loop.constant_bounds)
+    else:
+        with range_loop(e, loop.iv, (lowers, uppers), loop.step):
+            body_of(e, loop.body, loop.iter_args)
+    results_of(e, op, loop.iter_args)
+
+
+def _unrolled(e: Emitter, loop: affine.For, lower: int, upper: int) -> None:
+    for value in range(lower, upper, loop.step):
+        e.indices[loop.iv] = Const(value)
+        with e.repeated():
+            body_of(e, loop.body, loop.iter_args)
+
+
+def affine_if(e: Emitter, op: Operation) -> None:
+    """``affine.if``."""
+    branch = affine.If(op)
+    inputs = [e.index(value) for value in branch.operands]
+    dims, syms = inputs[: branch.set.num_dims], inputs[branch.set.num_dims :]
+    constraints = [
+        Constraint(substitute(c.expr, dims, syms), c.equality)
+        for c in branch.set.constraints
+    ]
+    condition = condition_text(constraints, e.affine)
+    branches_of(e, op, condition, branch.then_body, branch.else_body)
+
+
+def affine_parallel(e: Emitter, op: Operation) -> None:
+    """``affine.parallel``: the outermost on the CPU is divided among the threads."""
+    if op.results:
+        _reducing(e, op)
+    elif e.target.name == "cpu" and not e.in_parallel:
+        _divided(e, affine.Parallel(op))
+    else:
+        loop = affine.Parallel(op)
+        _nested(e, loop, lambda: body_of(e, loop.body, ()))
+
+
+def _reducing(e: Emitter, op: Operation) -> None:
+    """A parallel loop with results, in sequence: each one accumulates its part."""
+    loop = affine.Parallel(op)
+    kinds = [e.dtype(op, result) for result in op.results]
+    names = list(zip(loop.reductions, kinds, strict=True))
+    e.assign(op.results, [e.constant(identity(r, k), k) for r, k in names])
+
+    def body() -> None:
+        *inner, terminator = loop.body
+        e.emit(inner)
+        yielded = texts(e, terminator.operands)
+        totals = [
+            part
+            if name == "assign"
+            else call(e.use(COMBINERS[name]), e.text(total), part)
+            for name, total, part in zip(
+                loop.reductions, op.results, yielded, strict=True
+            )
+        ]
+        e.assign(op.results, totals)
+
+    _nested(e, loop, body)
+
+
+def _nested(e: Emitter, loop: affine.Parallel, body: Callable[[], None]) -> None:
+    bounds = [_bounds_of(e, loop, depth) for depth in range(len(loop.ivs))]
+    nested_loops(e, loop.ivs, list(zip(bounds, loop.steps, strict=True)), body)
+
+
+def _bounds_of(e: Emitter, loop: affine.Parallel, depth: int) -> Bounds:
+    lowers = e.applied(loop.lower_maps[depth], loop.lower_operands)
+    uppers = e.applied(loop.upper_maps[depth], loop.upper_operands)
+    return lowers, uppers
+
+
+def _divided(e: Emitter, loop: affine.Parallel) -> None:
+    """One ``prange`` over all iterations of all variables."""
+    e.has_parallel = e.in_parallel = True
+    with e.names.scope():
+        ranges = [_range(e, loop, depth) for depth in range(len(loop.ivs))]
+        starts, counts = [r[0] for r in ranges], [r[1] for r in ranges]
+        total = _product(counts)
+        if len(starts) == 1 and loop.steps[0] == 1 and starts[0] == Const(0):
+            name = loop_variable(e, loop.ivs[0])
+            flat = None
+        else:
+            name = e.names.fresh("p")
+            flat = e.atoms.add(name)
+        with e.block(f"for {name} in {call(e.use('prange'), e.affine(total))}:"):
+            if flat is not None:
+                _unflatten(e, loop, flat, starts, counts)
+            body_of(e, loop.body, ())
+    e.in_parallel = False
+
+
+def _product(factors: Sequence[AffineExpr]) -> AffineExpr:
+    """A product with its constant on the right."""
+    total: AffineExpr = Const(1)
+    for factor in factors:
+        total = factor * total if isinstance(total, Const) else total * factor
+    return total
+
+
+def _range(
+    e: Emitter, loop: affine.Parallel, depth: int
+) -> tuple[AffineExpr, AffineExpr]:
+    """First value of a variable and number of its values."""
+    lowers, uppers = _bounds_of(e, loop, depth)
+    lower = _single(e, "max", lowers, loop.ivs[depth])
+    upper = _single(e, "min", uppers, loop.ivs[depth])
+    return lower, (upper - lower).ceildiv(loop.steps[depth])
+
+
+def _single(
+    e: Emitter, function: str, bounds: Sequence[AffineExpr], iv: Value
+) -> AffineExpr:
+    """One expression for several bounds, through a variable."""
+    if len(bounds) == 1:
+        return bounds[0]
+    name = e.names.fresh(f"{iv.name or 'i'}_{function}")
+    e.writer.line(f"{name} = {bound(e, function, bounds)}")
+    return e.atoms.add(name)
+
+
+def _unflatten(
+    e: Emitter,
+    loop: affine.Parallel,
+    flat: AffineExpr,
+    starts: Sequence[AffineExpr],
+    counts: Sequence[AffineExpr],
+) -> None:
+    """The loop variables from the number of the iteration, the last one fastest."""
+    for depth in reversed(range(len(counts))):
+        inner = _product(counts[depth + 1 :])
+        position = flat if inner == Const(1) else flat // inner
+        if depth:
+            position = position % counts[depth]
+        e.define_index(loop.ivs[depth], starts[depth] + position * loop.steps[depth])
+        inner = (
+            counts[depth] * inner if isinstance(inner, Const) else inner * counts[depth]
+        )
+
+
+HANDLERS: dict[str, Handler] = {
+    "affine.for": affine_for,
+    "affine.if": affine_if,
+    "affine.parallel": affine_parallel,
+}
