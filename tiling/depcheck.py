@@ -19,14 +19,14 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from .dependences import distance, levels, may_conflict
-from .isl import DEFAULT_QUOTA, Interval
+from .isl import Interval, Limits
 from .model import Model, Reference, common_loops, model
 from .scop import Scop
 
 Row: TypeAlias = tuple[int, int, int, str]
 
 
-def rows(scop: Scop, quota: int = DEFAULT_QUOTA) -> list[Row]:
+def rows(scop: Scop, limits: Limits | None = None) -> list[Row]:
     """All rows of one function.
 
     >>> from .scop import Array, Loop, Statement, nest, read, write
@@ -44,7 +44,7 @@ def rows(scop: Scop, quota: int = DEFAULT_QUOTA) -> list[Row]:
     1 1 1 false
     1 1 2 false
     """
-    built = model(_as_written(scop), quota)
+    built = model(_as_written(scop), limits)
     listed = [r for r in built.references if r.access.listed]
     return [
         (src, dst, depth, result)

@@ -147,8 +147,10 @@ def levels(
     if same.plain_is_empty():
         return
     for d in range(len(common_loops(source.instances, sink.instances))):
-        yield d, same.order_lt(IN, d, OUT, d)
-        same = same.equate(IN, d, OUT, d)
+        later = anything.order_lt(IN, d, OUT, d)
+        yield d, ask(lambda d=d, same=same: same.order_lt(IN, d, OUT, d), later)
+        anything = anything.equate(IN, d, OUT, d)
+        same = ask(lambda d=d, same=same: same.equate(IN, d, OUT, d), anything)
     if before_in_text(source, sink):
         yield None, same
 
@@ -164,6 +166,23 @@ def distance(
 ) -> tuple[Interval, ...]:
     """Per common loop the exact range of { j - i : x -> y in pairs, i, j values }."""
     count = len(common_loops(source.instances, sink.instances))
+    equal = count if level is None else level
+    first, second = source.instances.formula, sink.instances.formula
+    if first is not None and second is not None:
+        differ = range(equal, count)
+        found = [model.solver.difference(pairs, first, second, d) for d in differ]
+    else:
+        found = _projected(model, source, sink, pairs)[equal:]
+    known = [_carried(d, level) for d in range(equal, count)]
+    carried = [_meet(k, f) for k, f in zip(known, found, strict=True)]
+    return (*[Interval(0, 0)] * equal, *carried)
+
+
+def _projected(
+    model: Model, source: Reference, sink: Reference, pairs: Map
+) -> list[Interval]:
+    """The same by projection, for values that have no single formula."""
+    count = len(common_loops(source.instances, sink.instances))
     deltas = model.solver.ask(
         lambda: (
             pairs.apply_domain(_first(source.instances.values, count))
@@ -173,17 +192,12 @@ def distance(
         None,
     )
     if deltas is None:
-        return tuple(_carried(d, level) for d in range(count))
-    return tuple(
-        _meet(_carried(d, level), model.solver.interval(deltas, d))
-        for d in range(count)
-    )
+        return [Interval(None, None)] * count
+    return [model.solver.interval(deltas, d) for d in range(count)]
 
 
 def _carried(d: int, level: int | None) -> Interval:
-    """What is known of a distance from the level alone."""
-    if level is None or d < level:
-        return Interval(0, 0)
+    """What the level alone tells of a distance."""
     return Interval(1, None) if d == level else Interval(None, None)
 
 

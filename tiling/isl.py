@@ -4,20 +4,24 @@ Comes in: isl text of sets and relations. Goes out: islpy objects of one context
 plain Python values. islpy is imported here and nowhere else; other modules of this
 package take the types `Map` and `Set` from here.
 
-An isl query may blow up, so each runs under a limit of isl operations, and whoever asks
-says what to assume when there is no answer: always the side on which nothing is proven.
+An isl query may blow up, so each has a limit of isl operations and all of a problem
+share a limit of time (isl does not count all that it does). Whoever asks says what to
+assume when there is no answer: always the side on which nothing is proven.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import perf_counter
 from typing import TypeAlias, TypeVar
 
 import islpy
 
 Map: TypeAlias = islpy.Map
 Set: TypeAlias = islpy.Set
+Function: TypeAlias = islpy.MultiAff
 Point: TypeAlias = tuple[dict[str, int], tuple[int, ...]]
 Answer = TypeVar("Answer")
 
@@ -26,19 +30,29 @@ OUT = islpy.dim_type.out
 SET = islpy.dim_type.set
 PARAM = islpy.dim_type.param
 
-DEFAULT_QUOTA = 400_000
 SMALLEST_QUOTA = 2_000
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be spent: isl operations per query, seconds per problem."""
+
+    operations: int = 50_000
+    seconds: float = 4.0
+
+
+UNLIMITED = Limits(0, inf)
+
+
 class _OverLimit(Exception):
-    """The operation limit was reached."""
+    """A limit was reached."""
 
 
 @dataclass(slots=True)
 class Solver:
-    """One isl context; each query may take ``quota`` operations.
+    """One isl context and its limits.
 
-    A query over the limit halves the limit, so that hopeless problems end soon.
+    A query over the limit of operations halves it, so that hopeless problems end soon.
 
     >>> solver = Solver()
     >>> evens = solver.set("{ [i] : 0 <= i < 10 and i mod 2 = 0 }")
@@ -48,8 +62,9 @@ class Solver:
     False
     """
 
-    quota: int = DEFAULT_QUOTA
+    limits: Limits = field(default_factory=Limits)
     overruns: int = 0
+    spent: float = 0.0
     context: islpy.Context = field(default_factory=islpy.Context)
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
@@ -60,18 +75,28 @@ class Solver:
             return otherwise
 
     def _limited(self, query: Callable[[], Answer]) -> Answer:
-        self.context.set_max_operations(self.quota)
+        if self.spent > self.limits.seconds:
+            self.overruns += 1
+            raise _OverLimit
+        start = perf_counter()
+        self.context.set_max_operations(self.limits.operations)
         try:
             return query()
-        except islpy.Error as error:
+        except (islpy.Error, TypeError) as error:  # Val.to_python: TypeError
             if not self._exhausted():
                 raise
-            self.overruns += 1
-            self.quota = max(self.quota // 2, min(self.quota, SMALLEST_QUOTA))
+            self._tighten()
             raise _OverLimit from error
         finally:
             self.context.reset_operations()
             self.context.set_max_operations(0)
+            self.spent += perf_counter() - start
+
+    def _tighten(self) -> None:
+        self.overruns += 1
+        quota = self.limits.operations
+        smaller = max(quota // 2, min(quota, SMALLEST_QUOTA))
+        self.limits = replace(self.limits, operations=smaller)
 
     def _exhausted(self) -> bool:
         """Whether nothing can be asked any more; the error's text does not tell."""
@@ -108,6 +133,26 @@ class Solver:
         """The exact range of one dimension over all points and all parameters."""
         lower = self.ask(lambda: _finite(points.dim_min_val(dimension)), None)
         upper = self.ask(lambda: _finite(points.dim_max_val(dimension)), None)
+        return Interval(lower, upper)
+
+    def difference(
+        self, pairs: Map, first: Function, second: Function, dimension: int
+    ) -> Interval:
+        """The exact range of { second(y)_d - first(x)_d : x -> y in pairs }.
+
+        >>> solver = Solver()
+        >>> pairs = solver.map("[N] -> { [x] -> [y] : 0 <= x < y < N }")
+        >>> twice = linear_function(solver.map("[N] -> { [x] -> [2*x] }"))
+        >>> print(solver.difference(pairs, twice, twice, 0))
+        [2, +inf]
+        """
+        space = pairs.get_space()
+        ends = (islpy.MultiAff.domain_map(space), islpy.MultiAff.range_map(space))
+        start = first.get_at(dimension).pullback_multi_aff(ends[0])
+        change = second.get_at(dimension).pullback_multi_aff(ends[1]).sub(start)
+        points = pairs.wrap()
+        lower = self.ask(lambda: _finite(points.min_val(change)), None)
+        upper = self.ask(lambda: _finite(points.max_val(change)), None)
         return Interval(lower, upper)
 
     def smallest(self, points: Set) -> Point | None:
@@ -171,6 +216,12 @@ def _coordinates(point: islpy.Point, kind: islpy.dim_type) -> tuple[int, ...]:
     return tuple(value.to_python() for value in values)
 
 
+def linear_function(relation: Map) -> Function | None:
+    """``relation`` as a function of one formula; None if it is not."""
+    function = islpy.PwMultiAff.from_map(relation)
+    return function.as_multi_aff() if function.isa_multi_aff() else None
+
+
 def coefficients(relation: Map) -> tuple[tuple[int, ...], ...] | None:
     """Per output the factor of each input; None if ``relation`` is not linear.
 
@@ -179,10 +230,9 @@ def coefficients(relation: Map) -> tuple[tuple[int, ...], ...] | None:
     >>> coefficients(Solver().map("{ [i] -> [floor(i/2)] }")) is None
     True
     """
-    function = islpy.PwMultiAff.from_map(relation)
-    if not function.isa_multi_aff():
+    rows = linear_function(relation)
+    if rows is None:
         return None
-    rows = function.as_multi_aff()
     affine = [rows.get_at(i) for i in range(rows.dim(OUT))]
     if any(row.dim(islpy.dim_type.div) for row in affine):
         return None

@@ -53,7 +53,7 @@ def check_tiling(
     for dependence, first in _inside(found, chain, relaxed=relaxed):
         pairs = _by_value(dependence)
         for at, loop in enumerate(chain, start=first):
-            backward = pairs.order_gt(IN, at, OUT, at)
+            backward = _backward(dependence, pairs, at)
             if not dependence.model.solver.is_empty(backward):
                 reason = f"a dependence points backward along loop {loop.name}"
                 return _refuse(reason, dependence, _by_trip(dependence, backward))
@@ -113,11 +113,11 @@ def check_interchange(
         pairs = _by_value(dependence)
         for name in order:
             at = first + names.index(name)
-            backward = pairs.order_gt(IN, at, OUT, at)
+            backward = _backward(dependence, pairs, at)
             if not dependence.model.solver.is_empty(backward):
                 reason = f"order ({', '.join(order)}) reverses a dependence"
                 return _refuse(reason, dependence, _by_trip(dependence, backward))
-            pairs = pairs.equate(IN, at, OUT, at)
+            pairs = _level(dependence, pairs, at)
     return None
 
 
@@ -136,10 +136,10 @@ def check_fusion(
         pairs = dependence.pairs
         outer = len(dependence.loops)
         for d in range(outer, outer + len(first)):
-            backward = pairs.order_gt(IN, d, OUT, d)
+            backward = _backward(dependence, pairs, d)
             if not dependence.model.solver.is_empty(backward):
                 return _refuse("fusion reverses a dependence", dependence, backward)
-            pairs = pairs.equate(IN, d, OUT, d)
+            pairs = _level(dependence, pairs, d)
     return None
 
 
@@ -224,6 +224,16 @@ def _inside(
         first = names.index(chain[0].name)
         if dependence.level is not None and dependence.level >= first:
             yield dependence, first
+
+
+def _backward(dependence: Dependence, pairs: Map, at: int) -> Map:
+    """{ x -> y in pairs : y_at < x_at }, or more."""
+    return dependence.model.solver.ask(lambda: pairs.order_gt(IN, at, OUT, at), pairs)
+
+
+def _level(dependence: Dependence, pairs: Map, at: int) -> Map:
+    """{ x -> y in pairs : y_at = x_at }, or more."""
+    return dependence.model.solver.ask(lambda: pairs.equate(IN, at, OUT, at), pairs)
 
 
 def _by_value(dependence: Dependence) -> Map:

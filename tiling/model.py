@@ -4,7 +4,8 @@ Comes in: a `Scop`. Goes out: a `Model`, in which every statement has
 
 * its *instances*: one integer tuple per execution, one dimension per surrounding loop,
   counting trips where the step is not 1, so that steps are always 1 here;
-* ``values``: instance -> values of the loop variables;
+* ``values``: instance -> values of the loop variables, and as one ``formula`` where
+  there is one;
 * ``relations``: instance -> cell, one per access, restricted to the domain.
 
 Tuples carry no names: relations of different statements are told apart by who holds
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .isl import DEFAULT_QUOTA, Map, Set, Solver
+from .isl import Function, Limits, Map, Set, Solver, linear_function
 from .scop import (
     Access,
     AccessKind,
@@ -40,6 +41,7 @@ class Instances:
     loops: tuple[Loop, ...]
     certain: bool
     values: Map
+    formula: Function | None
     domain: Set
     relations: tuple[Map, ...]
     tag: Map | None
@@ -145,9 +147,9 @@ class Model:
         return instances.values.apply_range(self.solver.map(text))
 
 
-def model(scop: Scop, quota: int = DEFAULT_QUOTA) -> Model:
-    """Build the relations of ``scop``; ``quota`` limits every later isl query."""
-    solver = Solver(quota)
+def model(scop: Scop, limits: Limits | None = None) -> Model:
+    """Build the relations of ``scop``; ``limits`` hold for every later isl query."""
+    solver = Solver(limits or Limits())
     arrays = {array.name: array for array in scop.arrays}
     builder = _Builder(scop, arrays, solver)
     everything = tuple(
@@ -231,6 +233,7 @@ class _Builder:
             loops=place.around.loops,
             certain=place.around.certain,
             values=values,
+            formula=self._formula(place),
             domain=values.domain(),
             relations=relations,
             tag=self._tag(place, values),
@@ -245,6 +248,17 @@ class _Builder:
         every = _all((*constraints, *place.around.conditions, *self.scop.context))
         unknown = _all([f"{n} = {t}" for n, t in zip(names, trips, strict=True)])
         return self._map(f"{relation} : {every}", f"{relation} : {unknown}")
+
+    def _formula(self, place: _Place) -> Function | None:
+        """{ trips -> values } by the steps alone."""
+        loops = place.around.loops
+        names = [loop.name for loop in loops]
+        trips = ", ".join(_trip(name) for name in names)
+        count = _all([_counting(loop) for loop in loops])
+        relation = self.solver.map(
+            f"{header(self.scop)} {{ [{trips}] -> [{', '.join(names)}] : {count} }}"
+        )
+        return self.solver.ask(lambda: linear_function(relation), None)
 
     def _relation(self, place: _Place, values: Map, access: Access) -> Map:
         """{ trips -> scope, indices : span } over the domain."""
@@ -291,16 +305,21 @@ def _iteration(loop: Loop) -> list[str]:
     step s:  i = max(lower) + s*t and t >= 0 and i < upper
     """
     if loop.opaque:
-        return [f"{loop.name} = {_trip(loop.name)}"]
+        return [_counting(loop)]
     below = [f"{loop.name} < {bound}" for bound in loop.uppers]
     if loop.step == 1 or not loop.lowers:
         above = [f"{loop.name} >= {bound}" for bound in loop.lowers]
-        return [f"{loop.name} = {_trip(loop.name)}", *above, *below]
+        return [_counting(loop), *above, *below]
+    return [_counting(loop), f"{_trip(loop.name)} >= 0", *below]
+
+
+def _counting(loop: Loop) -> str:
+    if loop.opaque or loop.step == 1 or not loop.lowers:
+        return f"{loop.name} = {_trip(loop.name)}"
     start = loop.lowers[0]
     if len(loop.lowers) > 1:
         start = f"max({', '.join(loop.lowers)})"
-    stride = f"{loop.name} = ({start}) + {loop.step}*{_trip(loop.name)}"
-    return [stride, f"{_trip(loop.name)} >= 0", *below]
+    return f"{loop.name} = ({start}) + {loop.step}*{_trip(loop.name)}"
 
 
 def _trip(name: str) -> str:

@@ -77,6 +77,8 @@ def races(model: Model) -> tuple[Race, ...]:
     >>> print(races(model(kernel(store, load)))[0])
     no barrier orders two threads: put at (t=0) writes s[0] and get at (t=31) reads it
     """
+    if _runs_in_order(model):
+        return ()
     stray = _outside_of_threads(model)
     if stray:
         return stray
@@ -288,6 +290,13 @@ def _unfinished(model: Model) -> Iterator[Race]:
         missing = model.solver.ask(lambda c=copy: unfinished(c, fences), None)
         if missing is None or not model.solver.is_empty(missing):
             yield _event_race(model, "unfinished", "no wait ends a copy", copy, missing)
+
+
+def _runs_in_order(model: Model) -> bool:
+    """Whether there is one thread and no copy, so that nothing can race."""
+    loops = (loop for instances in model.everything for loop in instances.loops)
+    one_thread = all(loop.role is Role.SEQUENTIAL for loop in loops)
+    return one_thread and all(i.tag is None for i in model.everything)
 
 
 def _outside_of_threads(model: Model) -> tuple[Race, ...]:

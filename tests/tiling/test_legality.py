@@ -3,8 +3,7 @@ from __future__ import annotations
 import itertools
 
 from hypothesis import given
-from test_random_nests import nests
-from tiling_nests import scops
+from tiling_nests import nests, scops
 from tiling_oracle import common, conflicts, execute
 from tiling_samples import JACOBI, MATMUL, MATMUL_INIT, SEIDEL, nest
 

@@ -4,8 +4,7 @@ import time
 
 import pytest
 from hypothesis import given
-from test_random_nests import nests
-from tiling_nests import scops
+from tiling_nests import nests, scops
 from tiling_oracle import carrying_loops
 from tiling_samples import (
     CONVOLUTION,
@@ -19,6 +18,7 @@ from tiling_samples import (
 
 from gpucodegen.tiling.depcheck import rows
 from gpucodegen.tiling.dependences import dependences
+from gpucodegen.tiling.isl import Limits
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.scop import Array, If, Loop, Scop, Statement, read, write
@@ -113,14 +113,23 @@ def test_no_quota_left_means_dependent():
     """Upstream treats a failed analysis as independence (llvm-project 210585)."""
     scop = nest("for i in 0..N\n  for j in 0..i\n    A[2*i + j] = A[2*i - j + 1]", "N")
     built = model(scop)
-    built.solver.quota = 1
+    built.solver.limits = Limits(operations=1)
     assert all(v.kind is LoopKind.SEQUENTIAL for v in loop_verdicts(built))
     assert {d.assumed for d in dependences(built)} == {True}
-    starved = {row[:3]: row[3] for row in rows(scop, quota=1)}
+    starved = {row[:3]: row[3] for row in rows(scop, Limits(operations=1))}
     assert starved[1, 1, 1] == "[1, +inf][-inf, +inf]"
     assert starved[1, 1, 2] == "[0, 0][1, +inf]"
     assert starved[0, 1, 3] == "true"
     assert starved[0, 0, 1] == "false"
+
+
+def test_no_time_left_means_dependent():
+    scop = nest("for i in 0..8\n  A[i] = B[i]")
+    late = Limits(seconds=-1.0)
+    assert [v.kind for v in loop_verdicts(model(scop, late))] == [LoopKind.SEQUENTIAL]
+    found = {row[:3]: row[3] for row in rows(scop, late)}
+    assert found[1, 1, 1] == "[1, +inf]"
+    assert found[0, 1, 1] == found[0, 0, 1] == "false"
 
 
 @nests

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpucodegen.tiling.isl import Limits
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.races import races
 from gpucodegen.tiling.scop import (
@@ -210,6 +211,14 @@ def test_copies_of_a_sequential_program_need_their_wait_only():
     assert races(model(Scop(arrays=arrays, body=(waiting,)))) == ()
     hasty = replace(waiting, body=(waiting.body[0], get, waiting.body[1]))
     assert rules(Scop(arrays=arrays, body=(hasty,))) == {"transfers"}
+
+
+def test_a_proof_that_is_not_found_is_a_refusal():
+    body = blocked(LOAD_A, LOAD_B, Barrier(), COMPUTE, Barrier())
+    found = races(model(kernel(body, STORE), Limits(seconds=-1.0)))
+    assert any("not found within the limit" in str(race) for race in found)
+    alone = Scop(arrays=ARRAYS[:1], body=(Statement("S", (read("A", "0", "0"),)),))
+    assert races(model(alone, Limits(seconds=-1.0))) == ()
 
 
 def test_statements_outside_the_thread_loops_are_refused():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
-from test_random_nests import nests
+from tiling_nests import nests
 from tiling_oracle import evaluate, holds
 
 from gpucodegen.tiling.model import model

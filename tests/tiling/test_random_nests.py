@@ -1,24 +1,14 @@
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, given, settings
-from tiling_nests import scops
+from hypothesis import given
+from tiling_nests import nests, scops
 from tiling_oracle import carrying_loops, expected_rows
 
 from gpucodegen.tiling.depcheck import rows
+from gpucodegen.tiling.isl import UNLIMITED
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.scop import Scop
-
-UNLIMITED = 0
-
-nests = settings(
-    max_examples=300,
-    database=None,
-    derandomize=True,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
 
 
 @nests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from gpucodegen.tiling.scop import (
@@ -16,6 +17,16 @@ from gpucodegen.tiling.scop import (
     Scop,
     Statement,
 )
+
+nests = settings(
+    max_examples=300,
+    database=None,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+"""Three hundred examples, the same ones in every run."""
 
 RANKS = {"A": 1, "B": 2}
 
