@@ -14,6 +14,7 @@ from gpucodegen.emit import (
     affine_loops,
     cfg,
     gpu,
+    index_math,
     memory,
     scalars,
     scf_loops,
@@ -45,6 +46,7 @@ _COMMON: Handlers = (
     scalars.HANDLERS
     | memory.HANDLERS
     | vectors.HANDLERS
+    | index_math.HANDLERS
     | affine_loops.HANDLERS
     | scf_loops.HANDLERS
     | transfers.HANDLERS
@@ -165,6 +167,7 @@ _STORES = {
     "memref.atomic_rmw": 1,
     "memref.copy": 1,
     "memref.dma_wait": 0,
+    "affine.dma_wait": 0,
 }
 """The operand that an operation writes to."""
 
@@ -176,9 +179,9 @@ def written_in(operations: Sequence[Operation]) -> set[Value]:
         for op in root.walk():
             if op.name in _STORES:
                 written.add(op.operands[_STORES[op.name]])
-            elif op.name == "memref.dma_start":
-                view = transfers.memref.DmaStart(op)
-                written.update((view.target[0], view.tag[0]))
+            elif op.name in transfers.STARTS:
+                _, target, tag = transfers.ends_of(op)
+                written.update((target.memref, tag.memref))
     return with_sources(operations, written)
 
 

@@ -169,6 +169,11 @@ def dimension(e: Emitter, op: Operation) -> None:
     e.indices[op.result] = buffer.sizes[index.value]
 
 
+def rank(e: Emitter, op: Operation) -> None:
+    """``memref.rank``."""
+    e.indices[op.result] = Const(memref.rank(op.operands[0]))
+
+
 def cast(e: Emitter, op: Operation) -> None:
     """``memref.cast``: the same buffer; static extents replace dynamic ones."""
     ty = memref_type(op, op.result, e)
@@ -282,6 +287,7 @@ HANDLERS: dict[str, Handler] = {
     "memref.alloca": allocate,
     "memref.dealloc": deallocate,
     "memref.dim": dimension,
+    "memref.rank": rank,
     "memref.cast": cast,
     "memref.memory_space_cast": same,
     "memref.assume_alignment": same,

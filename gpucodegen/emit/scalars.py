@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpucodegen.dialects import affine, arith
+from gpucodegen.dialects import arith
 from gpucodegen.emit.context import Emitter, Handler
-from gpucodegen.emit.kinds import CONSTRUCTORS, HALVES, is_index
+from gpucodegen.emit.kinds import CONSTRUCTORS, HALVES
 from gpucodegen.emit.text import Level, Text, binary, call
 from gpucodegen.emit.vector_types import shape_of, vector_constant, vector_dtype
 from gpucodegen.errors import UnsupportedType
+from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import DenseElementsAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import Type, VectorType, element_type
+from gpucodegen.ir.types import VectorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def constant(e: Emitter, op: Operation) -> None:
     kind = e.dtype(op, op.result)
     e.literals[op.result] = number
     if kind == "index":
-        e.indices[op.result] = affine.AffineMap.constant(int(number)).results[0]
+        e.indices[op.result] = Const(int(number))
     else:
         e.texts[op.result] = e.constant(number, kind)
 
@@ -313,32 +314,6 @@ def wide_product(e: Emitter, op: Operation) -> None:
     e.define(high, call(half, lhs, rhs))
 
 
-def apply(e: Emitter, op: Operation) -> None:
-    """``affine.apply``: printed at its use if that is the only one."""
-    (expr,) = e.applied(affine.map_of(op), op.operands)
-    if e.is_inlined(op):
-        e.indices[op.result] = expr
-    else:
-        e.define_index(op.result, expr)
-
-
-def extreme_of(function: str) -> Handler:
-    """``affine.min`` or ``affine.max``."""
-
-    def handler(e: Emitter, op: Operation) -> None:
-        bounds = e.applied(affine.map_of(op), op.operands)
-        texts = [e.affine(bound) for bound in bounds]
-        text = texts[0] if len(texts) == 1 else call(function, *texts)
-        e.define(op.result, e.narrow(text))
-
-    return handler
-
-
-def is_scalar(ty: Type) -> bool:
-    """Whether a type is held by a plain variable."""
-    return element_type(ty) is ty or is_index(ty)
-
-
 HANDLERS: dict[str, Handler] = (
     dict.fromkeys(INTEGER_OPERATORS | FLOAT_OPERATORS, operator)
     | dict.fromkeys(INTRINSICS, intrinsic)
@@ -357,8 +332,5 @@ HANDLERS: dict[str, Handler] = (
         "math.isfinite": is_finite,
         "math.clampf": clamp,
         "math.sincos": sine_and_cosine,
-        "affine.apply": apply,
-        "affine.min": extreme_of("min"),
-        "affine.max": extreme_of("max"),
     }
 )

@@ -1,4 +1,4 @@
-"""memref.dma_start and dma_wait inside kernels.
+"""dma_start and dma_wait, of memref and affine, inside kernels.
 
 ``count`` elements leave the source in runs of ``run`` elements that start ``stride``
 apart on the strided side; the other side is one run.  The strided side is the one in
@@ -8,15 +8,64 @@ the slower memory; with equal spaces it is the source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from gpucodegen.dialects import memref
-from gpucodegen.emit.addressing import Buffer
+from gpucodegen.dialects import affine, memref
+from gpucodegen.emit.addressing import Buffer, row_major
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.memory import buffer_of
 from gpucodegen.emit.text import Text, call
-from gpucodegen.ir.affine import AffineExpr
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_type
+
+STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
+WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a transfer, or its tag: a memref and indices through a map."""
+
+    memref: Value
+    map: AffineMap
+    operands: tuple[Value, ...]
+
+    @staticmethod
+    def of(values: Sequence[Value]) -> End:
+        """An end whose indices are values."""
+        operands = tuple(values[1:])
+        return End(values[0], AffineMap.identity(len(operands)), operands)
+
+    def indices(self, e: Emitter) -> list[AffineExpr]:
+        """The indices as expressions."""
+        return e.applied(self.map, self.operands)
+
+
+def ends_of(op: Operation) -> tuple[End, ...]:
+    """Source, target and tag of a start; the tag of a wait."""
+    match op.name:
+        case "memref.dma_start":
+            view = memref.DmaStart(op)
+            return End.of(view.source), End.of(view.target), End.of(view.tag)
+        case "affine.dma_start":
+            ends = affine.DmaStart(op).ends
+            return tuple(End(x.memref, x.map, x.map_operands) for x in ends)
+        case "memref.dma_wait":
+            return (End.of(memref.DmaWait(op).tag),)
+        case _:
+            tag = affine.DmaWait(op).tag
+            return (End(tag.memref, tag.map, tag.map_operands),)
+
+
+def sizes_of(op: Operation) -> tuple[Value, ...]:
+    """Number of elements and, if given, stride and run."""
+    if op.name == "affine.dma_start":
+        return affine.DmaStart(op).sizes
+    if op.name == "memref.dma_start":
+        view = memref.DmaStart(op)
+        return (view.num_elements, *view.stride)
+    return op.operands[-1:]
 
 
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
@@ -24,12 +73,11 @@ def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
     tags: dict[Value, str] = {}
     for root in operations:
         for op in root.walk():
-            if op.name == "memref.dma_start":
-                view = memref.DmaStart(op)
-                element = str(element_type(view.source[0].type))
-                tags[view.tag[0]] = element
-            elif op.name == "memref.dma_wait":
-                tags.setdefault(op.operands[0], "f32")
+            if op.name in STARTS:
+                source, _, tag = ends_of(op)
+                tags[tag.memref] = str(element_type(source.memref.type))
+            elif op.name in WAITS:
+                tags.setdefault(ends_of(op)[0].memref, "f32")
     return tags
 
 
@@ -43,49 +91,47 @@ def _space(value: Value) -> object:
 
 
 def start(e: Emitter, op: Operation) -> None:
-    """``memref.dma_start``."""
-    view = memref.DmaStart(op)
-    source, source_offset = _end(e, op, view.source)
-    target, target_offset = _end(e, op, view.target)
-    tag, tag_offset = _end(e, op, view.tag)
-    spaces = [_space_name(e, end.pointer) for end in (source, target)]
+    """``dma_start``."""
+    ends = ends_of(op)
+    source, target, _ = buffers = [buffer_of(e, op, end.memref) for end in ends]
+    places = [
+        piece
+        for end, buffer in zip(ends, buffers, strict=True)
+        for piece in (Text(buffer.pointer), _index(e, buffer.at(end.indices(e))))
+    ]
+    count, *stride = (_index(e, e.index(v)) for v in sizes_of(op))
+    runs = [stride or _one_run(e, source), _one_run(e, target)]
+    if stride and not has_strided_source(ends[0].memref, ends[1].memref):
+        runs = [_one_run(e, source), stride]
+    spaces = [_space_name(e, buffer.pointer) for buffer in (source, target)]
     hint = f"dma_start_{source.dtype}_{spaces[0]}_to_{spaces[1]}"
     function = e.make(hint, "dma_start", source.dtype, *spaces)
-    run = [e.narrow(e.affine(e.index(v))) for v in view.stride] or [Text("1")] * 2
-    whole = [Text("1")] * 2
-    strided_source = has_strided_source(view.source[0], view.target[0])
-    runs = [*run, *whole] if strided_source else [*whole, *run]
-    arguments = (
-        Text(source.pointer),
-        e.narrow(e.affine(source_offset)),
-        Text(target.pointer),
-        e.narrow(e.affine(target_offset)),
-        Text(tag.pointer),
-        e.narrow(e.affine(tag_offset)),
-        e.narrow(e.affine(e.index(view.num_elements))),
-        *runs,
-    )
-    e.writer.line(str(call(function, *arguments)))
+    e.writer.line(str(call(function, *places, count, *runs[0], *runs[1])))
 
 
 def wait(e: Emitter, op: Operation) -> None:
-    """``memref.dma_wait``; on a GPU all threads of the block meet behind it."""
-    view = memref.DmaWait(op)
-    tag, offset = _end(e, op, view.tag)
-    kind = e.facts.tags.get(view.tag[0], "f32")
+    """``dma_wait``; on a GPU all threads of the block meet behind it."""
+    (end,) = ends_of(op)
+    tag = buffer_of(e, op, end.memref)
+    kind = e.facts.tags.get(end.memref, "f32")
     function = e.make(f"dma_wait_{kind}", "dma_wait", kind)
-    count = e.narrow(e.affine(e.index(view.num_elements)))
-    where = e.narrow(e.affine(offset))
+    (count,) = (_index(e, e.index(v)) for v in sizes_of(op))
+    where = _index(e, tag.at(end.indices(e)))
     e.writer.line(str(call(function, tag.pointer, where, count)))
     if e.target.name == "cuda":
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
 
 
-def _end(
-    e: Emitter, op: Operation, values: Sequence[Value]
-) -> tuple[Buffer, AffineExpr]:
-    buffer = buffer_of(e, op, values[0])
-    return buffer, buffer.at([e.index(value) for value in values[1:]])
+def _index(e: Emitter, expr: AffineExpr) -> Text:
+    return e.narrow(e.affine(expr))
+
+
+def _one_run(e: Emitter, buffer: Buffer) -> list[Text]:
+    """Stride and run of consecutive elements along the last dimension."""
+    last = buffer.strides[-1] if buffer.strides else Const(1)
+    if buffer.strides == row_major(buffer.sizes):
+        last = Const(1)
+    return [_index(e, last), Text("1")]
 
 
 def _space_name(e: Emitter, pointer: str) -> str:
@@ -94,4 +140,4 @@ def _space_name(e: Emitter, pointer: str) -> str:
     return "private" if pointer in e.facts.private else "global"
 
 
-HANDLERS: dict[str, Handler] = {"memref.dma_start": start, "memref.dma_wait": wait}
+HANDLERS: dict[str, Handler] = dict.fromkeys(STARTS, start) | dict.fromkeys(WAITS, wait)
