@@ -76,7 +76,7 @@ def plan_contraction(
     >>> problem = Problem(1024, 1024, (1024,), 1, 32, True, False)
     >>> plan = plan_contraction(problem, CpuModel(2, VectorUnit(512, 32)))
     >>> plan.columns, plan.k_chunk, plan.pack
-    (32, 512, True)
+    (48, 512, True)
     """
     tiles = tiles or CpuTiles()
     best = choose_register_tile(

@@ -7,8 +7,8 @@ fused multiply-adds, so it takes
     max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle, latency)
 
 cycles, and needs ``rows*vectors + vectors + rows/2`` vector registers: the compiler's
-scheduler holds about half of the broadcasts ahead of their use (12x2 and 14x2 zmm tiles
-spill and run at 0.6 and 0.4 of the rate of 8x3).  A candidate's cost is the sum
+scheduler holds about half of the broadcasts ahead of their use (12x2, 14x2 and 6x4 zmm
+tiles spill and run at 0.6, 0.4 and 0.3 of the rate of 8x3).  A candidate's cost is the sum
 over full and edge tiles of a problem; the cheapest one wins.
 """
 
@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+
+MAX_VECTORS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class RegisterTile:
 def candidates(unit: VectorUnit, element_bits: int) -> Iterator[RegisterTile]:
     """Every tile whose accumulators and operands fit the registers."""
     lanes = unit.lanes(element_bits)
-    for vectors in range(1, 5):
+    for vectors in range(1, MAX_VECTORS + 1):
         for rows in range(1, 17):
             needed = rows * vectors + vectors + rows // 2
             if needed < unit.registers:
