@@ -202,12 +202,14 @@ def reshape(e: Emitter, op: Operation) -> None:
 
 def dma_start(e: Emitter, op: Operation) -> None:
     """``dma_start`` between host-visible buffers."""
+    ends = transfers.ends_of(op)
     source, target, tag = (
-        (e.text(end.memref), shape_text(e, end.indices(e)))
-        for end in transfers.ends_of(op)
+        (e.text(end.memref), shape_text(e, end.indices(e))) for end in ends
     )
     count, *stride = (e.text(v) for v in transfers.sizes_of(op))
     runs = stride or [Text("None"), Text("None")]
+    if stride and not transfers.has_strided_source(ends[0].memref, ends[1].memref):
+        runs.append(Text("strided_source=False"))
     e.writer.line(str(call("rt.dma_start", *source, *target, count, *tag, *runs)))
 
 

@@ -37,13 +37,17 @@ def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
     return value.type
 
 
+CONVERTED = HALVES | {"i1"}
+"""Elements whose values differ from their bits in memory."""
+
+
 # -- elements --------------------------------------------------------------------------
 
 
 def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
     """The element at indices."""
     offset = e.narrow(e.affine(buffer.at(indices)))
-    if buffer.dtype in HALVES:
+    if buffer.dtype in CONVERTED:
         load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
         return call(load, buffer.pointer, offset)
     return Text(f"{buffer.pointer}[{offset}]")
@@ -54,7 +58,7 @@ def write(
 ) -> None:
     """Store an element at indices."""
     offset = e.narrow(e.affine(buffer.at(indices)))
-    if buffer.dtype in HALVES:
+    if buffer.dtype in CONVERTED:
         store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)
         e.writer.line(str(call(store, buffer.pointer, offset, value)))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,3 +49,35 @@ def buffer(value: Any, kind: str = "") -> Any:
     if not isinstance(value, np.ndarray):
         return value
     return Buffer.of(value, kind or DTYPES[value.dtype.name])
+
+
+def one_kernel(arguments: str, body: str, target: str) -> str:
+    """A function ``f`` that runs ``body`` as a kernel of one thread."""
+    named = [part.split(": ", 1) for part in re.split(r", (?=%)", arguments)]
+    names = ", ".join(name for name, _ in named)
+    types = ", ".join(ty for _, ty in named)
+    passed = ", ".join(f"{name} : {ty}" for name, ty in named)
+    if target == "cpu":
+        kernel = f"""func.func private @k({arguments})
+            attributes {{gcg.kernel = "cpu"}} {{
+          {body}
+          return
+        }}"""
+        launch = f"call @k({names}) : ({types}) -> ()"
+    else:
+        kernel = f"""gpu.module @m {{ gpu.func @k({arguments}) kernel {{
+          {body}
+          gpu.return
+        }} }}"""
+        one = "(%one, %one, %one)"
+        launch = f"""%one = arith.constant 1 : index
+        gpu.launch_func @m::@k blocks in {one} threads in {one} args({passed})"""
+    return f"{kernel}\nfunc.func @f({arguments}) {{\n{launch}\nreturn\n}}"
+
+
+def ptx(text: str) -> list[str]:
+    """The PTX of every kernel of a module, compiled without a GPU."""
+    from gpucodegen.runtime.cuda import compile_ptx
+
+    program = emit_program(parse_module(text, "test.mlir"), "cuda")
+    return [compile_ptx(kernel) for kernel in program.kernels]

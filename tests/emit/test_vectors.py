@@ -1,0 +1,155 @@
+"""Vector operations on the CPU and in the emulator; their CUDA text compiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from running import loaded, one_kernel, ptx
+
+TARGETS = ("cpu", "sim")
+RNG = np.random.default_rng(3)
+
+
+def run(arguments: str, body: str, target: str, *values: np.ndarray) -> None:
+    loaded(one_kernel(arguments, body, target), target, "f")(*values)
+
+
+TILES = """
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %pad = arith.constant -1.0 : f32
+  %t = vector.transfer_read %x[%c1, %c2], %pad {{in_bounds = {flags}{order}}}
+      : {ty}, vector<3x5xf32>
+  vector.transfer_write %t, %y[%c1, %c2] {{in_bounds = {flags}{order}}}
+      : vector<3x5xf32>, {ty}"""
+TRANSPOSED = ", permutation_map = affine_map<(d0, d1) -> (d1, d0)>"
+STRIDED = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("order", ["", TRANSPOSED])
+@pytest.mark.parametrize("ty", ["memref<?x?xf32>", STRIDED])
+def test_tiles_with_any_strides(target: str, order: str, ty: str):
+    x = RNG.random((9, 9), np.float32)
+    y = np.zeros_like(x)
+    source, result = (x, y) if ty != STRIDED else (x.T, y.T)
+    body = TILES.format(flags="[true, true]", order=order, ty=ty)
+    run(f"%x: {ty}, %y: {ty}", body, target, source, result)
+    want = np.zeros_like(x)
+    part = (slice(1, 6), slice(2, 5)) if order else (slice(1, 4), slice(2, 7))
+    (want.T if ty == STRIDED else want)[part] = source[part]
+    np.testing.assert_array_equal(y, want)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", [(2, 4), (3, 9), (9, 5), (1, 9)])
+def test_masked_tiles_stay_inside(target: str, shape: tuple[int, int]):
+    x, whole = RNG.random(shape, np.float32), np.zeros((12, 12), np.float32)
+    y = whole[: shape[0], : shape[1]].copy()
+    ty = "memref<?x?xf32>"
+    body = TILES.format(flags="[false, false]", order="", ty=ty)
+    run(f"%x: {ty}, %y: {ty}", body, target, x, y)
+    want = np.zeros_like(y)
+    want[1:4, 2:7] = x[1:4, 2:7]
+    np.testing.assert_array_equal(y, want)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_masked_reads_as_padding(target: str):
+    body = """
+      %c0 = arith.constant 0 : index
+      %pad = arith.constant -1.0 : f32
+      %v = vector.transfer_read %x[%c0], %pad {in_bounds = [false]}
+          : memref<?xf32>, vector<6xf32>
+      vector.store %v, %y[%c0] : memref<?xf32>, vector<6xf32>"""
+    x, y = RNG.random(4, np.float32), np.zeros(6, np.float32)
+    run("%x: memref<?xf32>, %y: memref<?xf32>", body, target, x, y)
+    np.testing.assert_array_equal(y, [*x, -1, -1])
+
+
+VALUES = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %half = arith.constant 0.5 : f32
+  %a = vector.load %x[%c0, %c0] : memref<4x8xf32>, vector<8xf32>
+  %b = vector.load %x[%c1, %c0] : memref<4x8xf32>, vector<8xf32>
+  %h = vector.broadcast %half : f32 to vector<8xf32>
+  %m = arith.mulf %a, %h : vector<8xf32>
+  %s = arith.subf %m, %b : vector<8xf32>
+  %f = vector.fma %s, %s, %a : vector<8xf32>
+  %gt = arith.cmpf ogt, %f, %b : vector<8xf32>
+  %r0 = arith.select %gt, %f, %b : vector<8xi1>, vector<8xf32>
+  %n = arith.negf %r0 : vector<8xf32>
+  %q = math.sqrt %r0 : vector<8xf32>
+  %p = arith.maximumf %n, %q : vector<8xf32>
+  vector.store %p, %y[%c0, %c0] : memref<4x8xf32>, vector<8xf32>
+  %e = vector.extract %p[3] : f32 from vector<8xf32>
+  %g = vector.from_elements %e, %half, %e, %half : vector<4xf32>
+  %z = arith.constant dense<0.0> : vector<4x8xf32>
+  %o = vector.outerproduct %g, %a, %z {kind = #vector.kind<add>}
+      : vector<4xf32>, vector<8xf32>
+  %row = vector.extract %o[2] : vector<8xf32> from vector<4x8xf32>
+  %i = vector.insert %b, %o [0] : vector<8xf32> into vector<4x8xf32>
+  %total = vector.reduction <add>, %row : vector<8xf32> into f32
+  %w = vector.insert %total, %row [7] : f32 into vector<8xf32>
+  vector.store %w, %y[%c1, %c0] : memref<4x8xf32>, vector<8xf32>
+  %c2 = arith.constant 2 : index
+  %top = vector.extract %i[0] : vector<8xf32> from vector<4x8xf32>
+  vector.store %top, %y[%c2, %c0] : memref<4x8xf32>, vector<8xf32>"""
+
+
+def expected_values(x: np.ndarray) -> np.ndarray:
+    y, (a, b) = np.zeros_like(x), x[:2]
+    s = a / 2 - b
+    f = s * s + a
+    r = np.where(f > b, f, b)
+    y[0] = np.maximum(-r, np.sqrt(r))
+    y[1] = y[0, 3] * a
+    y[1, 7] = y[1].sum()
+    y[2] = b
+    return y
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_values(target: str):
+    x, y = RNG.random((4, 8), np.float32), np.zeros((4, 8), np.float32)
+    run("%x: memref<4x8xf32>, %y: memref<4x8xf32>", VALUES, target, x, y)
+    np.testing.assert_allclose(y, expected_values(x), rtol=1e-5)
+
+
+INTEGERS = """
+  %c0 = arith.constant 0 : index
+  %a = vector.load %x[%c0] : memref<?xi32>, vector<4xi32>
+  %k = arith.constant dense<[1, -2, 3, -4]> : vector<4xi32>
+  %s = arith.muli %a, %k : vector<4xi32>
+  %d = arith.divsi %s, %k : vector<4xi32>
+  %u = arith.cmpi ult, %s, %k : vector<4xi32>
+  %r = arith.select %u, %d, %s : vector<4xi1>, vector<4xi32>
+  %w = arith.extsi %r : vector<4xi32> to vector<4xi64>
+  vector.store %w, %y[%c0] : memref<?xi64>, vector<4xi64>"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_integer_vectors(target: str):
+    x, y = np.array([5, -6, -7, 8], np.int32), np.zeros(4, np.int64)
+    run("%x: memref<?xi32>, %y: memref<?xi64>", INTEGERS, target, x, y)
+    k = np.array([1, -2, 3, -4], np.int32)
+    s = x * k
+    want = np.where(s.view(np.uint32) < k.view(np.uint32), x, s)
+    np.testing.assert_array_equal(y, want)
+
+
+@pytest.mark.cuda13
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        ("%x: memref<4x8xf32>, %y: memref<4x8xf32>", VALUES),
+        ("%x: memref<?xi32>, %y: memref<?xi64>", INTEGERS),
+        (
+            "%x: memref<?x?xf32>, %y: memref<?x?xf32>",
+            TILES.format(flags="[false, true]", order="", ty="memref<?x?xf32>"),
+        ),
+    ],
+)
+def test_cuda_text_compiles(arguments: str, body: str):
+    assert all(".entry k(" in text for text in ptx(one_kernel(arguments, body, "sim")))
