@@ -62,7 +62,7 @@ def affine_if(e: Emitter, op: Operation) -> None:
         Constraint(substitute(c.expr, dims, syms), c.equality)
         for c in branch.set.constraints
     ]
-    condition = condition_text(constraints, e.affine)
+    condition = condition_text(constraints, lambda expr: e.narrow(e.affine(expr)))
     branches_of(e, op, condition, branch.then_body, branch.else_body)
 
 

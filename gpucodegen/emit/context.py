@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.emit.addressing import Buffer
-from gpucodegen.emit.expressions import affine_text, divisor_of
+from gpucodegen.emit.expressions import HELPERS, affine_text, divisor_of
 from gpucodegen.emit.header import Argument, Header
 from gpucodegen.emit.kinds import (
     CONSTRUCTORS,
@@ -230,7 +230,7 @@ class Emitter:
         """Python text of an expression over atoms."""
         self.atoms.used |= {leaf.position for leaf in leaves(expr)}  # type: ignore[attr-defined]
         text = affine_text(expr, self.atoms.names, self.target.division)
-        for name in ("floordiv", "floormod"):
+        for name in HELPERS:
             if f"{name}(" in text.code:
                 self.use(name)
         return text

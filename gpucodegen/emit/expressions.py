@@ -27,14 +27,14 @@ class Division:
     def quotient(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
         """``lhs floordiv rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
-            return Text(f"{lhs.within(Level.UNARY)} >> {shift}", Level.SHIFT)
+            return Text(f"{_narrow(lhs)} >> {shift}", Level.SHIFT)
         return self.floordiv(lhs, divisor)
 
     def remainder(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
         """``lhs mod rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
             mask = (1 << shift) - 1
-            return Text(f"{lhs.within(Level.UNARY)} & {mask}", Level.BIT_AND)
+            return Text(f"{_narrow(lhs)} & {mask}", Level.BIT_AND)
         return self.mod(lhs, divisor)
 
 
@@ -51,6 +51,13 @@ NARROW = Division(
     shifts=True,
 )
 """32-bit division on the GPU; Numba's own works in 64 bits."""
+
+HELPERS = ("floordiv", "floormod", "int32")
+"""Intrinsics that the text of an expression may call."""
+
+
+def _narrow(text: Text) -> Text:
+    return text if text.code.isidentifier() else call("int32", text)
 
 
 def _power_of_two(expr: AffineExpr) -> int | None:
