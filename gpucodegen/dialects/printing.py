@@ -9,7 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op
-from gpucodegen.ir.attributes import Attribute, StringAttr, print_entry, quote
+from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    IntegerAttr,
+    StringAttr,
+    print_entry,
+    quote,
+)
 from gpucodegen.ir.locations import (
     CallSiteLoc,
     FileLoc,
@@ -24,7 +31,7 @@ from gpucodegen.ir.recursion import deep_recursion
 from gpucodegen.ir.types import FunctionType
 
 VERBATIM = "gpucodegen.verbatim"
-"""Attribute that holds the text of an operation nobody could read."""
+"""Attribute with the text of an operation nobody could read, and operand numbers."""
 
 _INDENT = "  "
 
@@ -136,13 +143,11 @@ class Printer:
     def _verbatim(self, op: Operation) -> None:
         """The text of an unread operation with today's names put in."""
         template = op.attributes[VERBATIM]
-        text = template.value if isinstance(template, StringAttr) else ""
-        pieces = text.split("\0")
-        shown = [
-            self.name(op.operands[int(piece)]) if i % 2 else piece
-            for i, piece in enumerate(pieces)
-        ]
-        self._pieces.append("".join(shown))
+        for piece in template.values if isinstance(template, ArrayAttr) else ():
+            if isinstance(piece, IntegerAttr):
+                self._pieces.append(self.name(op.operands[piece.value]))
+            elif isinstance(piece, StringAttr):
+                self._pieces.append(piece.value)
 
     def _generic_form(self, op: Operation, definition: Op | None) -> None:
         if definition is not None and definition.flatten is not None:

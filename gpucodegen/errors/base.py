@@ -9,7 +9,7 @@ A failure prints as::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
@@ -146,7 +146,9 @@ def one_of(names: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def did_you_mean(name: str, known: Sequence[str], otherwise: str = "") -> str:
+def did_you_mean(
+    name: str, known: Iterable[str], otherwise: str = "", *, cutoff: float = 0.6
+) -> str:
     """A remedy that proposes the nearest known name, else ``otherwise``.
 
     >>> did_you_mean("arith.adf", ["arith.addf", "func.call"])
@@ -154,7 +156,7 @@ def did_you_mean(name: str, known: Sequence[str], otherwise: str = "") -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    near = difflib.get_close_matches(name, sorted(set(known)), n=2, cutoff=cutoff)
     if not near:
         return otherwise
     return f"Did you mean {' or '.join(map(repr, near))}?"

@@ -121,7 +121,7 @@ class TypeCountMismatch(ParseError):
     """Operands and written types differ in number."""
 
     code = "P015"
-    template = "{operands} operands but {types} types"
+    template = "{operands} operand(s) but {types} type(s)"
     remedy = "Write one type per operand"
 
 
@@ -129,8 +129,8 @@ class ResultCountMismatch(ParseError):
     """Names on the left of ``=`` do not fit the results."""
 
     code = "P016"
-    template = "'{operation}' has {actual} results, but {named} are named"
-    remedy = "Name {actual} results on the left of '='"
+    template = "'{operation}' has {actual} result(s), but {named} are named"
+    remedy = "Name {actual} on the left of '='"
 
 
 class UndefinedBlock(ParseError):

@@ -20,16 +20,16 @@ class WrongOperandCount(VerifyError):
     """Too few or too many operands."""
 
     code = "V002"
-    template = "'{operation}' takes {expected} operands, found {actual}"
-    remedy = "Pass {expected} operands"
+    template = "'{operation}' takes {expected} operand(s), found {actual}"
+    remedy = "Pass {expected}"
 
 
 class WrongResultCount(VerifyError):
     """Too few or too many results."""
 
     code = "V003"
-    template = "'{operation}' gives {expected} results, found {actual}"
-    remedy = "Declare {expected} results"
+    template = "'{operation}' gives {expected} result(s), found {actual}"
+    remedy = "Declare {expected}"
 
 
 class MissingTerminator(VerifyError):
@@ -52,7 +52,7 @@ class NotDominated(VerifyError):
     """A use that its definition does not reach."""
 
     code = "V006"
-    template = "value '%{name}' does not dominate this use"
+    template = "{value} does not dominate this use"
     remedy = "Pass the value as a block argument, or define it on every path to here"
 
 
@@ -92,7 +92,7 @@ class NotADimension(VerifyError):
     """A value that may not be an affine dimension."""
 
     code = "V011"
-    template = "'%{name}' cannot be used as an affine {role}"
+    template = "{value} cannot be used as an affine {role}"
     remedy = (
         "Use a loop variable, a constant, a dim, or an argument of the function"
         "; for data-dependent values use scf.for, memref.load and memref.store"
@@ -103,15 +103,15 @@ class WrongMapArity(VerifyError):
     """A map or set with another number of operands."""
 
     code = "V012"
-    template = "{what} takes {expected} operands, found {actual}"
-    remedy = "Pass {expected} operands"
+    template = "{what} takes {expected} operand(s), found {actual}"
+    remedy = "Pass {expected}"
 
 
 class WrongRank(VerifyError):
     """Indices that do not fit the rank."""
 
     code = "V013"
-    template = "{type} has rank {rank}, but {actual} indices are given"
+    template = "{type} has rank {rank}, but the number of indices is {actual}"
     remedy = "Write one index per dimension"
 
 
@@ -167,9 +167,7 @@ class CapturedValue(VerifyError):
     """A value from outside in a region that is isolated from above."""
 
     code = "V020"
-    template = (
-        "'%{name}' is defined outside '{operation}', which is isolated from above"
-    )
+    template = "{value} is defined outside '{operation}', which is isolated from above"
     remedy = "Pass the value as an argument"
 
 
@@ -201,7 +199,7 @@ class WrongSuccessorCount(VerifyError):
     """Too few or too many successors."""
 
     code = "V024"
-    template = "'{operation}' takes {expected} successors, found {actual}"
+    template = "'{operation}' takes {expected} successor(s), found {actual}"
     remedy = "Name {expected} blocks"
 
 

@@ -89,7 +89,8 @@ def parse_map_or_set(p: Parser) -> AffineMap | IntegerSet:
         return map_results(p, names)
     if p.accept(":"):
         return set_constraints(p, names)
-    raise p.unexpected("'->' or ':'")
+    advice = "Remove the comma" if p.at(",") else ""
+    raise p.unexpected("'->' or ':'", advice)
 
 
 def _signature(p: Parser) -> _Names:
@@ -260,7 +261,8 @@ def _value_leaf(p: Parser, operands: _Operands) -> AffineExpr:
 
 
 _MAP_AHEAD = re.compile(
-    r"\(\s*([A-Za-z_]\w*)?[\w\s,]*\)\s*(?:(\[)|(:\s*\()|(->)\s*\(?\s*([^\s]))", re.ASCII
+    r"\(\s*([A-Za-z_]\w*)?[\w\s,]*\)\s*(?:(,?\s*\[)|(:\s*\()|(->)\s*\(?\s*([^\s]))",
+    re.ASCII,
 )
 
 

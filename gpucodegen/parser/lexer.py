@@ -66,6 +66,8 @@ class Lexer:
         if match and match[1]:
             self.token = match[1]
             self.start, self.end = match.span(1)
+            if len(match[1]) == 1 and not " " <= match[1] <= "~":
+                raise errors.InvalidCharacter(self.location(), character=repr(match[1]))
         else:
             self.token = ""
             self.start = self.end = len(self.text)
@@ -170,19 +172,31 @@ class Lexer:
 
     def listed(self, opening: str, closing: str, item: Callable[[], T]) -> list[T]:
         """``opening (item (, item)*)? closing``."""
+        start = self.start
         self.expect(opening)
         items = [] if self.token == closing else self.separated(item)
-        self.close(opening, closing)
+        self.close(opening, closing, start)
         return items
 
-    def close(self, opening: str, closing: str) -> None:
-        """Consume a closing bracket."""
+    def close(self, opening: str, closing: str, start: int | None = None) -> None:
+        """Consume a closing bracket; ``start`` is where its partner stands."""
         if self.token != closing:
-            self._check_token()
-            raise errors.Unclosed(
-                self.location(), opening=opening, closing=closing, found=self.found()
-            )
+            raise self.unclosed(opening, closing, start)
         self.advance()
+
+    def unclosed(
+        self, opening: str, closing: str, start: int | None = None
+    ) -> errors.ParseError:
+        """The error for a bracket that is not closed here."""
+        self._check_token()
+        notes = [(self.location(start), f"'{opening}' is opened here")]
+        return errors.Unclosed(
+            self.location(),
+            opening=opening,
+            closing=closing,
+            found=self.found(),
+            notes=[] if start is None else notes,
+        )
 
     def balanced(self) -> str:
         """Consume a bracketed text, brackets included, and return it as written."""
@@ -193,9 +207,9 @@ class Lexer:
             if token in _CLOSING:
                 stack.append((token, self.start))
             elif token in _OPENING or not token:
-                opening, _ = stack.pop()
+                opening, start = stack.pop()
                 if _CLOSING[opening] != token:
-                    self.close(opening, _CLOSING[opening])
+                    raise self.unclosed(opening, _CLOSING[opening], start)
             self._check_token()
             stop = self.end
             self.advance()
@@ -230,12 +244,11 @@ class Lexer:
         if self.token == '"':
             raise errors.UnterminatedString(self.location())
         token = self.token
-        is_word = token.isascii() and token.isalnum()
-        if len(token) == 1 and token not in _PUNCTUATION and not is_word:
+        if len(token) == 1 and token not in _PUNCTUATION and not token.isalnum():
             raise errors.InvalidCharacter(self.location(), character=repr(token))
 
 
-_PUNCTUATION = "()[]{}<>,:=*+-?/|'.&;_"
+_PUNCTUATION = "()[]{}<>,:=*+-?/|'.&;_$@%#!^"
 _MAX_DIGITS = 4000
 _MAX_SHOWN = 40
 

@@ -85,6 +85,7 @@ def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, 
             operation=state.name,
             actual=len(types),
             named=named,
+            advice="" if types else "Remove the names and the '='",
         )
     results: list[Value] = []
     for name, count, name_start in names:
@@ -202,9 +203,7 @@ def parse_region(
         entry = tuple(a.value for a in arguments)
         parsed = _blocks(p, entry, terminator)
         _check_labels(p, blocks)
-    if p.token != "}":
-        raise errors.Unclosed(p.location(), opening="{", closing="}", found=p.found())
-    p.advance()
+    p.close("{", "}", opening)
     return Region(tuple(parsed))
 
 

@@ -62,7 +62,8 @@ class Parser(Lexer):
     def unknown_operation(self, name: str, start: int) -> errors.ParseError:
         """The error for a name that nobody registers."""
         known = registry.names_like(name)
-        advice = errors.did_you_mean(name, known)
+        cutoff = 0.6 if name.partition(".")[0] in registry.DIALECTS else 0.75
+        advice = errors.did_you_mean(name, known, cutoff=cutoff)
         return errors.UnknownOperation(self.location(start), name=name, advice=advice)
 
     def operation(self) -> Operation:

@@ -163,12 +163,11 @@ def _parse_shaped(p: Parser) -> Type:
         p.move_to(match.end())
         return cached
     with p.nested():
-        start = p.start
         kind = p.advance()
         opening = p.start
         p.expect("<")
         ty = _SHAPED_PARSERS[kind](p, opening + 1)
-    if match and match.end() - start == len(match[0]):
+    if match and p.previous_end == match.end():
         p.type_cache[match[0]] = ty
     return ty
 
@@ -189,7 +188,8 @@ def _parse_extents(p: Parser, offset: int) -> tuple[Shape, tuple[bool, ...]]:
 
 def _element(p: Parser, kind: str) -> Type:
     if p.token == "*" or p.token[:1].isdigit() or p.token in (">", "?", ""):
-        advice = f"Write {kind}<4xf32>, with 'x' after each extent and an element type"
+        example = "*xf32" if p.token == "*" else "4xf32"
+        advice = f"Write {kind}<{example}>, with 'x' before the element type"
         raise p.unexpected("an element type", advice)
     return parse_type(p)
 

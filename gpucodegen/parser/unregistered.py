@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpucodegen import errors
 from gpucodegen.dialects.printing import VERBATIM
 from gpucodegen.dialects.syntax import State
-from gpucodegen.ir.attributes import StringAttr
+from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import DialectType, Type
 
@@ -36,7 +36,7 @@ def parse_verbatim(p: Parser, named: int) -> State:
         errors.UnregisteredOperationKept(p.location(), name=name), stacklevel=2
     )
     types_from = _skip(p, state, start)
-    state.attributes[VERBATIM] = StringAttr(_template(p, state, start))
+    state.attributes[VERBATIM] = _template(p, state, start)
     if named:
         state.result_types = _result_types(p, types_from, named)
     return state
@@ -71,21 +71,23 @@ def _starts_operation(p: Parser) -> bool:
     return any(rule.match(text, at) for rule in (_RESULT, _NAME, _GENERIC))
 
 
-_USE = re.compile(r"%(\d+|[A-Za-z_$.\-][\w$.\-]*)(?:#(\d+))?")
+_USE = re.compile(r"%(\d+|[A-Za-z_$.\-][\w$.\-]*)(?:#(\d{1,9}))?")
 
 
-def _template(p: Parser, state: State, start: int) -> str:
-    """The text with each visible value replaced by its operand's number."""
-    text = p.text[start : p.previous_end]
-
-    def operand(match: re.Match[str]) -> str:
+def _template(p: Parser, state: State, start: int) -> ArrayAttr:
+    """The text in pieces, with operand numbers where visible values are used."""
+    pieces: list[Attribute] = []
+    copied = start
+    for match in _USE.finditer(p.text, start, p.previous_end):
         values = p.scopes.lookup(match[1])
         number = int(match[2] or 0)
         if values is None or number >= len(values):
-            return match[0]
-        return f"\0{_position(state.operands, values[number])}\0"
-
-    return _USE.sub(operand, text)
+            continue
+        pieces.append(StringAttr(p.text[copied : match.start()]))
+        pieces.append(IntegerAttr(_position(state.operands, values[number])))
+        copied = match.end()
+    pieces.append(StringAttr(p.text[copied : p.previous_end]))
+    return ArrayAttr(tuple(pieces))
 
 
 def _position(operands: list[Value], value: Value) -> int:

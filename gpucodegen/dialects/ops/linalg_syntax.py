@@ -233,8 +233,9 @@ def _argument(r: Reader) -> Argument:
     return r.argument(use, r.type())
 
 
-def _short_body(state: State, name: str, *, accumulator_first: bool) -> None:
-    values = [Value(element_type(v.type), "in") for v in state.operands]
+def _short_body(r: Reader, state: State, name: str, *, accumulator_first: bool) -> None:
+    location = r.location(state.start)
+    values = [Value(element_type(v.type), "in", location) for v in state.operands]
     if accumulator_first:
         operands = (values[-1], *values[:-1])
     else:
@@ -244,9 +245,10 @@ def _short_body(state: State, name: str, *, accumulator_first: bool) -> None:
     for key in extra:
         del state.attributes[key]
     attributes = {k.removeprefix("payload."): v for k, v in extra.items()}
-    result = Value(element_type(state.operands[-1].type))
-    body = Operation(name, operands, (result,), attributes)
-    state.regions = [single_block([body, Operation("linalg.yield", (result,))], values)]
+    result = Value(element_type(state.operands[-1].type), "", location)
+    body = Operation(name, operands, (result,), attributes, location=location)
+    end = Operation("linalg.yield", (result,), location=location)
+    state.regions = [single_block([body, end], values)]
 
 
 def parse_map(r: Reader, state: State) -> None:
@@ -258,7 +260,7 @@ def parse_map(r: Reader, state: State) -> None:
     if payload is None:
         _bare_region(r, state)
     else:
-        _short_body(state, payload, accumulator_first=False)
+        _short_body(r, state, payload, accumulator_first=False)
     state.result_types = [v.type for v in state.operands[-1:] if _is_tensor(v)]
 
 
@@ -288,7 +290,7 @@ def parse_reduce(r: Reader, state: State) -> None:
     if payload is None:
         _bare_region(r, state)
     else:
-        _short_body(state, payload, accumulator_first=True)
+        _short_body(r, state, payload, accumulator_first=True)
     half = len(state.operands) // 2
     state.result_types = [v.type for v in state.operands[half:] if _is_tensor(v)]
 

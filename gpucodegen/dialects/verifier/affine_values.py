@@ -126,7 +126,7 @@ class _Checker:
                 continue
             raise errors.NotADimension(
                 op.location,
-                name=value.name or "?",
+                value=f"'%{value.name}'" if value.name else "this value",
                 role="dimension" if is_dim else "symbol",
                 notes=[(value.location, "defined here")],
             )

@@ -79,7 +79,7 @@ def _check_successors(
         if target is None:
             raise errors.NotDominated(
                 op.location,
-                name=f"^{successor.label.name}",
+                value=f"'^{successor.label.name}'",
                 advice="Branch to a block of the same region",
             )
         if target is region.blocks[0]:

@@ -41,17 +41,17 @@ class _Walk:
 
     def misuse(self, op: Operation, value: Value) -> errors.VerifyError:
         """The error for a use of an invisible value."""
-        name = value.name or "?"
+        shown = f"'%{value.name}'" if value.name else "this value"
         for isolated, values in self.hidden:
             if value in values:
                 return errors.CapturedValue(
                     op.location,
-                    name=name,
+                    value=shown,
                     operation=isolated.name,
                     notes=[(value.location, "defined here")],
                 )
         return errors.NotDominated(
-            op.location, name=name, notes=[(value.location, "defined here")]
+            op.location, value=shown, notes=[(value.location, "defined here")]
         )
 
     def regions(self, op: Operation) -> None:
