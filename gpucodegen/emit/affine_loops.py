@@ -117,7 +117,8 @@ def _divided(e: Emitter, loop: affine.Parallel) -> None:
     e.has_parallel = e.in_parallel = True
     with e.names.scope():
         ranges = [_range(e, loop, depth) for depth in range(len(loop.ivs))]
-        starts, counts = [r[0] for r in ranges], [r[1] for r in ranges]
+        starts = [start for start, _ in ranges]
+        counts = _clamped(e, loop, [count for _, count in ranges])
         total = _product(counts)
         if len(starts) == 1 and loop.steps[0] == 1 and starts[0] == Const(0):
             name = loop_variable(e, loop.ivs[0])
@@ -148,6 +149,23 @@ def _range(
     lower = _single(e, "max", lowers, loop.ivs[depth])
     upper = _single(e, "min", uppers, loop.ivs[depth])
     return lower, (upper - lower).ceildiv(loop.steps[depth])
+
+
+def _clamped(
+    e: Emitter, loop: affine.Parallel, counts: Sequence[AffineExpr]
+) -> list[AffineExpr]:
+    """Counts of which no two can be negative, so that their product means something."""
+    clamped = [
+        Const(max(count.value, 0)) if isinstance(count, Const) else count
+        for count in counts
+    ]
+    unknown = [n for n, c in enumerate(clamped) if not e.atoms.is_nonnegative(c)]
+    if sum(not isinstance(count, Const) for count in clamped) > 1:
+        for n in unknown:
+            name = e.names.fresh(f"{loop.ivs[n].name or 'i'}_count")
+            e.writer.line(f"{name} = max(0, {e.affine(clamped[n])})")
+            clamped[n] = e.atoms.add(name)
+    return clamped
 
 
 def _single(

@@ -47,12 +47,23 @@ class Atoms:
     """Index variables and integer parameters that affine expressions stand on.
 
     ``divisors`` holds a number that divides each one; it decides how wide a vector
-    access may be.
+    access may be.  ``extents`` are the positions of sizes of memrefs.
     """
 
     names: list[str] = field(default_factory=list[str])
     divisors: list[int] = field(default_factory=list[int])
     used: set[int] = field(default_factory=set[int])
+    extents: set[int] = field(default_factory=set[int])
+
+    def is_nonnegative(self, expr: AffineExpr) -> bool:
+        """Whether an expression is a natural number or an extent."""
+        match expr:
+            case Const(value):
+                return value >= 0
+            case Dim(position):
+                return position in self.extents
+            case _:
+                return False
 
     def add(self, name: str, divisor: int = 1) -> Dim:
         """A new atom that prints as ``name``."""

@@ -239,7 +239,10 @@ class _Parameters:
         def unknown(what: str, dimension: int) -> AffineExpr:
             extra = e.names.fresh(f"{name}_{what}{dimension}")
             self._extras.append((Extra(position, what, dimension), extra))
-            return e.atoms.add(extra)
+            atom = e.atoms.add(extra)
+            if what == "dim":
+                e.atoms.extents.add(atom.position)
+            return atom
 
         sizes = sizes_of(ty.shape, unknown)
         strides = strides_of(ty, sizes, unknown, op.location)

@@ -292,3 +292,23 @@ def test_host_views_and_atomics():
     np.testing.assert_array_equal(result.array, x[1:, :2].T)
     assert x[1, 0] == 5
     assert buffer(x).shape == (3, 4)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (1, 5), (4, 6)])
+def test_parallel_loops_may_be_empty(shape: tuple[int, int]):
+    body = """
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %m = memref.dim %x, %c0 : memref<?x?xf32>
+      %n = memref.dim %x, %c1 : memref<?x?xf32>
+      affine.parallel (%i, %j) = (1, 1) to (symbol(%m) - 1, symbol(%n) - 1) {
+        %one = arith.constant 1.0 : f32
+        affine.store %one, %x[%i, %j] : memref<?x?xf32>
+      }"""
+    whole = np.zeros((10, 10), np.float32)
+    x = whole.reshape(-1)[: shape[0] * shape[1]].reshape(shape)
+    want = np.zeros(shape, np.float32)
+    want[1:-1, 1:-1] = 1
+    run("%x: memref<?x?xf32>", body, "cpu", x)
+    np.testing.assert_array_equal(x, want)
+    assert whole.sum() == want.sum()
