@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpucodegen import kernels
-    from gpucodegen.analyze import analyze
+    from gpucodegen.analysis import analyze
     from gpucodegen.api import compile, parse  # noqa: A004 - the public name
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.errors import (
@@ -62,7 +62,7 @@ _HOMES: dict[str, str] = {
     "ParseError": "errors",
     "Program": "program",
     "VerifyError": "errors",
-    "analyze": "analyze",
+    "analyze": "analysis",
     "compile": "api",
     "kernels": "",
     "parse": "api",

@@ -120,7 +120,7 @@ def _contractions(module: Module, name: str) -> bool:
 
 def _band_depth(module: Module, name: str) -> int:
     """Length of the shortest outermost permutable band among the nests."""
-    from gpucodegen.analyze import analyze_function
+    from gpucodegen.analysis import analyze_function
 
     bands = analyze_function(name, module.functions[name]).bands
     outermost = [len(band.loops) for band in bands if not band.outer]
