@@ -34,7 +34,7 @@ class Division:
         """``lhs mod rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
             mask = (1 << shift) - 1
-            return Text(f"{_narrow(lhs)} & {mask}", Level.BIT_AND)
+            return Text(f"{lhs.within(Level.ATOM)} & {mask}", Level.BIT_AND)
         return self.mod(lhs, divisor)
 
 
