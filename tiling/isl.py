@@ -11,7 +11,8 @@ assume when there is no answer: always the side on which nothing is proven.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import inf
 from time import perf_counter
@@ -73,6 +74,17 @@ class Solver:
             return self._limited(query)
         except (_OverLimit, islpy.Error):
             return otherwise
+
+    @contextmanager
+    def more(self, factor: int) -> Generator[None, None, None]:
+        """Within this context, ``factor`` times as much may be spent."""
+        before = self.limits
+        operations, seconds = before.operations * factor, before.seconds * factor
+        self.limits = Limits(operations, seconds)
+        try:
+            yield
+        finally:
+            self.limits = before
 
     def _limited(self, query: Callable[[], Answer]) -> Answer:
         if self.spent > self.limits.seconds:

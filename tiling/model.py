@@ -15,7 +15,7 @@ them. Cells of arrays allocated in loops begin with the loops' values (`Array.sc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .isl import Function, Limits, Map, Set, Solver, linear_function
 from .scop import (
@@ -181,6 +181,11 @@ class _Around:
     conditions: tuple[str, ...] = ()
     certain: bool = True
 
+    @property
+    def key(self) -> object:
+        """Equal where the same loops and conditions are around."""
+        return tuple(loop.name for loop in self.loops), self.conditions
+
     def loop(self, loop: Loop) -> _Around:
         known = bool(loop.lowers and loop.uppers) and not loop.opaque
         loops = (*self.loops, loop)
@@ -218,53 +223,66 @@ def _places(scop: Scop) -> Iterator[_Place]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Frame:
+    """What all statements at one place share."""
+
+    values: Map
+    formula: Function | None
+    domain: Set
+
+
+@dataclass(frozen=True, slots=True)
 class _Builder:
+    """Reads isl text; each text once, for statements side by side repeat it."""
+
     scop: Scop
     arrays: dict[str, Array]
     solver: Solver
+    frames: dict[object, _Frame] = field(default_factory=dict[object, _Frame])
+    relations: dict[object, Map] = field(default_factory=dict[object, Map])
 
     def instances(self, order: int, place: _Place) -> Instances:
-        values = self._values(place)
-        accesses = place.node.accesses if isinstance(place.node, Statement) else ()
-        relations = tuple(self._relation(place, values, access) for access in accesses)
+        around, node = place.around, place.node
+        frame = self.frames.get(around.key)
+        if frame is None:
+            frame = self.frames[around.key] = self._frame(around)
+        accesses = node.accesses if isinstance(node, Statement) else ()
         return Instances(
-            node=place.node,
+            node=node,
             order=order,
-            loops=place.around.loops,
-            certain=place.around.certain,
-            values=values,
-            formula=self._formula(place),
-            domain=values.domain(),
-            relations=relations,
-            tag=self._tag(place, values),
+            loops=around.loops,
+            certain=around.certain,
+            values=frame.values,
+            formula=frame.formula,
+            domain=frame.domain,
+            relations=tuple(self._relation(around, access) for access in accesses),
+            tag=self._tag(around, node),
         )
 
-    def _values(self, place: _Place) -> Map:
-        """{ trips -> values : bounds, steps, conditions, context }."""
-        names = [loop.name for loop in place.around.loops]
-        trips = [_trip(name) for name in names]
-        constraints = [c for loop in place.around.loops for c in _iteration(loop)]
-        relation = f"[{', '.join(trips)}] -> [{', '.join(names)}]"
-        every = _all((*constraints, *place.around.conditions, *self.scop.context))
-        unknown = _all([f"{n} = {t}" for n, t in zip(names, trips, strict=True)])
-        return self._map(f"{relation} : {every}", f"{relation} : {unknown}")
-
-    def _formula(self, place: _Place) -> Function | None:
-        """{ trips -> values } by the steps alone."""
-        loops = place.around.loops
-        names = [loop.name for loop in loops]
+    def _frame(self, around: _Around) -> _Frame:
+        """{ trips -> values : steps }, alone and with bounds, conditions, context."""
+        names = [loop.name for loop in around.loops]
         trips = ", ".join(_trip(name) for name in names)
-        count = _all([_counting(loop) for loop in loops])
-        relation = self.solver.map(
-            f"{header(self.scop)} {{ [{trips}] -> [{', '.join(names)}] : {count} }}"
-        )
-        return self.solver.ask(lambda: linear_function(relation), None)
+        relation = f"[{trips}] -> [{', '.join(names)}]"
+        counted = self._map(relation, [_counting(loop) for loop in around.loops])
+        bounds = [bound for loop in around.loops for bound in _iteration(loop)]
+        every = (*bounds, *around.conditions, *self.scop.context)
+        values = self._map(relation, every, otherwise=counted)
+        formula = self.solver.ask(lambda: linear_function(counted), None)
+        return _Frame(values, formula, values.domain())
 
-    def _relation(self, place: _Place, values: Map, access: Access) -> Map:
-        """{ trips -> scope, indices : span } over the domain."""
-        names = [loop.name for loop in place.around.loops]
+    def _relation(self, around: _Around, access: Access) -> Map:
+        """{ trips -> scope, indices : span } over the domain, each text once."""
+        key = (around.key, access.array, access.indices, access.span)
+        if key not in self.relations:
+            self.relations[key] = self._cells(around, access)
+        return self.relations[key]
+
+    def _cells(self, around: _Around, access: Access) -> Map:
+        names = [loop.name for loop in around.loops]
+        array = self.arrays.get(access.array)
         scope = [
-            name if name in names else None for name in self.arrays[access.array].scope
+            name if name in names else None for name in (array.scope if array else ())
         ]
         indices = (*scope, *access.indices)
         cell = [f"__c{i}" for i in range(len(indices))]
@@ -279,23 +297,28 @@ class _Builder:
             inside = _all([*ranges, *touched])
             touched = [f"exists {', '.join(local)} : ({inside})"]
         target = f"[{', '.join(names)}] -> [{', '.join(cell)}]"
-        cells = self._map(f"{target} : {_all(touched)}", target)
-        anywhere = self._map(target, target)
+        anywhere = self._map(target, ())
+        cells = self._map(target, touched, otherwise=anywhere)
+        values = self.frames[around.key].values
         return self.solver.ask(
             lambda: values.apply_range(cells), otherwise=values.apply_range(anywhere)
         )
 
-    def _tag(self, place: _Place, values: Map) -> Map | None:
-        tag = None if isinstance(place.node, Barrier) else place.node.tag
+    def _tag(self, around: _Around, node: Statement | Barrier | Wait) -> Map | None:
+        tag = None if isinstance(node, Barrier) else node.tag
         if tag is None:
             return None
         flag = Access(tag.array, AccessKind.READ, tag.indices)
-        return self._relation(place, values, flag)
+        return self._relation(around, flag)
 
-    def _map(self, exact: str, otherwise: str) -> Map:
-        head = header(self.scop)
-        coarse = self.solver.map(f"{head} {{ {otherwise} }}")
-        return self.solver.read(f"{head} {{ {exact} }}", coarse)
+    def _map(
+        self, relation: str, constraints: Sequence[str], otherwise: Map | None = None
+    ) -> Map:
+        """The text; over the limits ``otherwise``, without which there are none."""
+        text = f"{header(self.scop)} {{ {relation} : {_all(constraints)} }}"
+        if otherwise is None:
+            return self.solver.map(text)
+        return self.solver.read(text, otherwise)
 
 
 def _iteration(loop: Loop) -> list[str]:

@@ -27,8 +27,8 @@ the threads of a block together, and its wait contains a barrier.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from itertools import product
 
 from .isl import Map
@@ -36,6 +36,7 @@ from .model import Instances, Model, Reference
 from .ordering import (
     completed,
     earlier,
+    everything,
     fenced,
     left_out,
     nothing,
@@ -82,7 +83,12 @@ def races(model: Model) -> tuple[Race, ...]:
     stray = _outside_of_threads(model)
     if stray:
         return stray
-    return (*_divergent_barriers(model), *_unfinished(model), *_conflicting(model))
+    with model.solver.more(PATIENCE):
+        return (*_divergent_barriers(model), *_unfinished(model), *_conflicting(model))
+
+
+PATIENCE = 8
+"""How much more than an analysis a proof may cost: without it nothing is compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +111,19 @@ class _Group:
         """The arrays accessed."""
         return {reference.access.array for reference in self.references}
 
-    def touching(self, array: str, kind: tuple[AccessKind, bool]) -> Map | None:
-        """{ instance -> cell } of all accesses of this class."""
+    def touching(
+        self, array: str, kind: tuple[AccessKind, bool], *, coarse: bool
+    ) -> Map | None:
+        """{ instance -> cell } of all accesses of this class, or a simple superset."""
         relations = [
             reference.relation
             for reference in self.references
             if reference.access.array == array and _class(reference.access) == kind
         ]
-        return reduce(Map.union, relations) if relations else None
+        if not relations:
+            return None
+        union = reduce(Map.union, relations)
+        return Map.from_basic_map(union.simple_hull()) if coarse else union
 
 
 _CLASSES = tuple(product(AccessKind, (False, True)))
@@ -149,20 +160,25 @@ def _groups(model: Model) -> list[_Group]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two groups about which the rules are asked, in this order."""
+    """Two groups about which the rules are asked, in this order.
+
+    A ``coarse`` pair takes simple supersets of what is accessed: what holds for them
+    holds, and most proofs need no more.
+    """
 
     model: Model
     first: _Group
     second: _Group
     fences: Sequence[Instances]
+    coarse: bool = False
 
     def conflict(self, array: str) -> Map:
         """{ x -> y : one cell, one writes, not both atomic }."""
         found = nothing(self.first.head, self.second.head)
         for one, other in product(_CLASSES, _CLASSES):
             if not _compatible(one, other):
-                mine = self.first.touching(array, one)
-                theirs = self.second.touching(array, other)
+                mine = self.first.touching(array, one, coarse=self.coarse)
+                theirs = self.second.touching(array, other, coarse=self.coarse)
                 if mine is not None and theirs is not None:
                     found = found.union(mine.apply_range(theirs.reverse()))
         return found
@@ -173,18 +189,24 @@ class _Pair:
 
     def unordered_threads(self, conflict: Map) -> Map:
         """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }."""
-        inside = self._same(conflict, Role.BLOCK)
-        apart = inside.subtract(self._same(inside, Role.THREAD))
-        if apart.is_empty():
-            return apart
-        a, b = self.first.head, self.second.head
-        return earlier(apart, a, b, or_same=True).subtract(fenced(a, b, self.fences))
+        near = conflict.intersect(self._within_a_phase())
+        return near.subtract(self._same(near, Role.THREAD))
 
     def in_flight(self, conflict: Map) -> Map:
         """{ x -> y in conflict : B =, S(x) < S(y), no wait for x between }."""
         a, b = self.first.head, self.second.head
         after = earlier(self._same(conflict, Role.BLOCK), a, b)
         return after.subtract(completed(a, b, self.fences))
+
+    def _within_a_phase(self) -> Map:
+        """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.
+
+        Taken over all tuples: what is known of the cells would only slow it down.
+        """
+        a, b = self.first.head, self.second.head
+        inside = self._same(everything(a, b), Role.BLOCK)
+        ordered = earlier(inside, a, b, or_same=True)
+        return ordered.subtract(fenced(a, b, self.fences)).coalesce()
 
     def one_tag(self) -> Map:
         """{ x -> y : both start copies with the same cell as tag }."""
@@ -195,6 +217,11 @@ class _Pair:
 
     def _same(self, pairs: Map, role: Role) -> Map:
         return same(pairs, self.first.head, self.second.head, role)
+
+    def proven(self, query: Callable[[], Map]) -> bool:
+        """Whether the set of ``query`` is certainly empty."""
+        pairs = self.model.solver.ask(query, None)
+        return pairs is not None and self.model.solver.is_empty(pairs)
 
     def race(self, rule: str, reason: str, query: Callable[[], Map]) -> Iterator[Race]:
         """What is wrong unless the set of ``query`` is certainly empty."""
@@ -225,8 +252,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
         pair = _Pair(model, first, second, fences)
         for array in sorted(first.arrays & second.arrays):
-            conflict = model.solver.ask(lambda p=pair, a=array: p.conflict(a), None)
-            if conflict is None or not model.solver.is_empty(conflict):
+            if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
         if first.copies and second.copies:
             yield from pair.race(
@@ -236,25 +262,42 @@ def _conflicting(model: Model) -> Iterator[Race]:
             )
 
 
+def _private(model: Model, pair: _Pair, array: str) -> bool:
+    """Whether every thread has its own copy of the array, and none is transferred."""
+    owners = {loop.name for loop in pair.first.head.loops if loop.role is Role.THREAD}
+    one_thread = owners <= set(model.array(array).scope)
+    return one_thread and _per_block(pair, array) and not pair.first.copies
+
+
+def _per_block(pair: _Pair, array: str) -> bool:
+    """Whether every block has its own copy of the array."""
+    blocks = {loop.name for loop in pair.first.head.loops if loop.role is Role.BLOCK}
+    return blocks <= set(pair.model.array(array).scope)
+
+
+_RULES = {
+    "blocks": ("two blocks use one cell", _Pair.across_blocks),
+    "threads": ("no barrier orders two threads", _Pair.unordered_threads),
+    "transfers": (
+        "no wait completes a copy before its cells are used",
+        _Pair.in_flight,
+    ),
+}
+
+
 def _broken_rules(pair: _Pair, array: str, *, symmetric: bool) -> Iterator[Race]:
-    if symmetric:
-        yield from pair.race(
-            "blocks",
-            "two blocks use one cell",
-            lambda: pair.across_blocks(pair.conflict(array)),
-        )
-    if pair.first.copies:
-        yield from pair.race(
-            "transfers",
-            "no wait completes a copy before its cells are used",
-            lambda: pair.in_flight(pair.conflict(array)),
-        )
-    else:
-        yield from pair.race(
-            "threads",
-            "no barrier orders two threads",
-            lambda: pair.unordered_threads(pair.conflict(array)),
-        )
+    rules = ["transfers" if pair.first.copies else "threads"]
+    if symmetric and not _per_block(pair, array):
+        rules.insert(0, "blocks")
+    for rule in rules:
+        reason, broken = _RULES[rule]
+        hulls = replace(pair, coarse=True)
+        if not hulls.proven(partial(_breaking, hulls, broken, array)):
+            yield from pair.race(rule, reason, partial(_breaking, pair, broken, array))
+
+
+def _breaking(pair: _Pair, broken: Callable[[_Pair, Map], Map], array: str) -> Map:
+    return broken(pair, pair.conflict(array))
 
 
 def _divergent_barriers(model: Model) -> Iterator[Race]:
