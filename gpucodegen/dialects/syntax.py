@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
+from gpucodegen.errors import CodegenWarning
 from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import FileLoc
@@ -104,6 +105,10 @@ class Reader(Protocol):
 
     def location(self, start: int | None = None) -> FileLoc:
         """Position of a character offset, the current token's by default."""
+        ...
+
+    def warn(self, warning: CodegenWarning) -> None:
+        """Report a warning with its source line."""
         ...
 
     def unexpected(self, expected: str) -> Exception:

@@ -65,5 +65,5 @@ class MissingVisibility(CodegenWarning):
     """An external function that is not private."""
 
     code = "W008"
-    template = "external function @{name} is not private"
-    remedy = "Write func.func private @{name}"
+    template = "external function {name} is not private"
+    remedy = "Write func.func private before its name"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -133,12 +133,10 @@ class SymbolRefAttr(Attribute):
 
 def print_symbol(name: str) -> str:
     """``@name``, quoted when it is not a bare identifier."""
-    bare = name.replace("$", "_").replace(".", "_").replace("-", "_")
-    return (
-        f"@{name}"
-        if bare.isidentifier() and "-" not in name
-        else f"@{json.dumps(name)}"
-    )
+    return f"@{name if _BARE.fullmatch(name) else quote(name)}"
+
+
+_BARE = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +198,7 @@ def dictionary(entries: Mapping[str, Attribute]) -> DictAttr:
 
 def print_entry(name: str, value: Attribute) -> str:
     """``name = value``, or the bare name of a unit attribute."""
-    bare = name.replace("$", "_").replace(".", "_").replace("-", "_").isidentifier()
-    key = name if bare else quote(name)
+    key = name if _BARE.fullmatch(name) else quote(name)
     return key if isinstance(value, UnitAttr) else f"{key} = {value}"
 
 

@@ -7,6 +7,7 @@ A token is its own text; its first character tells its kind (see
 from __future__ import annotations
 
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Collection
 from typing import TypeVar
@@ -70,7 +71,7 @@ class Lexer:
                 raise errors.InvalidCharacter(self.location(), character=repr(match[1]))
         else:
             self.token = ""
-            self.start = self.end = len(self.text)
+            self.start, self.end = self.previous_end, len(self.text)
         return token
 
     def move_to(self, offset: int) -> None:
@@ -227,6 +228,16 @@ class Lexer:
         line = bisect_right(self._lines, offset)
         column = offset - self._lines[line - 1] + 1
         return FileLoc(self.filename, line, column)
+
+    def warn(self, warning: errors.CodegenWarning) -> None:
+        """Report a warning with its source line."""
+        place = warning.place
+        if place is not None and self._lines is not None:
+            start = self._lines[place.line - 1]
+            end = self.text.find("\n", start)
+            line = self.text[start:] if end < 0 else self.text[start:end]
+            warning.source_lines[place.line] = line
+        warnings.warn(warning, stacklevel=2)
 
     def found(self) -> str:
         """Description of the current token."""

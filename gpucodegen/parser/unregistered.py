@@ -7,7 +7,6 @@ another one.  Types after its last ``:`` or ``->`` are taken for those of its re
 from __future__ import annotations
 
 import re
-import warnings
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
@@ -32,9 +31,7 @@ def parse_verbatim(p: Parser, named: int) -> State:
     start = p.start
     name = p.token
     state = State(name, start)
-    warnings.warn(
-        errors.UnregisteredOperationKept(p.location(), name=name), stacklevel=2
-    )
+    p.warn(errors.UnregisteredOperationKept(p.location(), name=name))
     types_from = _skip(p, state, start)
     state.attributes[VERBATIM] = _template(p, state, start)
     if named:

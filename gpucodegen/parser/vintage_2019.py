@@ -13,7 +13,7 @@ from gpucodegen.dialects import registry
 from gpucodegen.dialects.arith import constant_attribute
 from gpucodegen.dialects.ops.bufferization_syntax import tensor_like
 from gpucodegen.dialects.syntax import State, Use
-from gpucodegen.ir.attributes import UnitAttr
+from gpucodegen.ir.attributes import StringAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import (
@@ -177,7 +177,8 @@ def _value(p: Parser, written: Written, ty: Type) -> Value:
 
 def _constant(p: Parser, number: float, ty: Type, start: int) -> Value:
     location = p.location(start)
-    result = Value(ty, "", location)
+    hint = f"c{number}" if ty == INDEX and number >= 0 else "cst"
+    result = Value(ty, hint, location)
     attributes = {"value": constant_attribute(number, ty)}
     p.emit(Operation("arith.constant", (), (result,), attributes, location=location))
     return result
@@ -293,6 +294,17 @@ def _constant_form(p: Parser, state: State) -> None:
     _as(name)(p, state)
 
 
+def _func(p: Parser, state: State) -> None:
+    """``func @f(..)``; a function without a body is private today."""
+    definition = registry.lookup("func.func")
+    if definition is None or definition.parse is None:
+        raise p.unknown_operation(state.name, state.start)
+    definition.parse(p, state)
+    state.name = "func.func"
+    if not state.regions[0].blocks:
+        state.attributes.setdefault("sym_visibility", StringAttr("private"))
+
+
 def _dma_end(p: Parser) -> tuple[Use, list[Written]]:
     memref, indices = _element(p)
     p.expect(",")
@@ -342,6 +354,7 @@ FORMS: dict[str, OldForm] = {
     "dma_start": _dma_start,
     "dma_wait": _dma_wait,
     "extract_element": _extract_element,
+    "func": _func,
     "linalg.dim": _dim,
     "linalg.load": _load,
     "linalg.store": _store,

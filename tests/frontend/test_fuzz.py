@@ -64,8 +64,12 @@ def survives(text: str, *, allow_unregistered: bool) -> None:
         try:
             module = parse_module(text, allow_unregistered=allow_unregistered)
         except errors.Error as error:
-            assert error.place is not None
-            assert str(error)
+            failure = error
+        else:
+            failure = None
+        if failure is not None:
+            assert failure.place is not None
+            assert failure.message
             return
         printed = str(module)
         again = parse_module(printed, allow_unregistered=allow_unregistered)

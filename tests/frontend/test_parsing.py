@@ -180,6 +180,12 @@ def test_built_modules_print_and_parse():
     assert str(parse_module(str(module))) == str(module)
 
 
+def test_external_functions_should_be_private():
+    with pytest.warns(errors.MissingVisibility, match=r"x:1:1: warning: external"):
+        parse_module("func.func @f()", "x")
+    assert "func.func private @f()" in str(parse_module("func @f()"))
+
+
 def test_alloc_view():
     text = """func.func @f(%n: index) {
       %0 = memref.alloc(%n)[%n] : memref<?xf32, affine_map<(i)[s] -> (i + s)>>

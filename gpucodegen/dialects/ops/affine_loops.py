@@ -30,7 +30,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
-from gpucodegen.ir.types import I32, I64, INDEX, VectorType
+from gpucodegen.ir.types import I32, I64, INDEX, TensorType
 
 _YIELD = "affine.yield"
 Bound = tuple[AffineMap, list[Value]]
@@ -219,7 +219,7 @@ def parse_parallel(r: Reader, state: State) -> None:
 
 def _groups(sizes: tuple[int, ...]) -> DenseElementsAttr:
     values = sizes[:1] if len(set(sizes)) == 1 else sizes
-    return DenseElementsAttr(values, VectorType((len(sizes),), I32), I32)
+    return DenseElementsAttr(values, TensorType((len(sizes),), I32), I32)
 
 
 def _parse_reductions(r: Reader) -> list[int]:

@@ -32,6 +32,9 @@ def parse_func(r: Reader, state: State) -> None:
             raise errors.EmptyBody(
                 r.location(start), operation="func.func", expected="a return"
             )
+    elif state.name == "func.func" and "sym_visibility" not in state.attributes:
+        name = state.attributes["sym_name"]
+        r.warn(errors.MissingVisibility(r.location(state.start), name=name))
     state.regions = [region]
 
 

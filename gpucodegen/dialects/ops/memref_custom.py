@@ -11,7 +11,9 @@ from gpucodegen.ir.attributes import (
     AffineMapAttr,
     Attribute,
     DenseArrayAttr,
+    DenseElementsAttr,
     IntegerAttr,
+    OpaqueAttr,
     StringAttr,
     TypeAttr,
     UnitAttr,
@@ -126,8 +128,16 @@ def _initial_value(r: Reader, ty: Type) -> Attribute:
     if r.token == "uninitialized":
         r.advance()
         return UnitAttr()
+    start = r.start
     is_memref = isinstance(ty, MemRefType)
-    return r.attribute(TensorType(ty.shape, ty.element) if is_memref else None)
+    value = r.attribute(TensorType(ty.shape, ty.element) if is_memref else None)
+    if not isinstance(value, DenseElementsAttr | OpaqueAttr):
+        raise errors.InvalidAttribute(
+            r.location(start),
+            problem=f"{value} cannot initialise a memref",
+            hint="Write dense<...> with one value per element",
+        )
+    return value
 
 
 def print_global(w: Writer, o: Operation) -> None:
