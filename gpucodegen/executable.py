@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.options import Options
     from gpucodegen.passes.base import ModulePass
+    from gpucodegen.runtime.spec import KernelSpec
     from gpucodegen.signature import Signature
 
 Stages = list[tuple[str, str]]
@@ -29,6 +30,8 @@ class Executable:
     host: Callable[..., Any]
     runtime: Any
     written: tuple[bool, ...]
+    options: Options
+    kernels: tuple[KernelSpec, ...]
 
     def check(
         self,
@@ -92,7 +95,7 @@ def build(
     stages: Stages = []
     options = tuned_options(module, name, types, options)
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    return _load(mapped, name, target, stages, len(types))
+    return _load(mapped, name, target, stages, options)
 
 
 def map_module(
@@ -116,7 +119,7 @@ def map_module(
 
 
 def _load(
-    module: Module, name: str, target: str, stages: Stages, count: int
+    module: Module, name: str, target: str, stages: Stages, options: Options
 ) -> Executable:
     from gpucodegen.emit import emit_program
     from gpucodegen.runtime.loader import load_program
@@ -131,5 +134,7 @@ def _load(
         stages,
         loaded.functions[entry.python_name],
         loaded.runtime,
-        tuple(entry.written) or (True,) * count,
+        tuple(entry.written),
+        options,
+        loaded.kernels,
     )

@@ -39,18 +39,20 @@ class Loaded:
 
     functions: Mapping[str, Callable[..., Any]]
     runtime: HostApi
+    kernels: tuple[KernelSpec, ...]
 
 
 def load_program(emitted: Emitted, target: str) -> Loaded:
     """Load a program for ``cpu``, ``cuda`` or ``sim``; kernels compile when they run."""
     module = modules.load(emitted.host_source)
-    kernels = [_spec(kernel) for kernel in emitted.kernels]
+    kernels = tuple(map(_spec, emitted.kernels))
     functions = {
         name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
         for name, value in vars(module).items()
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }
-    return Loaded(functions, make_host(target, kernels, emitted.constants))
+    runtime = make_host(target, kernels, emitted.constants)
+    return Loaded(functions, runtime, kernels)
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,67 @@
+"""A removed wait is named by the verify pass and shown by the emulator."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpucodegen as gcg
+from examples.catalogue import PROGRAMS
+from gpucodegen import errors
+
+PROGRAM = PROGRAMS["dma_matmul"]
+WAITS = [
+    number
+    for number, line in enumerate(PROGRAM.text.splitlines())
+    if "memref.dma_wait" in line
+]
+
+
+def without_line(number: int) -> str:
+    lines = PROGRAM.text.splitlines()
+    return "\n".join([*lines[:number], *lines[number + 1 :]])
+
+
+def call(text: str, **options: object) -> None:
+    gcg.compile(text, **options)[PROGRAM.entry](*PROGRAM.arguments(PROGRAM.small))
+
+
+@pytest.mark.parametrize("number", WAITS)
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_the_verify_pass_names_the_copy(target: str, number: int) -> None:
+    with pytest.raises(errors.TransferOvertaken) as caught:
+        call(without_line(number), target=target)
+    text = str(caught.value)
+    assert "memref.dma_start" in text
+    assert text.count("<string>:") == 2
+
+
+@pytest.mark.parametrize("number", WAITS)
+def test_the_emulator_shows_it(number: int) -> None:
+    with pytest.raises(errors.UnfinishedTransfer):
+        call(without_line(number), target="sim", verify=False)
+
+
+def test_data_is_visible_at_the_wait_and_not_before() -> None:
+    text = """func.func @f(%src: memref<4xf32>, %dst: memref<4xf32>, %seen: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %tag = memref.alloc() : memref<1xi32>
+  affine.for %once = 0 to 1 {
+    memref.dma_start %src[%c0], %dst[%c0], %c4, %tag[%c0]
+        : memref<4xf32>, memref<4xf32>, memref<1xi32>
+    affine.for %i = 0 to 4 {
+      %v = affine.load %dst[%i] : memref<4xf32>
+      affine.store %v, %seen[%i] : memref<4xf32>
+    }
+    memref.dma_wait %tag[%c0], %c4 : memref<1xi32>
+  }
+  memref.dealloc %tag : memref<1xi32>
+  return
+}"""
+    import numpy as np
+
+    source, seen = np.ones(4, "f4"), np.zeros(4, "f4")
+    target = np.full(4, 7, "f4")
+    gcg.compile(text, target="cpu", verify=False).f(source, target, seen)
+    assert seen.tolist() == [7.0] * 4
+    assert target.tolist() == [1.0] * 4
