@@ -48,7 +48,7 @@ class Program:
         """Any function with a body, private ones too."""
         if name not in self._functions:
             self._functions[name] = Function(
-                self.module, self._defined(name), self.options
+                self.module, self._defined(name), self.options, self.text
             )
         return self._functions[name]
 
