@@ -95,8 +95,6 @@ class Op:
     parents: tuple[str, ...] = ()
     adapt: Callable[[State], None] | None = None
     flatten: Callable[[Operation], Operation] | None = None
-    variadic_operands: bool = False
-    """Hand-written checks know the operands; ``operands`` is only a sketch."""
 
     def has(self, trait: Trait) -> bool:
         """Whether the operation has a trait."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.assembly import DYNAMIC_MARK
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.ops.affine_loops import applied, subscripts_text
 from gpucodegen.dialects.ops.memref_custom import parse_prefetch_flags, prefetch_flags
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer

@@ -40,7 +40,6 @@ def op(
     parents: Sequence[str] = (),
     adapt: Callable[[State], None] | None = None,
     flatten: Callable[[Operation], Operation] | None = None,
-    loose: bool = False,
 ) -> Op:
     """A table entry.
 
@@ -83,7 +82,6 @@ def op(
         tuple(parents),
         adapt,
         flatten,
-        loose,
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
-from gpucodegen.dialects.assembly import DYNAMIC_MARK
 from gpucodegen.dialects.kinds import Kind
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import (
     AffineMapAttr,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops import vector_syntax as syntax
+from gpucodegen.dialects.ops import vector_transfers as transfers
 from gpucodegen.dialects.ops.declare import indices, like, op
 from gpucodegen.dialects.ops.memref_checks import indices_after
 
@@ -262,24 +263,24 @@ OPERATIONS = (
     op(
         "vector.transfer_read",
         "source indices* padding mask? -> vector",
-        (syntax.parse_transfer_read, syntax.print_transfer_read),
+        (transfers.parse_transfer_read, transfers.print_transfer_read),
         attributes={
             "permutation_map": kinds.MAP,
             "in_bounds": kinds.optional(kinds.ARRAY),
         },
         types={"source": constraints.SHAPED, "vector": constraints.VECTOR},
-        checks=[syntax.check_transfer_read],
+        checks=[transfers.check_transfer_read],
     ),
     op(
         "vector.transfer_write",
         "valueToStore source indices* mask? -> result?",
-        (syntax.parse_transfer_write, syntax.print_transfer_write),
+        (transfers.parse_transfer_write, transfers.print_transfer_write),
         attributes={
             "permutation_map": kinds.MAP,
             "in_bounds": kinds.optional(kinds.ARRAY),
         },
         types={"valueToStore": constraints.VECTOR, "source": constraints.SHAPED},
-        checks=[syntax.check_transfer_write],
+        checks=[transfers.check_transfer_write],
     ),
     op(
         "vector.print",

@@ -1,0 +1,212 @@
+"""Functions that build affine operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.dialects.affine.views import TERMINATOR
+from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    index_attr,
+)
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Region, Value, single_block
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.types import I32, I64, INDEX, MemRefType, Type, element_type
+
+
+def _as_map(bound: AffineMap | int) -> AffineMap:
+    return AffineMap.constant(bound) if isinstance(bound, int) else bound
+
+
+def _terminated(
+    body: Sequence[Operation], location: Location, yielded: Sequence[Value] = ()
+) -> tuple[Operation, ...]:
+    if body and body[-1].name == TERMINATOR:
+        return tuple(body)
+    return (*body, yield_(yielded, location=location))
+
+
+def for_(
+    lower: AffineMap | int,
+    lower_operands: Sequence[Value],
+    upper: AffineMap | int,
+    upper_operands: Sequence[Value],
+    *,
+    body: Sequence[Operation],
+    iv: Value,
+    step: int = 1,
+    inits: Sequence[Value] = (),
+    iters: Sequence[Value] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``affine.for``; an empty yield is added to ``body`` if it has none."""
+    segments = (tuple(lower_operands), tuple(upper_operands), tuple(inits))
+    attributes: dict[str, Attribute] = {
+        "lowerBoundMap": AffineMapAttr(_as_map(lower)),
+        "upperBoundMap": AffineMapAttr(_as_map(upper)),
+        "step": index_attr(step),
+        OPERAND_SEGMENTS: segment_sizes(segments),
+    }
+    region = single_block(_terminated(body, location), (iv, *iters))
+    return Operation(
+        "affine.for",
+        operands=tuple(v for group in segments for v in group),
+        results=tuple(Value(v.type, v.name, location) for v in inits),
+        attributes=attributes,
+        regions=(region,),
+        location=location,
+    )
+
+
+def parallel(
+    lower: Sequence[AffineMap | int],
+    upper: Sequence[AffineMap | int],
+    *,
+    body: Sequence[Operation],
+    ivs: Sequence[Value],
+    lower_operands: Sequence[Value] = (),
+    upper_operands: Sequence[Value] = (),
+    steps: Sequence[int] | None = None,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``affine.parallel`` without reductions; maps of one side share their operands."""
+    attributes: dict[str, Attribute] = {
+        **_bounds("lowerBounds", lower, lower_operands),
+        **_bounds("upperBounds", upper, upper_operands),
+        "steps": ArrayAttr(tuple(IntegerAttr(s, I64) for s in steps or [1] * len(ivs))),
+        "reductions": ArrayAttr(()),
+    }
+    region = single_block(_terminated(body, location), ivs)
+    operands = (*lower_operands, *upper_operands)
+    return Operation(
+        "affine.parallel",
+        operands,
+        attributes=attributes,
+        regions=(region,),
+        location=location,
+    )
+
+
+def _bounds(
+    side: str, bounds: Sequence[AffineMap | int], operands: Sequence[Value]
+) -> dict[str, Attribute]:
+    maps = [_as_map(bound) for bound in bounds]
+    dims = max((m.num_dims for m in maps), default=0)
+    syms = len(operands) - dims
+    results = tuple(result for m in maps for result in m.results)
+    groups = tuple(len(m.results) for m in maps)
+    return {
+        f"{side}Map": AffineMapAttr(AffineMap(dims, syms, results)),
+        f"{side}Groups": DenseArrayAttr(I32, groups),
+    }
+
+
+def if_(
+    condition: IntegerSet,
+    operands: Sequence[Value],
+    then_ops: Sequence[Operation],
+    else_ops: Sequence[Operation] | None = None,
+    *,
+    result_types: Sequence[Type] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``affine.if``; empty yields are added to branches that have none."""
+    then_region = single_block(_terminated(then_ops, location))
+    has_else = else_ops is not None and (len(else_ops) > 0 or result_types)
+    else_region = (
+        single_block(_terminated(else_ops or (), location)) if has_else else Region()
+    )
+    return Operation(
+        "affine.if",
+        tuple(operands),
+        tuple(Value(ty, "", location) for ty in result_types),
+        {"condition": IntegerSetAttr(condition)},
+        (then_region, else_region),
+        location=location,
+    )
+
+
+def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
+    """``affine.yield``."""
+    return Operation(TERMINATOR, tuple(values), location=location)
+
+
+def load(
+    memref: Value,
+    map_: AffineMap | None = None,
+    operands: Sequence[Value] = (),
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``affine.load``; without a map the operands are the indices."""
+    index_map = map_ or AffineMap.identity(len(operands))
+    return Operation(
+        "affine.load",
+        (memref, *operands),
+        (Value(element_type(memref.type), name, location),),
+        {"map": AffineMapAttr(index_map)},
+        location=location,
+    )
+
+
+def store(
+    value: Value,
+    memref: Value,
+    map_: AffineMap | None = None,
+    operands: Sequence[Value] = (),
+    *,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``affine.store``; without a map the operands are the indices."""
+    index_map = map_ or AffineMap.identity(len(operands))
+    return Operation(
+        "affine.store",
+        (value, memref, *operands),
+        attributes={"map": AffineMapAttr(index_map)},
+        location=location,
+    )
+
+
+def apply(
+    map_: AffineMap,
+    operands: Sequence[Value] = (),
+    *,
+    name: str = "",
+    location: Location = UNKNOWN,
+    op: str = "affine.apply",
+) -> Operation:
+    """``affine.apply``, or ``affine.min`` / ``affine.max`` by ``op``."""
+    return Operation(
+        op,
+        tuple(operands),
+        (Value(INDEX, name, location),),
+        {"map": AffineMapAttr(map_)},
+        location=location,
+    )
+
+
+def min_(
+    map_: AffineMap, operands: Sequence[Value] = (), *, name: str = ""
+) -> Operation:
+    """``affine.min``."""
+    return apply(map_, operands, name=name, op="affine.min")
+
+
+def max_(
+    map_: AffineMap, operands: Sequence[Value] = (), *, name: str = ""
+) -> Operation:
+    """``affine.max``."""
+    return apply(map_, operands, name=name, op="affine.max")
+
+
+def rank_of(memref: Value) -> int:
+    """Rank of a memref value; zero for anything else."""
+    return memref.type.rank if isinstance(memref.type, MemRefType) else 0
