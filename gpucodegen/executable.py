@@ -69,9 +69,10 @@ class Executable:
             from_device()
             if result is None:
                 return None
-            if isinstance(result, tuple):
-                return tuple(converted(r, resident) for r in result)
-            return converted(result, resident)
+            if not isinstance(result, tuple):
+                return converted(result, resident)
+            results: tuple[Any, ...] = result
+            return tuple(converted(r, resident) for r in results)
 
         def converted(result: Any, resident: Sequence[Any]) -> Any:
             for value, original in zip(resident, values, strict=True):

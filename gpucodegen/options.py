@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, fields
 
 from gpucodegen import errors
@@ -53,7 +54,7 @@ class Options:
             ("threads", self.threads is None or self.threads >= 1, "Pass at least 1"),
             (
                 "tile_sizes",
-                all(isinstance(n, int) and n >= 0 for n in sizes),
+                all(n >= 0 for n in sizes),
                 "Pass a sequence of integers >= 0",
             ),
             ("alias", self.alias in {"refuse", "trust"}, "Pass 'refuse' or 'trust'"),
@@ -74,8 +75,15 @@ def make_options(values: dict[str, object]) -> Options:
                 name, known, f"Known options: {', '.join(known)}"
             )
             raise errors.InvalidOption(name=name, value=value, hint=hint.rstrip("?."))
-    frozen = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in values.items()
-    }
-    return Options(**frozen)  # type: ignore[arg-type]
+    for name in ("tile_sizes", "register_tile"):
+        values[name] = _sizes(name, values.get(name, ()))
+    return Options(**values)  # type: ignore[arg-type]
+
+
+def _sizes(name: str, value: object) -> tuple[int, ...]:
+    """A sequence of integers as a tuple."""
+    try:
+        return tuple(map(operator.index, value))  # type: ignore[arg-type]
+    except TypeError as bad:
+        hint = "Pass a sequence of integers >= 0"
+        raise errors.InvalidOption(name=name, value=value, hint=hint) from bad

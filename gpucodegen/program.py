@@ -95,7 +95,9 @@ class Function:
     view: FunctionView
     options: Options
     text: str = ""
-    _executables: dict[Key, Executable] = field(default_factory=dict)
+    _executables: dict[Key, Executable] = field(
+        default_factory=dict["Key", "Executable"]
+    )
     _last: Executable | None = None
 
     def __call__(self, *arguments: Any) -> Any:

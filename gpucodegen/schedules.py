@@ -60,7 +60,7 @@ def _register_tiles() -> Schedules:
     columns = tuple(lanes * n for n in REGISTER_VECTORS)
     values = (REGISTER_ROWS, columns, K_BLOCKS)
     space = Space(dict(zip(CONTRACTION, values, strict=True)))
-    seed = dict(zip(CONTRACTION, (8, 3 * lanes, 512), strict=True))
+    seed: Point = dict(zip(CONTRACTION, (8, 3 * lanes, 512), strict=True))
     return Schedules(space, (seed,))
 
 

@@ -69,7 +69,8 @@ def tune(
     """
     from gpucodegen.tiling.search import search
 
-    program = compile_source(source, **{"target": "cpu", "tuned": False, **options})
+    options.setdefault("target", "cpu")
+    program = compile_source(source, **{**options, "tuned": False})
     base = program[name].options
     found = schedules(program, name, arguments)
     session = tuning_store().session(tuning_identity(program, name, arguments))

@@ -8,15 +8,14 @@ fused multiply-adds, so it takes
 
 cycles, and needs ``rows*vectors + vectors + rows/2`` vector registers: the compiler's
 scheduler holds about half of the broadcasts ahead of their use (12x2, 14x2 and 6x4 zmm
-tiles spill and run at 0.6, 0.4 and 0.3 of the rate of 8x3).  A candidate's cost is the sum
-over full and edge tiles of a problem; the cheapest one wins.
+tiles spill and run at 0.6, 0.4 and 0.3 of the rate of 8x3).  A candidate's cost is the
+sum over full and edge tiles of a problem; the cheapest one wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
 
 MAX_VECTORS = 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +52,7 @@ class Failures:
     """Text of the current chunk, to quote in its errors."""
 
     @contextmanager
-    def reported(self) -> Iterator[None]:
+    def reported(self) -> Generator[None]:
         """Print a catalogued error and go on."""
         try:
             yield
@@ -69,7 +69,7 @@ class Failures:
 
 
 @contextmanager
-def printed_warnings() -> Iterator[None]:
+def printed_warnings() -> Generator[None]:
     """Warnings on standard error, one line each, without Python source lines."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -88,7 +88,7 @@ def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]
     chunks = split_input(text) if options.split_input_file else [(0, text)]
     for lines_before, chunk in chunks:
         failures.text = "\n" * lines_before + chunk
-        module = None
+        module: Module | None = None
         with failures.reported():
             module = parse_module(
                 failures.text,

@@ -24,10 +24,10 @@ from gpucodegen.options import TARGETS
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
-    parser.add_argument("--entry", default="", help="function; default: the only one")
-    parser.add_argument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
-    parser.add_argument("--target", choices=TARGETS, default="auto")
-    parser.add_argument("--save", metavar="DIR", help="keep arguments and results here")
+    parser.addargument("--entry", default="", help="function; default: the only one")
+    parser.addargument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
+    parser.addargument("--target", choices=TARGETS, default="auto")
+    parser.addargument("--save", metavar="DIR", help="keep arguments and results here")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(module, target=options.target)
-                arguments = [_argument(text) for text in options.arg]
+                arguments = [argument(text) for text in options.arg]
                 name = options.entry or _only(program.names)
                 results = _as_tuple(program[name](*arguments))
                 for result in results:
@@ -58,7 +58,8 @@ def _only(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _argument(text: str) -> Any:
+def argument(text: str) -> Any:
+    """An integer, a float, or the array in a file."""
     import numpy as np
 
     for convert in (int, float):
@@ -76,7 +77,8 @@ def _argument(text: str) -> Any:
 def _as_tuple(result: Any) -> tuple[Any, ...]:
     if result is None:
         return ()
-    return result if isinstance(result, tuple) else (result,)
+    results: tuple[Any, ...] = result if isinstance(result, tuple) else (result,)
+    return results
 
 
 def _save(folder: Path, arguments: Sequence[Any], results: Sequence[Any]) -> None:

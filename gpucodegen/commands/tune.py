@@ -10,7 +10,7 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.commands.run import _argument
+from gpucodegen.commands.run import argument
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,6 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                arguments = [_argument(text) for text in options.arg]
+                arguments = [argument(text) for text in options.arg]
                 print(tune(module, options.entry, *arguments, trials=options.trials))
     return failures.status

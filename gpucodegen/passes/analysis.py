@@ -14,6 +14,7 @@ from gpucodegen.passes.lifting import Lifted, lift_operations
 from gpucodegen.tiling.dependences import Dependence, dependences
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict, loop_verdicts
 from gpucodegen.tiling.model import model
+from gpucodegen.tiling.scop import Node, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,14 @@ class Analysis:
         return [
             d
             for d in self.dependences
-            if self._made_from(d.source.instances.node.name) & first
-            and self._made_from(d.sink.instances.node.name) & second
+            if self._made_from(d.source.instances.node) & first
+            and self._made_from(d.sink.instances.node) & second
         ]
 
-    def _made_from(self, statement: str) -> set[int]:
-        return {id(op) for op in self.lifted.operations[statement]}
+    def _made_from(self, node: Node) -> set[int]:
+        is_statement = isinstance(node, Statement)
+        operations = self.lifted.operations[node.name] if is_statement else ()
+        return {id(op) for op in operations}
 
 
 def _nested(operations: Iterable[Operation]) -> set[int]:

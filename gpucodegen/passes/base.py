@@ -39,13 +39,12 @@ class ModulePass:
 
 def option_text(value: object) -> str:
     """A value as `parse_pipeline` reads it."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case tuple():
-            return f"[{','.join(map(option_text, value))}]"
-        case _:
-            return str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        items: tuple[object, ...] = value
+        return f"[{','.join(map(option_text, items))}]"
+    return str(value)
 
 
 def run_pipeline(

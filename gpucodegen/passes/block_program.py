@@ -151,7 +151,7 @@ class _Program:
     analysis: Analysis
     thread: Value
     threads: int
-    renamed: dict[Value, Value] = field(default_factory=dict)
+    renamed: dict[Value, Value] = field(default_factory=dict[Value, Value])
     buffers: Builder = field(default_factory=Builder)
 
     def operations(self, b: Builder, operations: Sequence[Operation]) -> None:

@@ -17,11 +17,13 @@ def check_bounds(op: Operation) -> Operation:
     for violation in violations(model(lift_function(op).scop)):
         loc = violation.reference.access.loc
         location = loc if isinstance(loc, Location) else UNKNOWN
-        details = {
-            "buffer": violation.reference.access.array,
-            "witness": str(violation),
-        }
-        if violation.proven:
-            raise errors.OutOfBounds(location, **details)
-        warnings.warn(errors.PossiblyOutOfBounds(location, **details), stacklevel=2)
+        kind = errors.OutOfBounds if violation.proven else errors.PossiblyOutOfBounds
+        found = kind(
+            location,
+            buffer=violation.reference.access.array,
+            witness=str(violation),
+        )
+        if isinstance(found, errors.Error):
+            raise found
+        warnings.warn(found, stacklevel=2)
     return op

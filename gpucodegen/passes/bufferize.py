@@ -66,9 +66,9 @@ def buffer_type(ty: Type) -> Type:
 class _Bufferizer:
     """Rewrites one function; ``buffers`` holds the memref of each tensor."""
 
-    buffers: dict[Value, Value] = field(default_factory=dict)
-    owned: dict[Value, None] = field(default_factory=dict)
-    uses: Counter[Value] = field(default_factory=Counter)
+    buffers: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    owned: dict[Value, None] = field(default_factory=dict[Value, None])
+    uses: Counter[Value] = field(default_factory=Counter[Value])
 
     def function(self, op: Operation) -> Operation:
         """The function on buffers."""

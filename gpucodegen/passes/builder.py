@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.ir.affine import AffineMap, Const, Constraint, Dim, IntegerSet
@@ -47,14 +47,14 @@ class Builder:
     """An open list of operations at one place in the program."""
 
     location: Location = UNKNOWN
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list[Operation])
 
     def add(
         self,
         name: str,
         operands: Sequence[Value] = (),
         results: Sequence[Type] = (),
-        attributes: dict[str, Attribute] | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
         regions: Sequence[Region] = (),
         hint: str = "",
     ) -> tuple[Value, ...]:

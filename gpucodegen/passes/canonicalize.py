@@ -43,9 +43,9 @@ class Canonicalize(ModulePass):
 class _Folder:
     """One walk from top to bottom; values are known before they are used."""
 
-    known: dict[Value, Index] = field(default_factory=dict)
-    replaced: dict[Value, Value] = field(default_factory=dict)
-    definitions: dict[Value, Operation] = field(default_factory=dict)
+    known: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     changed: bool = False
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
@@ -97,7 +97,8 @@ class _Folder:
             assert isinstance(value, IntegerAttr)
             self.known[op.result] = Index(Const(value.value))
 
-    def _integer(self, value: Value) -> int | None:
+    def integer(self, value: Value) -> int | None:
+        """The integer of a constant value."""
         op = self.definitions.get(value)
         attribute = op.attributes.get("value") if op else None
         is_constant = op is not None and op.name == "arith.constant"
@@ -181,7 +182,7 @@ Fold = Callable[[_Folder, Operation], "int | None"]
 
 def _binary(combine: Callable[[int, int], int]) -> Fold:
     def fold(folder: _Folder, op: Operation) -> int | None:
-        left, right = (folder._integer(v) for v in op.operands)  # noqa: SLF001
+        left, right = (folder.integer(v) for v in op.operands)
         return None if left is None or right is None else combine(left, right)
 
     return fold
@@ -206,14 +207,14 @@ def _map_result(folder: _Folder, op: Operation) -> int | None:
 
 def _dim(folder: _Folder, op: Operation) -> int | None:
     shape = getattr(op.operands[0].type, "shape", None)
-    index = folder._integer(op.operands[1])  # noqa: SLF001
+    index = folder.integer(op.operands[1])
     if shape is None or index is None or not 0 <= index < len(shape):
         return None
     return shape[index]
 
 
 def _cast(folder: _Folder, op: Operation) -> int | None:
-    return folder._integer(op.operands[0])  # noqa: SLF001
+    return folder.integer(op.operands[0])
 
 
 _FOLDS: dict[str, Fold] = {

@@ -30,8 +30,8 @@ class Inline(ModulePass):
 @dataclass(slots=True)
 class _Inliner:
     functions: dict[str, Operation]
-    active: list[str] = field(default_factory=list)
-    replaced: dict[Value, Value] = field(default_factory=dict)
+    active: list[str] = field(default_factory=list[str])
+    replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def function(self, op: Operation) -> Operation:
         """One function with its calls inlined."""

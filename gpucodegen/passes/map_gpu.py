@@ -38,7 +38,7 @@ class GpuMapper:
     module: str
     definitions: Mapping[Value, Operation]
     plan: GpuPlan | None = None
-    kernels: list[Operation] = field(default_factory=list)
+    kernels: list[Operation] = field(default_factory=list[Operation])
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()

@@ -34,7 +34,7 @@ class CpuOutliner:
     name: str
     definitions: Mapping[Value, Operation]
     uses: Mapping[Value, Sequence[Operation]]
-    kernels: list[Operation] = field(default_factory=list)
+    kernels: list[Operation] = field(default_factory=list[Operation])
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
         """Host operations with calls in place of nests."""

@@ -40,7 +40,7 @@ class RaiseToAffine(ModulePass):
 class _Raiser:
     """One walk; ``indices`` holds the affine form of index values."""
 
-    indices: dict[Value, Index] = field(default_factory=dict)
+    indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
     depth: int = 0
 
     def function(self, op: Operation) -> Operation:
@@ -138,8 +138,9 @@ _RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
 def _constant(raiser: _Raiser, op: Operation) -> Index | None:
     del raiser
     value = op.attributes.get("value")
-    is_index = isinstance(value, IntegerAttr) and op.result.type == INDEX
-    return Index(Const(value.value)) if is_index else None
+    if not isinstance(value, IntegerAttr) or op.result.type != INDEX:
+        return None
+    return Index(Const(value.value))
 
 
 def _apply(raiser: _Raiser, op: Operation) -> Index | None:

@@ -75,8 +75,8 @@ def _returned(op: Operation) -> tuple[Type, ...] | None:
 class _Renamer:
     """Rebuilds operations around values whose types became more static."""
 
-    values: dict[Value, Value] = field(default_factory=dict)
-    constants: dict[Value, int] = field(default_factory=dict)
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    constants: dict[Value, int] = field(default_factory=dict[Value, int])
 
     def region(self, region: Region) -> Region:
         return Region(tuple(map(self._block, region.blocks)))

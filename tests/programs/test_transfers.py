@@ -42,7 +42,8 @@ def test_the_emulator_shows_it(number: int) -> None:
 
 
 def test_data_is_visible_at_the_wait_and_not_before() -> None:
-    text = """func.func @f(%src: memref<4xf32>, %dst: memref<4xf32>, %seen: memref<4xf32>) {
+    text = """func.func @f(%src: memref<4xf32>, %dst: memref<4xf32>,
+    %seen: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %tag = memref.alloc() : memref<1xi32>

@@ -51,12 +51,14 @@ class Environment:
     """Mutable state of one lifting; discarded with it."""
 
     names: Names = field(default_factory=Names)
-    texts: dict[Value, Text] = field(default_factory=dict)
-    parameters: dict[Value, str] = field(default_factory=dict)
-    arrays: dict[Value, Array] = field(default_factory=dict)
-    views: dict[Value, View] = field(default_factory=dict)
-    extents: dict[tuple[Value, int], str] = field(default_factory=dict)
-    context: list[str] = field(default_factory=list)
+    texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
+    parameters: dict[Value, str] = field(default_factory=dict[Value, str])
+    arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
+    views: dict[Value, View] = field(default_factory=dict[Value, View])
+    extents: dict[tuple[Value, int], str] = field(
+        default_factory=dict[tuple[Value, int], str]
+    )
+    context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     """Thread loops of a kernel: buffers without a memory space are private to them."""

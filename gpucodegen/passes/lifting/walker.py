@@ -60,11 +60,15 @@ class Lifter:
     trust_parallel: bool = True
     listed: frozenset[str] = frozenset()
     """Operations that take a row of ``gpucodegen deps``."""
-    definitions: dict[Value, Operation] = field(default_factory=dict)
-    uses: Counter[Value] = field(default_factory=Counter)
-    operations: dict[str, tuple[Operation, ...]] = field(default_factory=dict)
-    registers: dict[Value, Array] = field(default_factory=dict)
-    _pending: list[tuple[Operation, Access]] = field(default_factory=list)
+    definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    uses: Counter[Value] = field(default_factory=Counter[Value])
+    operations: dict[str, tuple[Operation, ...]] = field(
+        default_factory=dict[str, tuple[Operation, ...]]
+    )
+    registers: dict[Value, Array] = field(default_factory=dict[Value, Array])
+    _pending: list[tuple[Operation, Access]] = field(
+        default_factory=list[tuple[Operation, Access]]
+    )
 
     def index(self, operations: Iterable[Operation]) -> None:
         """Note who defines and how often operations use each value."""
@@ -316,9 +320,8 @@ class Lifter:
     def declare_context(self, operations: Sequence[Operation]) -> None:
         """Take constants, extents and views from operations outside."""
         for op in operations:
-            handler = _HANDLERS.get(op.name)
-            if handler is Lifter.allocate:
-                handler(self, op, [])
+            if op.name in ALLOCATIONS:
+                self.allocate(op, [])
             elif not op.regions and not views.define(op, self.env, self.definitions):
                 self._scalar(op)
 
@@ -356,13 +359,14 @@ class Lifter:
 _CLOSED = frozenset({"linalg.generic"})
 """Operations with regions whose effects stand in the access table."""
 
+ALLOCATIONS = ("memref.alloc", "memref.alloca")
+
 _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     "affine.for": Lifter.affine_for,
     "affine.parallel": Lifter.affine_parallel,
     "affine.if": Lifter.affine_if,
     "scf.if": Lifter.scf_if,
-    "memref.alloc": Lifter.allocate,
-    "memref.alloca": Lifter.allocate,
+    **dict.fromkeys(ALLOCATIONS, Lifter.allocate),
     "memref.dma_start": Lifter.dma_start,
     "memref.dma_wait": Lifter.dma_wait,
     "gpu.barrier": Lifter.barrier,
