@@ -22,7 +22,7 @@ from gpucodegen.ir.attributes import (
     dictionary,
 )
 from gpucodegen.ir.types import I1, FloatType, IntegerType, Type
-from gpucodegen.parser import dense, numbers
+from gpucodegen.parser import aliases, dense, numbers
 from gpucodegen.parser.types import parse_strided
 
 if TYPE_CHECKING:
@@ -113,9 +113,11 @@ def _hash(p: Parser, ty: Type | None) -> Attribute:
     del ty
     start = p.start
     name = p.advance()
+    adjacent = p.token == "<" and p.start == start + len(name)
+    if name not in p.attribute_aliases and not adjacent and "." not in name:
+        aliases.resolve_ahead(p, name)
     if name in p.attribute_aliases:
         return p.attribute_aliases[name]
-    adjacent = p.token == "<" and p.start == start + len(name)
     if not adjacent and "." not in name:
         known = list(p.attribute_aliases)
         advice = errors.did_you_mean(name, known)

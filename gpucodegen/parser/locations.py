@@ -12,6 +12,7 @@ from gpucodegen.ir.locations import (
     Location,
     NameLoc,
 )
+from gpucodegen.parser import aliases
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -33,6 +34,8 @@ def _instance(p: Parser) -> Location:
             return _file_or_name(p)
         if token[:1] == "#":
             p.advance()
+            if token not in p.location_aliases:
+                aliases.resolve_ahead(p, token)
             return p.location_aliases.get(token, UNKNOWN)
         if token in ("unknown", "?"):
             p.advance()

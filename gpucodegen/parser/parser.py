@@ -37,6 +37,7 @@ class Parser(Lexer):
         self.type_aliases: dict[str, Type] = {}
         self.attribute_aliases: dict[str, Attribute] = {}
         self.location_aliases: dict[str, Location] = {}
+        self.ahead: set[str] = set()
         self.scopes = Scopes()
         self.blocks = Blocks()
         self.dims: set[Value] = set()

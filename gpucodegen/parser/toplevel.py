@@ -7,11 +7,10 @@ import re
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier import verify as verify_module
-from gpucodegen.ir.affine import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.parser import aliases
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
 
 _SPLIT = re.compile(r"^[ \t]*// -----[^\n]*$", re.MULTILINE)
@@ -75,68 +74,9 @@ def _module(p: Parser) -> Module:
     p.pending = operations
     p.scopes.enter_isolated()
     while p.token:
-        if not _definition(p):
+        if not aliases.parse_definition(p):
             operations.append(p.operation())
     p.close_isolated()
     if len(operations) == 1 and operations[0].name == "builtin.module":
         return Module(operations[0])
     return Module.of(operations, FileLoc(p.filename, 1, 1))
-
-
-# -- aliases ---------------------------------------------------------------------------
-
-
-def _definition(p: Parser) -> bool:
-    """An alias or a resource section, if one is next."""
-    first = p.token[:1]
-    if first == "#" and len(p.token) > 1:
-        _attribute_alias(p)
-    elif first == "!" and len(p.token) > 1:
-        _type_alias(p)
-    elif p.token == "{-#":
-        _resources(p)
-    else:
-        return False
-    return True
-
-
-def _attribute_alias(p: Parser) -> None:
-    start = p.start
-    name = p.advance()
-    if name in p.attribute_aliases or name in p.location_aliases:
-        raise errors.RedefinedAlias(p.location(start), name=name)
-    p.expect("=")
-    if p.token == "loc":
-        p.location_aliases[name] = p.trailing_location()
-        return
-    if p.token == "(" and p.looks_like_map():
-        value = p.affine_map_or_set()
-        is_map = isinstance(value, AffineMap)
-        p.attribute_aliases[name] = (
-            AffineMapAttr(value) if is_map else IntegerSetAttr(value)
-        )
-        return
-    p.attribute_aliases[name] = p.attribute()
-
-
-def _type_alias(p: Parser) -> None:
-    start = p.start
-    name = p.advance()
-    if name in p.type_aliases:
-        raise errors.RedefinedAlias(p.location(start), name=name)
-    p.expect("=")
-    if p.token == "type":
-        p.advance()
-    p.type_aliases[name] = p.type()
-
-
-def _resources(p: Parser) -> None:
-    """``{-# ... #-}``: skipped up to its end."""
-    start = p.start
-    while p.token and p.token != "#-}":
-        p.advance()
-    if not p.token:
-        raise errors.Unclosed(
-            p.location(start), opening="{-#", closing="#-}", found=p.found()
-        )
-    p.advance()

@@ -31,6 +31,7 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
     VectorType,
 )
+from gpucodegen.parser import aliases
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -143,9 +144,12 @@ def _parse_named(p: Parser) -> Type:
     """An alias ``!name``, or a type of another dialect, kept as text."""
     start = p.start
     name = p.advance()
+    is_plain = "." not in name and p.token != "<"
+    if name not in p.type_aliases and is_plain:
+        aliases.resolve_ahead(p, name)
     if name in p.type_aliases:
         return p.type_aliases[name]
-    if "." not in name and p.token != "<":
+    if is_plain:
         known = list(p.type_aliases)
         advice = errors.did_you_mean(name, known)
         raise errors.UnknownAlias(p.location(start), name=name, advice=advice)
@@ -271,12 +275,19 @@ def _layout(p: Parser) -> Attribute | None:
         return AffineMapAttr(p.affine_map())
     if p.token in ("affine_map", "strided"):
         return p.attribute()
-    if p.token[:1] == "#" and p.token in p.attribute_aliases:
-        value = p.attribute_aliases[p.token]
-        if isinstance(value, AffineMapAttr | StridedLayoutAttr):
-            p.advance()
-            return value
+    if p.token[:1] == "#":
+        return _layout_alias(p)
     return None
+
+
+def _layout_alias(p: Parser) -> Attribute | None:
+    if p.token not in p.attribute_aliases and "." not in p.token:
+        aliases.resolve_ahead(p, p.token)
+    value = p.attribute_aliases.get(p.token)
+    if not isinstance(value, AffineMapAttr | StridedLayoutAttr):
+        return None
+    p.advance()
+    return value
 
 
 def _old_strided(p: Parser) -> Attribute:

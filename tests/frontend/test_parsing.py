@@ -180,6 +180,22 @@ def test_built_modules_print_and_parse():
     assert str(parse_module(str(module))) == str(module)
 
 
+def test_aliases_before_their_definition():
+    text = """func.func @f(%a: !m) {
+      %0 = affine.apply #map(%a) loc(#loc)
+      return
+    }
+    !m = index
+    #map = affine_map<(i) -> (i + 1)>
+    #loc = loc("early.mlir":1:2)
+    """
+    module = parse_module(text)
+    assert str(first(module, "affine.apply").location) == "early.mlir:1:2"
+    assert "affine_map<(d0) -> (d0 + 1)>(%a)" in str(module)
+    with pytest.raises(errors.UnknownAlias):
+        parse_module("#a = #b\n#b = #a")
+
+
 def test_external_functions_should_be_private():
     with pytest.warns(errors.MissingVisibility, match=r"x:1:1: warning: external"):
         parse_module("func.func @f()", "x")
