@@ -1,0 +1,128 @@
+"""Wrong calls and requests end in a catalogued error, never in our traceback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+
+TEXT = """func.func @scale(%x: memref<?x4xf32>, %y: memref<?x4xf32>, %a: f32) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 4 {
+      %v = affine.load %x[%i, %j] : memref<?x4xf32>
+      %w = arith.mulf %v, %a : f32
+      affine.store %w, %y[%i, %j] : memref<?x4xf32>
+    }
+  }
+  return
+}"""
+
+
+def arrays() -> list[Any]:
+    return [np.ones((3, 4), "f4"), np.zeros((3, 4), "f4"), 2.0]
+
+
+def changed(position: int, value: object) -> list[Any]:
+    given = arrays()
+    given[position] = value
+    return given
+
+
+def frozen() -> np.ndarray:
+    array = np.zeros((3, 4), "f4")
+    array.flags.writeable = False
+    return array
+
+
+CASES = {
+    "count": (arrays()[:2], errors.WrongArgumentCount),
+    "no buffer": (changed(0, 3), errors.WrongArgumentType),
+    "no number": (changed(2, "two"), errors.WrongArgumentType),
+    "dtype": (changed(0, np.ones((3, 4))), errors.WrongDtype),
+    "rank": (changed(0, np.ones(12, "f4")), errors.WrongArgumentRank),
+    "extent": (changed(0, np.ones((3, 5), "f4")), errors.WrongExtent),
+    "stride": (changed(0, np.ones((4, 3), "f4").T), errors.WrongStride),
+    "read-only": (changed(1, frozen()), errors.ReadOnlyArgument),
+}
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("case", CASES)
+def test_arguments(case: str, target: str) -> None:
+    arguments, kind = CASES[case]
+    with pytest.raises(kind) as caught:
+        gcg.compile(TEXT, target=target).scale(*arguments)
+    assert "scale" in str(caught.value)
+
+
+def test_read_only_inputs_are_fine() -> None:
+    source, target, factor = arrays()
+    source.flags.writeable = False
+    gcg.compile(TEXT, target="cpu").scale(source, target, factor)
+    assert (target == 2.0).all()
+
+
+def test_overlapping_arguments_are_refused() -> None:
+    whole = np.zeros((4, 4), "f4")
+    with pytest.raises(errors.OverlappingArguments):
+        gcg.compile(TEXT, target="cpu").scale(whole[:3], whole[1:], 1.0)
+
+
+def test_cuda_without_a_gpu() -> None:
+    from gpucodegen.runtime.device import missing_for_cuda
+
+    if missing_for_cuda() is None:
+        pytest.skip("there is a GPU")
+    with pytest.raises(errors.NoDevice):
+        gcg.compile(TEXT, target="cuda").scale(*arrays())
+
+
+def test_a_proven_out_of_bounds_access() -> None:
+    with pytest.raises(errors.OutOfBounds) as caught:
+        gcg.compile(TEXT.replace("to 4", "to 5"), target="cpu").scale(*arrays())
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("<string>:6:")
+    assert "affine.load" in lines[1]
+    assert lines[2].strip() == "^"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"target": "tpu"}, errors.UnknownTarget),
+        ({"threads": 0}, errors.InvalidOption),
+        ({"tile_sizes": (-1,)}, errors.InvalidOption),
+        ({"tile_size": (8,)}, errors.InvalidOption),
+        ({"exact": True, "reassociate": True}, errors.InvalidOption),
+    ],
+)
+def test_options(options: dict[str, Any], kind: type[errors.Error]) -> None:
+    with pytest.raises(kind):
+        gcg.compile(TEXT, **options)
+
+
+def test_names() -> None:
+    program = gcg.compile(TEXT)
+    with pytest.raises(errors.UnknownFunction) as caught:
+        program["scal"]
+    assert "scale" in str(caught.value)
+
+
+def test_missing_file() -> None:
+    from pathlib import Path
+
+    with pytest.raises(errors.UnreadableFile):
+        gcg.compile(Path("no/such/file.mlir"))
+
+
+def test_environment_overrides_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUCODEGEN_TARGET", "sim")
+    program = gcg.compile(TEXT, target="cpu")
+    program.scale(*arrays())
+    assert program.scale.executable().target == "sim"
