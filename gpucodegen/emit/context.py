@@ -19,10 +19,9 @@ from gpucodegen.emit.expressions import HELPERS, affine_text, divisor_of
 from gpucodegen.emit.header import Argument, Header
 from gpucodegen.emit.kinds import (
     CONSTRUCTORS,
-    HALVES,
     dtype,
+    in_range,
     is_index,
-    nearest_half,
 )
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.source import Writer
@@ -34,6 +33,7 @@ from gpucodegen.errors import (
     InternalError,
     UnregisteredOperation,
     UnsupportedOperation,
+    UnsupportedType,
 )
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, leaves, substitute
 from gpucodegen.ir.operation import Block, Label, Operation, Value
@@ -151,9 +151,13 @@ class Emitter:
     # -- values ----------------------------------------------------------------------
 
     def text(self, value: Value) -> Text:
-        """The expression of a scalar or vector value."""
-        found = self.texts.get(value)
-        return self.affine(self.indices[value]) if found is None else found
+        """The expression of a scalar or vector value, on the host of a buffer too."""
+        if value in self.texts:
+            return self.texts[value]
+        if value not in self.indices:
+            name, ty = self.target.name, value.type
+            raise UnsupportedType(value.location, type=ty, target=name)
+        return self.affine(self.indices[value])
 
     def typed(self, value: Value) -> Text:
         """Like :meth:`text`, but an index expression gets the target's index type."""
@@ -239,7 +243,8 @@ class Emitter:
 
     def affine(self, expr: AffineExpr) -> Text:
         """Python text of an expression over atoms."""
-        self.atoms.used |= {leaf.position for leaf in leaves(expr)}  # type: ignore[attr-defined]
+        dims = (leaf for leaf in leaves(expr) if isinstance(leaf, Dim))
+        self.atoms.used.update(dim.position for dim in dims)
         text = affine_text(expr, self.atoms.names, self.target.division)
         for name in HELPERS:
             if f"{name}(" in text.code:
@@ -283,8 +288,7 @@ class Emitter:
             return number(int(value))
         if kind == "i1":
             return Text(str(bool(value)))
-        if kind in HALVES:
-            value = nearest_half(value, kind)
+        value = in_range(value, kind)
         finite = math.isfinite(value)
         text = number(value) if finite else Text(self.header.special(value))
         return call(self.use(CONSTRUCTORS[kind]), text)

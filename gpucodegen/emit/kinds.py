@@ -65,6 +65,21 @@ def nearest_half(value: float, kind: str) -> float:
     return float(struct.unpack("<f", struct.pack("<I", kept))[0])
 
 
+def in_range(value: float, kind: str) -> float:
+    """A constant as values of its type are held: signed, or rounded.
+
+    >>> in_range(255, "i8"), in_range(-1, "i8"), in_range(0.1, "bf16")
+    (-1, -1, 0.10009765625)
+    """
+    if kind in HALVES:
+        return nearest_half(value, kind)
+    if kind[0] != "i" or not isinstance(value, int):
+        return value
+    width = int(kind[1:])
+    value &= (1 << width) - 1
+    return value - (1 << width) if value >> (width - 1) else value
+
+
 def is_index(ty: Type) -> bool:
     """Whether a type is ``index``."""
     return isinstance(ty, IndexType)

@@ -25,6 +25,7 @@ from gpucodegen.emit.kernel import (
 from gpucodegen.emit.kinds import dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import CPU, HOST, TARGETS
+from gpucodegen.emit.vector_types import real_numbers
 from gpucodegen.errors import CompileError, UnknownTarget
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -235,7 +236,8 @@ def _constants(operations: Iterable[Operation]) -> dict[str, GlobalConstant]:
         assert isinstance(ty.type, MemRefType)
         kind = dtype(ty.type.element, op.location, "host")
         value = op.attributes.get("initial_value")
-        numbers = value.values if isinstance(value, DenseElementsAttr) else None
+        is_dense = isinstance(value, DenseElementsAttr)
+        numbers = real_numbers(value) if is_dense else None
         shape = tuple(extent or 0 for extent in ty.type.shape)
-        found[symbol_name(op)] = GlobalConstant(shape, kind, numbers)  # type: ignore[arg-type]
+        found[symbol_name(op)] = GlobalConstant(shape, kind, numbers)
     return found

@@ -19,7 +19,7 @@ from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import DenseElementsAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import VectorType
+from gpucodegen.ir.types import MemRefType, VectorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +231,10 @@ def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
 def select(e: Emitter, op: Operation) -> None:
     """``arith.select`` without a branch."""
     condition, *values = op.operands
+    if isinstance(op.result.type, MemRefType):
+        true, false = (e.text(value) for value in values)
+        e.define(op.result, Text(f"{true} if {e.text(condition)} else {false}"))
+        return
     arguments = [e.text(condition), *(e.typed(value) for value in values)]
     e.define(op.result, call(e.use("select"), *arguments))
 

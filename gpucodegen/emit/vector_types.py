@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.emit.context import Emitter
-from gpucodegen.emit.kinds import HALVES, dtype
+from gpucodegen.emit.kinds import HALVES, dtype, in_range
 from gpucodegen.emit.text import Text, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.attributes import DenseElementsAttr
@@ -29,12 +29,18 @@ def suffix(shape: tuple[int, ...], kind: str) -> str:
     return "x".join([*map(str, shape), kind])
 
 
+def real_numbers(value: DenseElementsAttr) -> tuple[int | float, ...]:
+    """The elements of a dense attribute that are real numbers."""
+    return tuple(v for v in value.values if isinstance(v, int | float))
+
+
 def vector_constant(e: Emitter, op: Operation, value: DenseElementsAttr) -> Text:
     """A call of the intrinsic that makes a dense constant."""
     ty = value.type
     assert isinstance(ty, VectorType)
     kind = vector_dtype(e, op, ty)
-    numbers = tuple(float(v) if kind[0] == "f" else int(v) for v in value.values)  # type: ignore[arg-type]
+    make = float if kind[0] == "f" else int
+    numbers = tuple(in_range(make(v), kind) for v in real_numbers(value))
     shape = suffix(ty.shape, kind)
     zeros = value.is_splat and not numbers[0]
     hint = f"{'zeros' if zeros else 'constant'}_{shape}"

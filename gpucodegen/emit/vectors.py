@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine, vector
 from gpucodegen.emit.addressing import Buffer
 from gpucodegen.emit.context import Emitter, Handler
-from gpucodegen.emit.memory import access
+from gpucodegen.emit.memory import access, buffer_of
 from gpucodegen.emit.reductions import identity
 from gpucodegen.emit.text import Text, call
 from gpucodegen.emit.vector_types import shape_of, suffix, vector_dtype
@@ -126,7 +126,7 @@ def transfer_write(e: Emitter, op: Operation) -> None:
 
 def _transfer(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Access:
     target, *rest = op.operands[first:]
-    buffer = e.buffers[target]
+    buffer = buffer_of(e, op, target)
     rank = len(buffer.sizes)
     if len(rest) > rank + (1 - first):
         raise e.refusal(op, "Express the mask by in_bounds")
