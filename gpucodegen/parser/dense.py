@@ -100,6 +100,8 @@ def _item(p: Parser) -> _Item:
         return p.balanced(), start
     if p.token == "-":
         p.advance()
+        if not p.token[:1].isdigit():
+            raise p.unexpected("a number")
         return f"-{p.advance()}", start
     if p.token[:1] == '"' or p.token in ("true", "false") or p.token[:1].isdigit():
         return p.advance(), start
@@ -148,7 +150,8 @@ def _value(p: Parser, item: _Item, element: Type) -> Scalar:
     return numbers.literal_value(p, text.lstrip("-"), element, start, negative=negative)
 
 
-_PAIR = re.compile(r"\(\s*(-?[\w.+\-]+)\s*,\s*(-?[\w.+\-]+)\s*\)")
+_NUMBER = r"(-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*(?:[eE][-+]?\d+)?)?))"
+_PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)", re.ASCII)
 
 
 def _complex(p: Parser, item: _Item, ty: ComplexType) -> complex:

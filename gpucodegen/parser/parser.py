@@ -17,14 +17,19 @@ from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Successor, Value
-from gpucodegen.ir.types import INDEX, DialectType, FunctionType, Type
-from gpucodegen.parser import affine, attributes, locations, operations, types
+from gpucodegen.ir.types import INDEX, FunctionType, Type
+from gpucodegen.parser import (
+    affine,
+    attributes,
+    locations,
+    operations,
+    types,
+    unregistered,
+)
 from gpucodegen.parser.lexer import Lexer
 from gpucodegen.parser.scopes import Blocks, Scopes
 
 MAX_DEPTH = 100
-UNKNOWN_TYPE = DialectType("gpucodegen.unknown")
-"""Type of a result whose operation is kept as unread text."""
 
 
 class Parser(Lexer):
@@ -38,6 +43,7 @@ class Parser(Lexer):
         self.attribute_aliases: dict[str, Attribute] = {}
         self.location_aliases: dict[str, Location] = {}
         self.ahead: set[str] = set()
+        self.refined: dict[Value, Value] = {}
         self.scopes = Scopes()
         self.blocks = Blocks()
         self.dims: set[Value] = set()
@@ -157,12 +163,18 @@ class Parser(Lexer):
             )
         value = values[use.number]
         if ty is not None and value.type is not ty and value.type != ty:
+            return self._converted(use, value, ty)
+        return value
+
+    def _converted(self, use: Use, value: Value, ty: Type) -> Value:
+        """The value for a use with another type: only unknown types give way."""
+        if value.type == unregistered.UNKNOWN_TYPE:
+            return unregistered.refine(self, use, ty)
+        if ty != unregistered.UNKNOWN_TYPE:
             self._check_type(use, value, ty)
         return value
 
     def _check_type(self, use: Use, value: Value, ty: Type) -> None:
-        if value.type == UNKNOWN_TYPE:
-            return
         raise errors.ValueTypeMismatch(
             self.location(use.start),
             name=use.name,

@@ -12,6 +12,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.recursion import deep_recursion
 from gpucodegen.parser import aliases
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
+from gpucodegen.parser.unregistered import with_refined
 
 _SPLIT = re.compile(r"^[ \t]*// -----[^\n]*$", re.MULTILINE)
 
@@ -78,5 +79,6 @@ def _module(p: Parser) -> Module:
             operations.append(p.operation())
     p.close_isolated()
     if len(operations) == 1 and operations[0].name == "builtin.module":
-        return Module(operations[0])
-    return Module.of(operations, FileLoc(p.filename, 1, 1))
+        return Module(with_refined(p, operations[0]))
+    module = Module.of(operations, FileLoc(p.filename, 1, 1))
+    return Module(with_refined(p, module.operation))

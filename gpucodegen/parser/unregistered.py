@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.printing import VERBATIM
-from gpucodegen.dialects.syntax import State
+from gpucodegen.dialects.syntax import State, Use
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, StringAttr
-from gpucodegen.ir.operation import Value
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
 from gpucodegen.ir.types import DialectType, Type
 
 if TYPE_CHECKING:
@@ -23,7 +28,8 @@ _RESULT = re.compile(r"%[\w$.\-]+(?::\d+)?(?:\s*,\s*%[\w$.\-]+(?::\d+)?)*\s*=(?!
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[\w$]+)+|return\b|call\b|func\b|module\b")
 _GENERIC = re.compile(r'"[^"\n]*"\s*\(')
 _BRACKETS = ("(", "[", "{", "<")
-_UNKNOWN = DialectType("gpucodegen.unknown")
+UNKNOWN_TYPE = DialectType("gpucodegen.unknown")
+"""Type of a result whose operation is kept as unread text, until a use states it."""
 
 
 def parse_verbatim(p: Parser, named: int) -> State:
@@ -95,7 +101,7 @@ def _position(operands: list[Value], value: Value) -> int:
 
 def _result_types(p: Parser, types_from: int, named: int) -> list[Type]:
     """The trailing types if there are as many as results, else unknown ones."""
-    unknown: list[Type] = [_UNKNOWN] * named
+    unknown: list[Type] = [UNKNOWN_TYPE] * named
     if types_from < 0:
         return unknown
     resume = p.previous_end
@@ -106,3 +112,30 @@ def _result_types(p: Parser, types_from: int, named: int) -> list[Type]:
         types = []
     p.move_to(resume)
     return types if len(types) == named else unknown
+
+
+# -- unknown types ---------------------------------------------------------------------
+
+
+def refine(p: Parser, use: Use, ty: Type) -> Value:
+    """Give a value of unknown type the type that a use states for it."""
+    values = list(p.scopes.lookup(use.name) or ())
+    old = values[use.number]
+    values[use.number] = p.refined[old] = old.renewed(ty)
+    p.scopes.current.values[use.name] = tuple(values)
+    return values[use.number]
+
+
+def with_refined(p: Parser, op: Operation) -> Operation:
+    """The operation once all types that uses have stated are known."""
+    if not p.refined:
+        return op
+
+    def rewrite(nested: Operation) -> list[Operation] | None:
+        if not any(value in p.refined for value in nested.results):
+            return None
+        results = tuple(p.refined.get(value, value) for value in nested.results)
+        return [nested.with_(results=results)]
+
+    (rewritten,) = rewrite_bottom_up(op, rewrite)
+    return substitute_values(rewritten, p.refined)

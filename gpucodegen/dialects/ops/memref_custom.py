@@ -131,7 +131,8 @@ def _initial_value(r: Reader, ty: Type) -> Attribute:
     start = r.start
     is_memref = isinstance(ty, MemRefType)
     value = r.attribute(TensorType(ty.shape, ty.element) if is_memref else None)
-    if not isinstance(value, DenseElementsAttr | OpaqueAttr):
+    is_resource = isinstance(value, OpaqueAttr) and value.text[0] != "#"
+    if not isinstance(value, DenseElementsAttr) and not is_resource:
         raise errors.InvalidAttribute(
             r.location(start),
             problem=f"{value} cannot initialise a memref",
@@ -154,7 +155,8 @@ def print_global(w: Writer, o: Operation) -> None:
     if isinstance(value, UnitAttr):
         w.write(" = uninitialized")
     elif value is not None:
-        w.write(f" = {str(value).rpartition(' : ')[0]}")
+        text = str(value)
+        w.write(f" = {text.rpartition(' : ')[0] or text}")
     shown = ("sym_visibility", "constant", "sym_name", "type", "initial_value")
     w.attr_dict(o, shown)
 
