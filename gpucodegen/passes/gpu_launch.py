@@ -53,6 +53,9 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
     return list(used)
 
 
+UNKNOWN_EXTENT = -1
+"""In ``gcg.grid``: an extent that depends on host values."""
+
 REMATERIALISED = frozenset({"arith.constant"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
@@ -93,9 +96,10 @@ def outline(
         "gpu.kernel": UnitAttr(),
         "gcg.block": DenseArrayAttr(I32, kernel.block),
     }
-    extents = [index.constant for index in kernel.grid]
-    if all(extent is not None for extent in extents):
-        attributes["gcg.grid"] = DenseArrayAttr(I32, tuple(e or 0 for e in extents))
+    extents = (index.constant for index in kernel.grid)
+    attributes["gcg.grid"] = DenseArrayAttr(
+        I32, tuple(UNKNOWN_EXTENT if e is None else e for e in extents)
+    )
     function = Operation(
         "gpu.func",
         attributes=attributes,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.block_program import block_program, needs_block
 from gpucodegen.passes.builder import Builder
@@ -107,7 +108,22 @@ class GpuMapper:
         if self._stays_on_host(op, analysis):
             inner = self.operations(op.body.operations, context)
             return [op.with_body(inner)]
-        return self._launch(Kernel((op,), (Index.of(1),) * 3, (1, 1, 1)))
+        return self._single_thread(op)
+
+    def _single_thread(self, op: Operation) -> list[Operation]:
+        """One thread runs all; its results leave through buffers of one element."""
+        before, inside, after = (Builder(op.location) for _ in range(3))
+        for value in op.results:
+            box = before.allocate(
+                "memref.alloc", MemRefType((), value.type), value.name
+            )
+            inside.store(value, box, [])
+            load = Operation("memref.load", (box,), (value,), location=op.location)
+            after.operations.append(load)
+            after.add("memref.dealloc", (box,))
+        operations = (op, *inside.operations)
+        launch = self._launch(Kernel(operations, (Index.of(1),) * 3, (1, 1, 1)))
+        return [*before.operations, *launch, *after.operations]
 
     def _stays_on_host(self, op: Operation, analysis: Analysis) -> bool:
         """A sequential loop around parallel ones."""

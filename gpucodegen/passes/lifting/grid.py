@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.tiling.scop import Loop, Node, Role, nest
@@ -19,14 +19,13 @@ SOURCES = {
 def within_grid(
     op: Operation, env: Environment, body: Callable[[], tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """Block loops, thread loops, body; without a known grid blocks are unbounded."""
+    """Block loops, thread loops, body; extents of -1 are unbounded."""
     around: list[Loop] = []
     for source, (role, attribute) in SOURCES.items():
         extents = op.attributes.get(attribute)
         for position, dimension in enumerate("xyz"):
             name = env.names.fresh(f"{role.value}_{dimension}")
-            known = isinstance(extents, DenseArrayAttr)
-            upper = (str(extents.values[position]),) if known else ()
+            upper = _upper(extents, position)
             around.append(Loop(name, ("0",), upper, role=role, loc=op.location))
             for nested in op.walk():
                 if nested.name == source and _along(nested, dimension):
@@ -34,6 +33,13 @@ def within_grid(
     env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
     env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
     return nest(around, body())
+
+
+def _upper(extents: Attribute | None, position: int) -> tuple[str, ...]:
+    """The exclusive bound of an index; open where the extent is not known."""
+    if not isinstance(extents, DenseArrayAttr) or extents.values[position] < 0:
+        return ()
+    return (str(extents.values[position]),)
 
 
 def _along(op: Operation, dimension: str) -> bool:
