@@ -24,10 +24,10 @@ from gpucodegen.options import TARGETS
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
-    parser.addargument("--entry", default="", help="function; default: the only one")
-    parser.addargument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
-    parser.addargument("--target", choices=TARGETS, default="auto")
-    parser.addargument("--save", metavar="DIR", help="keep arguments and results here")
+    parser.add_argument("--entry", default="", help="function; default: the only one")
+    parser.add_argument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
+    parser.add_argument("--target", choices=TARGETS, default="auto")
+    parser.add_argument("--save", metavar="DIR", help="keep arguments and results here")
 
 
 def run(options: argparse.Namespace) -> int:
