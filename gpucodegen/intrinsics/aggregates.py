@@ -121,9 +121,7 @@ def _place(low: Lowering, tile: Tile, position: Shape) -> tuple[int, int]:
     return row * low.per_row(tile) + column // width, column % width
 
 
-def outerproduct(
-    engine: Engine, m: int, n: int, name: str, fused: bool = True
-) -> Any:
+def outerproduct(engine: Engine, m: int, n: int, name: str, fused: bool = True) -> Any:
     """``outerproduct(a, b, acc)``: ``acc[i][j] + a[i] * b[j]``.
 
     A fused one rounds once, as FMA instructions do.  ``n = 0`` takes a scalar ``b`` and
@@ -223,7 +221,10 @@ def reduce(engine: Engine, n: int, name: str, kind: str) -> Any:
         return total
 
     return engine.define(
-        f"reduce_{kind}_{n}", 2, lambda *_: signature(tile.dtype, tile, tile.dtype), lower
+        f"reduce_{kind}_{n}",
+        2,
+        lambda *_: signature(tile.dtype, tile, tile.dtype),
+        lower,
     )
 
 

@@ -93,7 +93,9 @@ def _shift(method: str, *, arithmetic: bool = False) -> Build:
         fits = builder.icmp_unsigned("<", b, number(b.type, width))
         if arithmetic:
             return builder.ashr(a, builder.select(fits, b, number(b.type, width - 1)))
-        shifted = getattr(builder, method)(a, builder.select(fits, b, number(b.type, 0)))
+        shifted = getattr(builder, method)(
+            a, builder.select(fits, b, number(b.type, 0))
+        )
         return builder.select(fits, shifted, number(a.type, 0))
 
     return build
@@ -111,7 +113,9 @@ def _nan_aware(name: str) -> Build:
 
     def build(low: Lowering, a: Any, b: Any) -> Any:
         if low.engine.name == "cpu":
-            return low.overloaded({"maxnum": "maximum", "minnum": "minimum"}[name], (a, b))
+            return low.overloaded(
+                {"maxnum": "maximum", "minnum": "minimum"}[name], (a, b)
+            )
         unordered = low.builder.fcmp_unordered("uno", a, b)
         chosen = low.overloaded(name, (a, b))
         return low.builder.select(unordered, low.builder.fadd(a, b), chosen)
@@ -367,9 +371,7 @@ def _cut(low: Lowering, line: list[Any], old: int, new: int, count: int) -> list
     if new < old:
         parts = old // new
         return [
-            low.shuffle(
-                line[i // parts], line[i // parts], _range(new, i % parts)
-            )
+            low.shuffle(line[i // parts], line[i // parts], _range(new, i % parts))
             for i in range(count)
         ]
     parts = new // old

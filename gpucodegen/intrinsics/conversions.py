@@ -41,7 +41,8 @@ def cast(engine: Engine, op: str, name: str) -> Any:
             return convert(low, op, x, llvm_scalar(dtype))
         scalar = llvm_scalar(dtype)
         pieces = [
-            convert(low, op, piece, _like(scalar, piece.type)) for piece in low.pieces(x)
+            convert(low, op, piece, _like(scalar, piece.type))
+            for piece in low.pieces(x)
         ]
         return regroup(low, source, result, pieces)
 

@@ -29,4 +29,4 @@ PLAIN = faces.plain(ENGINE) | {
 }
 globals().update(FACTORIES | PLAIN)
 
-__all__ = ["FACTORIES", "PLAIN", "prange"]  # noqa: PLE0604 - and the names in them
+__all__ = ["FACTORIES", "PLAIN", "prange"]

@@ -33,7 +33,9 @@ def local(n: int, name: str) -> Any:
             low.builder.store(ir.Constant(ty, None), slot)
         return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
 
-    return ENGINE.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return ENGINE.define(
+        f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower
+    )
 
 
 shared = local
@@ -43,7 +45,8 @@ shared = local
 @cache
 def heap(name: str) -> Any:
     """``heap(n)``: ``n`` elements, aligned to a cache line; the address given by
-    malloc stands in the word before it."""
+    malloc stands in the word before it.
+    """
 
     def lower(low: Lowering, n: Any) -> Any:
         builder = low.builder
@@ -106,5 +109,8 @@ def address_of(name: str) -> Any:
         return low.builder.ptrtoint(low.builder.gep(p, [i]), I64)
 
     return ENGINE.define(
-        f"address_of_{name}", 2, lambda p, _: signature(types.int64, p, types.int64), lower
+        f"address_of_{name}",
+        2,
+        lambda p, _: signature(types.int64, p, types.int64),
+        lower,
     )

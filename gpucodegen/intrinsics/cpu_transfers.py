@@ -39,7 +39,10 @@ def _finish(tag: Any, tag_index: int) -> None:
 
 @cache
 def dma_start(
-    name: str, source_space: str = "global", target_space: str = "shared", align: int = 0
+    name: str,
+    source_space: str = "global",
+    target_space: str = "shared",
+    align: int = 0,
 ) -> Any:
     """``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride,
     src_run, dst_stride, dst_run)``: note the transfer in the tag.
@@ -52,8 +55,17 @@ def dma_start(
 
     @register_jitable
     def start(
-        src: Any, src_off: int, dst: Any, dst_off: int, tag: Any, tag_idx: int,
-        count: int, src_stride: int, src_run: int, dst_stride: int, dst_run: int,
+        src: Any,
+        src_off: int,
+        dst: Any,
+        dst_off: int,
+        tag: Any,
+        tag_idx: int,
+        count: int,
+        src_stride: int,
+        src_run: int,
+        dst_stride: int,
+        dst_run: int,
     ) -> None:
         _finish(tag, tag_idx)
         first = tag_idx * TAG_WORDS

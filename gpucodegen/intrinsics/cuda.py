@@ -34,4 +34,4 @@ PLAIN = faces.plain(ENGINE) | {
 }
 globals().update(FACTORIES | PLAIN)
 
-__all__ = ["FACTORIES", "PLAIN", "cuda"]  # noqa: PLE0604 - and the names in them
+__all__ = ["FACTORIES", "PLAIN", "cuda"]

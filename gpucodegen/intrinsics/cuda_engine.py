@@ -76,7 +76,7 @@ def assembly(
 
 def engine_version() -> str:
     """The version of the engine and of the toolkit under it."""
-    import importlib.metadata as metadata
+    from importlib import metadata
 
     names = ("numba-cuda", "nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink")
     found = [f"{n} {metadata.version(n)}" for n in names if _is_installed(n)]
@@ -84,7 +84,7 @@ def engine_version() -> str:
 
 
 def _is_installed(name: str) -> bool:
-    import importlib.metadata as metadata
+    from importlib import metadata
 
     try:
         metadata.version(name)

@@ -44,7 +44,9 @@ def shared(n: int, name: str) -> Any:
         generic = low.builder.addrspacecast(array, ty.as_pointer())
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
-    return ENGINE.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return ENGINE.define(
+        f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower
+    )
 
 
 @cache
@@ -58,7 +60,9 @@ def local(n: int, name: str) -> Any:
         slot.align = ALIGNMENT
         return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
 
-    return ENGINE.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return ENGINE.define(
+        f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower
+    )
 
 
 def heap(name: str) -> Any:
@@ -96,7 +100,10 @@ def _async_bytes(size: int, align: int) -> int:
 
 @cache
 def dma_start(
-    name: str, source_space: str = "global", target_space: str = "shared", align: int = 0
+    name: str,
+    source_space: str = "global",
+    target_space: str = "shared",
+    align: int = 0,
 ) -> Any:
     """``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride,
     src_run, dst_stride, dst_run)``: the block's threads start one transfer together.
@@ -116,8 +123,15 @@ def dma_start(
         )
 
     def lower(
-        low: Lowering, src: Any, src_off: Any, dst: Any, dst_off: Any, _tag: Any,
-        _tag_idx: Any, count: Any, *sides: Any,
+        low: Lowering,
+        src: Any,
+        src_off: Any,
+        dst: Any,
+        dst_off: Any,
+        _tag: Any,
+        _tag_idx: Any,
+        count: Any,
+        *sides: Any,
     ) -> None:
         def move(e: Any) -> None:
             source = _element_offset(low, src_off, e, *sides[:2])

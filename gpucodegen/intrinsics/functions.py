@@ -155,7 +155,11 @@ def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
     new_factor = multiply(factor, factor)
     halved = builder.lshr(left, number(left.type, 1))
     builder.branch(head)
-    steps = ((left, count, halved), (factor, base, new_factor), (product, one, new_product))
+    steps = (
+        (left, count, halved),
+        (factor, base, new_factor),
+        (product, one, new_product),
+    )
     for phi, first, following in steps:
         phi.add_incoming(first, entry)
         phi.add_incoming(following, body)

@@ -57,9 +57,7 @@ def narrow(low: Lowering, value: Any, name: str) -> Any:
         half = builder.fptrunc(value, _shaped(ir.HalfType(), shape))
         return builder.bitcast(half, _shaped(I16, shape))
     bits = builder.bitcast(value, _shaped(I32, shape))
-    odd = builder.and_(
-        builder.lshr(bits, number(bits.type, 16)), number(bits.type, 1)
-    )
+    odd = builder.and_(builder.lshr(bits, number(bits.type, 16)), number(bits.type, 1))
     bias = builder.add(odd, number(bits.type, 0x7FFF))
     rounded = builder.lshr(builder.add(bits, bias), number(bits.type, 16))
     is_nan = builder.fcmp_unordered("uno", value, value)
@@ -79,7 +77,11 @@ def round_to(engine: Engine, name: str) -> Any:
             return build(low, value)
         return low.pack(ty, [build(low, piece) for piece in low.pieces(value)])
 
-    return engine.define(f"round_{name}", 1, lambda x: signature(x, x), lower)
+    def typing_rule(x: Any) -> Any:
+        rounded = x if isinstance(x, Tile) else types.float32
+        return signature(rounded, rounded)
+
+    return engine.define(f"round_{name}", 1, typing_rule, lower)
 
 
 # Addresses and single elements.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics import memory
@@ -209,9 +208,7 @@ def _masked_load(
                 place = memory.address(low, pointer, _at(low, start, (first, None)))
                 valid = _minus(low, inside, first)
                 valid = _at_most(low, valid, tile.columns - first)
-                pieces.append(
-                    _masked_piece(low, place, width, valid, name, pad)
-                )
+                pieces.append(_masked_piece(low, place, width, valid, name, pad))
         return low.pack(tile, pieces)
     values = []
     for row, column, inside in _cells(low, tile, rows, columns):

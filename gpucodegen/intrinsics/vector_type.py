@@ -48,7 +48,8 @@ def lanes(columns: int, dtype: Any, register_bytes: int) -> int:
     Elements of less than four bytes take as many lanes as float32, so that narrow
     types and masks line up with the values they come from.
     """
-    full = max(1, register_bytes // (8 if dtype.bitwidth == 64 else 4))
+    is_wide = llvm_scalar(dtype) in {ir.IntType(64), ir.DoubleType()}
+    full = max(1, register_bytes // (8 if is_wide else 4))
     return min(full, 1 << (columns - 1).bit_length())
 
 

@@ -95,7 +95,9 @@ def write(path: Path, content: bytes) -> bool:
             raise
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        warnings.warn(errors.CacheUnusable(path=cache_directory(), reason=reason), stacklevel=2)
+        warnings.warn(
+            errors.CacheUnusable(path=cache_directory(), reason=reason), stacklevel=2
+        )
         return False
     return True
 

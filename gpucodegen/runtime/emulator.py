@@ -33,7 +33,9 @@ class SimKernel:
         from gpucodegen.intrinsics.sim import machine as face
 
         with face.running(block, grid) as machine:
-            values = [_argument(p, a) for p, a in zip(self.spec.params, args, strict=True)]
+            values = [
+                _argument(p, a) for p, a in zip(self.spec.params, args, strict=True)
+            ]
             for z in range(grid[2]):
                 for y in range(grid[1]):
                     for x in range(grid[0]):

@@ -111,9 +111,7 @@ class HostApi:
         _check_shape("memref.cast", shape, buffer)
         return buffer
 
-    def view(
-        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
-    ) -> Buffer:
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
         """Another shape over the same memory, ``offset`` elements behind its start."""
         if any(extent < 0 for extent in shape):
             raise errors.NegativeExtent(shape=shape)
@@ -160,10 +158,19 @@ class HostApi:
         tag_index: Index,
         stride: int | None,
         run: int | None,
+        *,
+        strided_source: bool = True,
     ) -> None:
         """``memref.dma_start`` between host-visible buffers."""
-        ends = (source, source_index), (target, target_index)
-        self._transfers.start(*ends, count, (tag, tag_index), stride, run)
+        self._transfers.start(
+            (source, source_index),
+            (target, target_index),
+            count,
+            (tag, tag_index),
+            stride,
+            run,
+            strided_source=strided_source,
+        )
 
     def dma_wait(self, tag: Buffer, tag_index: Index, count: int) -> None:
         """``memref.dma_wait``."""
@@ -216,7 +223,9 @@ def _check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None
 
 
 def make_host(
-    target: str, kernels: Iterable[KernelSpec], constants: Mapping[str, Any] | None = None
+    target: str,
+    kernels: Iterable[KernelSpec],
+    constants: Mapping[str, Any] | None = None,
 ) -> HostApi:
     """The runtime of a program for ``cpu``, ``cuda`` or ``sim``.
 

@@ -18,8 +18,8 @@ End = tuple[Buffer, tuple[int, ...]]
 class HostTransfers:
     """Transfers in flight by tag element."""
 
-    in_flight: dict[tuple[int, tuple[int, ...]], tuple[int, Callable[[], None]]] = field(
-        default_factory=dict[Any, Any]
+    in_flight: dict[tuple[int, tuple[int, ...]], tuple[int, Callable[[], None]]] = (
+        field(default_factory=dict[Any, Any])
     )
 
     def start(
@@ -30,8 +30,10 @@ class HostTransfers:
         tag: End,
         stride: int | None,
         run: int | None,
+        *,
+        strided_source: bool = True,
     ) -> None:
-        """Note a transfer; ``stride`` and ``run`` describe its source."""
+        """Note a transfer; ``stride`` and ``run`` describe one side of it."""
         key = tag[0].pointer, tag[1]
         if key in self.in_flight:
             raise errors.UnfinishedTransfer(
@@ -39,8 +41,9 @@ class HostTransfers:
             )
         numbers = np.arange(count)
         apart = numbers if not run else numbers // run * (stride or run) + numbers % run
-        take = _first(*source) + apart
-        put = _first(*target) + numbers
+        sides = (apart, numbers) if strided_source else (numbers, apart)
+        take = _first(*source) + sides[0]
+        put = _first(*target) + sides[1]
 
         def move() -> None:
             target[0].array.flat[put] = source[0].array.flat[take]

@@ -43,7 +43,9 @@ class Pool:
                 self.kept += block.nbytes
                 self.free.setdefault(block.nbytes, []).append(block)
 
-    def array(self, shape: tuple[int, ...], dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    def array(
+        self, shape: tuple[int, ...], dtype: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(an array, the block under it)."""
         wanted = np.dtype(dtype)
         count = 1

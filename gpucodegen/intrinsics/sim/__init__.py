@@ -60,4 +60,4 @@ PLAIN: dict[str, Any] = values.TWINS | {
 }
 globals().update(FACTORIES | PLAIN)
 
-__all__ = ["FACTORIES", "PLAIN", "cuda"]  # noqa: PLE0604 - and the names in them
+__all__ = ["FACTORIES", "PLAIN", "cuda"]

@@ -207,7 +207,9 @@ class Memory:
             self.touched[key] = Touch(writer=stamp)
             return
         for earlier, verb in (
-            (touch.writer, "write"), (touch.reader, "read"), (touch.other, "read"),
+            (touch.writer, "write"),
+            (touch.reader, "read"),
+            (touch.other, "read"),
         ):
             if machine.conflicts(earlier):
                 self._race(index, f"{verb} by {machine.name(earlier)}", "write")
@@ -262,9 +264,7 @@ class Pointer:
         """Refuse an access that the hardware would."""
         memory = self.memory
         if align and (memory.key(index) - memory.origin) % align:
-            raise errors.MisalignedAccess(
-                buffer=memory.name, index=index, align=align
-            )
+            raise errors.MisalignedAccess(buffer=memory.name, index=index, align=align)
 
 
 def plain(value: Any) -> Any:

@@ -342,16 +342,26 @@ def _sides(count: int, off: int, stride: int, run: int) -> list[int]:
 
 
 def dma_start(
-    name: str, source_space: str = "global", target_space: str = "shared", align: int = 0
+    name: str,
+    source_space: str = "global",
+    target_space: str = "shared",
+    align: int = 0,
 ) -> Twin:
     """``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride,
-    src_run, dst_stride, dst_run)``."""
+    src_run, dst_stride, dst_run)``.
+    """
     del source_space, target_space
     size = element(name).size
 
     def call(
-        src: Pointer, src_off: int, dst: Pointer, dst_off: int, tag: Pointer,
-        tag_idx: int, count: int, *sides: int,
+        src: Pointer,
+        src_off: int,
+        dst: Pointer,
+        dst_off: int,
+        tag: Pointer,
+        tag_idx: int,
+        count: int,
+        *sides: int,
     ) -> None:
         source = _sides(count, src_off, *sides[:2])
         target = _sides(count, dst_off, *sides[2:])

@@ -118,7 +118,8 @@ class Transfers:
             if not transfer.waiters:
                 continue
             for what, members in (
-                ("wait for", transfer.waiters), ("start", transfer.starters),
+                ("wait for", transfer.waiters),
+                ("start", transfer.starters),
             ):
                 if len(members) != threads:
                     raise errors.UnfinishedTransfer(

@@ -163,7 +163,6 @@ def _trailing(bits: str) -> int:
     return len(bits) - len(bits.rstrip("0"))
 
 
-
 def _half_away(a: Any) -> Any:
     whole = np.trunc(a)
     is_far = np.abs(a - whole) >= a.dtype.type(0.5)
@@ -236,7 +235,6 @@ def _by_element(function: Callable[..., float]) -> Twin:
         return np.array([one(*c) for c in columns], first.dtype).reshape(first.shape)
 
     return call
-
 
 
 LIBRARY_TWINS: dict[str, Twin] = {
@@ -392,8 +390,6 @@ def wrap(value: Any, name: str) -> Any:
     return cut if name == "int32" else dtype.type(cut)
 
 
-
-
 def cast(op: str, name: str) -> Twin:
     """The arith conversion ``op`` to an element type."""
     target = np.dtype(element(name).carrier.replace("boolean", "bool"))
@@ -427,7 +423,8 @@ def _saturated(x: np.ndarray, target: np.dtype, *, signed: bool) -> np.ndarray:
     bounds = np.iinfo(target if signed else np.dtype(f"u{target}"))
     clean = np.where(np.isnan(x), 0, np.trunc(x)).astype(np.float64)
     cells = [
-        min(max(int(v), bounds.min), bounds.max) if math.isfinite(v)
+        min(max(int(v), bounds.min), bounds.max)
+        if math.isfinite(v)
         else (bounds.max if v > 0 else bounds.min)
         for v in clean.flat
     ]
