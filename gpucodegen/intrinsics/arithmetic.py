@@ -177,6 +177,13 @@ def _rounded(*, up: bool) -> Build:
     return lambda low, a, b: _rounded_quotient(low, a, b, up=up)
 
 
+def _negf(low: Lowering, a: Any) -> Any:
+    """``-a``; NVVM's LLVM has no fneg, there ``-0.0 - a`` is the negation."""
+    if low.engine.name == "cuda":
+        return low.builder.fsub(number(a.type, -0.0), a)
+    return low.builder.fneg(a)
+
+
 ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "addi": (2, _plain("add")),
     "subi": (2, _plain("sub")),
@@ -208,7 +215,7 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "subf": (2, _plain("fsub")),
     "mulf": (2, _plain("fmul")),
     "divf": (2, _plain("fdiv")),
-    "negf": (1, _plain("fneg")),
+    "negf": (1, _negf),
     "remf": (2, _plain("frem")),
     "absf": (1, _llvm("fabs")),
     "fma": (3, _llvm("fma")),
