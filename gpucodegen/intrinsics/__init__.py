@@ -1,6 +1,6 @@
 """What generated code calls: one name, three faces (``cpu``, ``cuda``, ``sim``).
 
 The only place with LLVM IR or PTX.  A generated module names the intrinsics it needs in
-its header, ``zeros = intrinsics.constant((12, 32), "f32", 0.0)``, and the same text runs
+its header, ``zeros = intrinsics.constant((12, 32), "f32", 0.0)``, and the text runs
 on every face that has its target.
 """

@@ -259,7 +259,7 @@ FLOAT_UNORDERED = {"ult": "<", "ule": "<=", "ugt": ">", "uge": ">="}
 
 
 def common_type(*arguments: Any) -> Any:
-    """The type of operands that must agree; integer literals adapt.  None if none fits."""
+    """The type of operands that must agree; literals adapt.  None if none fits."""
     firm = {a for a in arguments if not isinstance(a, types.Literal)}
     if not firm:
         return types.unliteral(arguments[0])

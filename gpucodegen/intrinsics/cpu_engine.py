@@ -22,7 +22,7 @@ ENGINE = Engine("cpu", intrinsic(prefer_literal=True), register_bytes())
 
 
 class Address(types.CPointer):
-    """A kernel's pointer parameter: Python passes an integer, the text says ``A[i]``."""
+    """A pointer parameter: Python passes an integer, the text says ``A[i]``."""
 
 
 @register_model(Address)

@@ -44,8 +44,9 @@ shared = local
 
 @cache
 def heap(name: str) -> Any:
-    """``heap(n)``: ``n`` elements, aligned to a cache line; the address given by
-    malloc stands in the word before it.
+    """``heap(n)``: ``n`` elements, aligned to a cache line.
+
+    The address given by malloc stands in the word before it.
     """
 
     def lower(low: Lowering, n: Any) -> Any:

@@ -44,10 +44,10 @@ def dma_start(
     target_space: str = "shared",
     align: int = 0,
 ) -> Any:
-    """``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride,
-    src_run, dst_stride, dst_run)``: note the transfer in the tag.
+    """Note a transfer in its tag.
 
-    A transfer still in flight on the tag is finished first.
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
+    dst_stride, dst_run)``.  A transfer still in flight on the tag is finished first.
     """
     del source_space, target_space, align
     size = element(name).size
@@ -81,7 +81,7 @@ def dma_start(
 
 @cache
 def dma_wait(name: str, pending: int = 0) -> Any:
-    """``dma_wait(tag, tag_idx, count)``: perform the tag's transfer, if there is one."""
+    """``dma_wait(tag, tag_idx, count)``: perform the tag's transfer, if any."""
     del name, pending
 
     @register_jitable

@@ -1,4 +1,4 @@
-"""Memory of CUDA kernels: shared by a block, private to a thread, copied behind its back.
+"""Memory of CUDA kernels: shared by a block, private to a thread, asynchronous.
 
 cp.async moves 4, 8 or 16 bytes from global to shared memory without a register; its
 groups complete in order, so a wait names how many may still be in flight.
@@ -105,8 +105,10 @@ def dma_start(
     target_space: str = "shared",
     align: int = 0,
 ) -> Any:
-    """``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride,
-    src_run, dst_stride, dst_run)``: the block's threads start one transfer together.
+    """Let the threads of a block start one transfer together.
+
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
+    dst_stride, dst_run)``.
 
     ``align`` in bytes holds for both offsets, all strides and runs.  Global to shared
     goes by cp.async; any other direction is copied at once, which is a legal moment.
@@ -116,7 +118,7 @@ def dma_start(
     bytes_ = _async_bytes(size, align) if is_async else 0
     step = max(1, bytes_ // size)
 
-    def typing_rule(src: Any, so: Any, dst: Any, do: Any, tag: Any, *_: Any) -> Any:
+    def typing_rule(src: Any, _so: Any, dst: Any, _do: Any, tag: Any, *_: Any) -> Any:
         index = types.int32
         return signature(
             types.void, src, index, dst, index, tag, index, index, *[index] * 4
@@ -179,7 +181,7 @@ def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
 
 
 def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
-    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, spread over threads."""
+    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads."""
     builder = low.builder
     thread, threads = _thread_and_count(low)
     stride = ir.Constant(I32, step)

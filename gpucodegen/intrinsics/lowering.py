@@ -44,7 +44,7 @@ class Engine:
     ) -> Any:
         """An intrinsic of ``arity`` arguments.
 
-        ``typing_rule`` maps argument types to a signature.  ``build`` takes a `Lowering`
+        ``typing_rule`` maps argument types to a signature; ``build`` takes a Lowering
         and the LLVM arguments; None as its result stands for no value.
         """
 

@@ -1,4 +1,4 @@
-"""Arrays of any library as `Buffer` records, checked against what a function expects."""
+"""Arrays of any library as `Buffer` records, checked against expectations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a generated host program calls: memory, launches, transfers (``rt``).
 
-One `HostApi` serves one compiled program.  Its memory is NumPy's for the targets ``cpu``
-and ``sim`` and CuPy's for ``cuda``.
+One `HostApi` serves one compiled program.  Its memory is NumPy's for ``cpu`` and
+``sim`` and CuPy's for ``cuda``.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Loaded:
 
 
 def load_program(emitted: Emitted, target: str) -> Loaded:
-    """Load a program for ``cpu``, ``cuda`` or ``sim``; kernels compile when they run."""
+    """Load a program for a target; kernels compile when they first run."""
     module = modules.load(emitted.host_source)
     kernels = tuple(map(_spec, emitted.kernels))
     functions = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Param:
     """One parameter: a flat ``pointer`` to elements, or a ``scalar``.
 
-    ``dtype`` is MLIR's spelling of the element or value type; ``tag`` for transfer tags.
+    ``dtype`` is MLIR's spelling of the element or value type, or ``tag``.
     """
 
     name: str

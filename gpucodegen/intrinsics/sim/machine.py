@@ -222,7 +222,7 @@ class Memory:
         )
 
     def touched_now(self, index: int, *, writes_only: bool) -> bool:
-        """Whether the running phase of a block of several threads touched an element."""
+        """Whether the running phase of several threads touched an element."""
         touch = self.touched.get(self.key(index))
         if touch is None or machine.threads == 1:
             return False

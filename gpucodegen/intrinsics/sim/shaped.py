@@ -347,8 +347,10 @@ def dma_start(
     target_space: str = "shared",
     align: int = 0,
 ) -> Twin:
-    """``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride,
-    src_run, dst_stride, dst_run)``.
+    """Start a transfer, or join the one that other threads started.
+
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
+    dst_stride, dst_run)``.
     """
     del source_space, target_space
     size = element(name).size

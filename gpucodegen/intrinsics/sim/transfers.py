@@ -55,7 +55,7 @@ class Transfers:
         side = "source" if transfer is None else "target"
         raise errors.UnfinishedTransfer(
             buffer=memory.name,
-            problem=f"element {index}, {side} of a transfer, is written before its wait",
+            problem=f"element {index}, a transfer's {side}, is written before its wait",
         )
 
     def start(self, key: int, new: Transfer, thread: int) -> None:
@@ -96,7 +96,7 @@ class Transfers:
         self.by_tag[key] = new
 
     def wait(self, key: int, tag: str, count: int, thread: int, threads: int) -> None:
-        """A thread waits; the last one of a single-thread block sees the data at once."""
+        """A thread waits; the only thread of a block sees the data at once."""
         transfer = self.by_tag.get(key)
         if transfer is None:
             raise errors.UnfinishedTransfer(

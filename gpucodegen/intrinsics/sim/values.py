@@ -333,7 +333,7 @@ def cmpi(predicate: str) -> Twin:
 
 
 def cmpf(predicate: str) -> Twin:
-    """``arith.cmpf``: ordered predicates are false beside a NaN, unordered ones true."""
+    """``arith.cmpf``: with NaN, ordered predicates are false, unordered true."""
 
     def call(a: Any, b: Any) -> Any:
         unordered = np.isnan(a) | np.isnan(b)
