@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.ir.types import Type
 from gpucodegen.pipeline import front_passes, mapping_passes, reachable
@@ -71,7 +71,7 @@ class Executable:
                 return None
             if not isinstance(result, tuple):
                 return converted(result, resident)
-            results: tuple[Any, ...] = result
+            results = cast("tuple[Any, ...]", result)
             return tuple(converted(r, resident) for r in results)
 
         def converted(result: Any, resident: Sequence[Any]) -> Any:

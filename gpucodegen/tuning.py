@@ -69,8 +69,8 @@ def tune(
     """
     from gpucodegen.tiling.search import search
 
-    options.setdefault("target", "cpu")
-    program = compile_source(source, **{**options, "tuned": False})
+    chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
+    program = compile_source(source, **chosen)
     base = program[name].options
     found = schedules(program, name, arguments)
     session = tuning_store().session(tuning_identity(program, name, arguments))

@@ -88,12 +88,13 @@ def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]
     chunks = split_input(text) if options.split_input_file else [(0, text)]
     for lines_before, chunk in chunks:
         failures.text = "\n" * lines_before + chunk
-        module: Module | None = None
+        found: list[Module] = []
         with failures.reported():
-            module = parse_module(
-                failures.text,
-                filename,
-                allow_unregistered=options.allow_unregistered_dialect,
+            found.append(
+                parse_module(
+                    failures.text,
+                    filename,
+                    allow_unregistered=options.allow_unregistered_dialect,
+                )
             )
-        if module is not None:
-            yield module
+        yield from found

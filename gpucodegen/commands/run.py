@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
@@ -77,8 +77,7 @@ def argument(text: str) -> Any:
 def _as_tuple(result: Any) -> tuple[Any, ...]:
     if result is None:
         return ()
-    results: tuple[Any, ...] = result if isinstance(result, tuple) else (result,)
-    return results
+    return cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
 
 
 def _save(folder: Path, arguments: Sequence[Any], results: Sequence[Any]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -42,7 +42,7 @@ def option_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        items: tuple[object, ...] = value
+        items = cast("tuple[object, ...]", value)
         return f"[{','.join(map(option_text, items))}]"
     return str(value)
 
