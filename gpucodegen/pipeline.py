@@ -41,6 +41,7 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
     from gpucodegen.passes.inline import Inline
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
     from gpucodegen.passes.map_passes import CheckBounds
+    from gpucodegen.passes.normalize_transfers import NormalizeTransfers
     from gpucodegen.passes.raise_to_affine import RaiseToAffine
     from gpucodegen.passes.specialize import Specialize
 
@@ -50,6 +51,7 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
         Generalize(),
         Bufferize(),
         LinalgToAffine(),
+        NormalizeTransfers(),
         Canonicalize(),
         RaiseToAffine(),
         Canonicalize(),

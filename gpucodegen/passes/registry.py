@@ -16,6 +16,7 @@ PASSES: dict[str, str] = {
     "linalg-to-affine": "linalg_to_affine:LinalgToAffine",
     "map-cpu": "map_passes:MapCpu",
     "map-gpu": "map_passes:MapGpu",
+    "normalize-transfers": "normalize_transfers:NormalizeTransfers",
     "outline-cpu": "map_passes:OutlineCpu",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "tile": "map_passes:Tile",

@@ -66,3 +66,40 @@ def test_data_is_visible_at_the_wait_and_not_before() -> None:
     gcg.compile(text, target="cpu", verify=False).f(source, target, seen)
     assert seen.tolist() == [7.0] * 4
     assert target.tolist() == [1.0] * 4
+
+
+AFFINE_FORM = """func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
+  %n = arith.constant 16 : index
+  %z = arith.constant 0 : index
+  affine.for %b = 0 to 4 {
+    %buf = memref.alloc() : memref<16xf32, 2>
+    %tag = memref.alloc() : memref<1xi32>
+    affine.dma_start %src[%b * 16], %buf[%z], %tag[%z], %n
+        : memref<64xf32>, memref<16xf32, 2>, memref<1xi32>
+    affine.dma_wait %tag[%z], %n : memref<1xi32>
+    affine.for %i = 0 to 16 {
+      %v = affine.load %buf[%i] : memref<16xf32, 2>
+      affine.store %v, %dst[%b * 16 + %i] : memref<64xf32>
+    }
+  }
+  return
+}"""
+FORM_OF_2019 = """func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
+  %n = constant 64 : index
+  %z = constant 0 : index
+  %tag = alloc() : memref<1 x i32, (d0) -> (d0), 4>
+  dma_start %src[%z], %dst[%z], %n, %tag[%z]
+      : memref<64xf32>, memref<64xf32>, memref<1 x i32, (d0) -> (d0), 4>
+  dma_wait %tag[%z], %n : memref<1 x i32, (d0) -> (d0), 4>
+  return
+}"""
+
+
+@pytest.mark.parametrize("text", [AFFINE_FORM, FORM_OF_2019])
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_other_spellings(text: str, target: str) -> None:
+    import numpy as np
+
+    source, copy = np.arange(64, dtype="f4"), np.zeros(64, "f4")
+    gcg.compile(text, target=target).f(source, copy)
+    assert (source == copy).all()

@@ -8,7 +8,7 @@ different blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
@@ -129,7 +129,7 @@ _LOCK = RLock()
 
 
 @contextmanager
-def running(block: Triple, grid: Triple) -> Iterator[Machine]:
+def running(block: Triple, grid: Triple) -> Generator[Machine]:
     """A fresh machine for one launch; launches do not overlap."""
     global machine  # noqa: PLW0603 - the intrinsics of this face have no argument for it
     with _LOCK, np.errstate(all="ignore"):
