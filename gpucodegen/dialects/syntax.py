@@ -38,7 +38,10 @@ class Argument(NamedTuple):
 
 @dataclass(slots=True)
 class State:
-    """An operation being parsed; the parser adds results and location."""
+    """An operation being parsed; the parser adds results and location.
+
+    ``expand`` turns it into several operations that together define its results.
+    """
 
     name: str
     start: int
@@ -48,6 +51,7 @@ class State:
     regions: list[Region] = field(default_factory=list[Region])
     successors: list[Successor] = field(default_factory=list[Successor])
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    expand: Callable[[Operation], Sequence[Operation]] | None = None
 
 
 class Reader(Protocol):

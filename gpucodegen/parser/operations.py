@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def parse_operation(p: Parser) -> Operation:
         location = p.trailing_location()
     results = _results(p, state, names, start)
     p.note_dimension(state, results)
-    return Operation(
+    op = Operation(
         state.name,
         tuple(state.operands),
         results,
@@ -47,6 +48,15 @@ def parse_operation(p: Parser) -> Operation:
         state.properties,
         location,
     )
+    return op if state.expand is None else _expanded(p, state.expand(op))
+
+
+def _expanded(p: Parser, operations: Sequence[Operation]) -> Operation:
+    """All but the last operation are put before the one being parsed."""
+    *before, last = operations
+    for op in before:
+        p.emit(op)
+    return last
 
 
 def _result_names(p: Parser) -> Names:
@@ -75,6 +85,7 @@ _MAX_RESULTS = 1 << 16
 
 def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, ...]:
     types = state.result_types
+    names = _counted(p, names, len(types))
     named = sum(count for _, count, _ in names)
     if not names:
         location = p.location(start)
@@ -94,6 +105,15 @@ def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, 
     return tuple(results)
 
 
+def _counted(p: Parser, names: Names, count: int) -> Names:
+    """Until 2019 one name stood for all results, told apart by ``%name#1``."""
+    if len(names) != 1 or names[0][1] != 1 or count < 2:
+        return names
+    name, _, start = names[0]
+    is_old = p.is_of_2018 or f"%{name}#" in p.text
+    return [(name, count, start)] if is_old else names
+
+
 # -- generic form ----------------------------------------------------------------------
 
 
@@ -102,7 +122,8 @@ def _generic(p: Parser) -> State:
     start = p.start
     state = State(p.string(), start)
     definition = p.definition(state.name)
-    if definition is None:
+    is_old = definition is None
+    if is_old:
         definition = _renamed(p, state)
     uses = p.listed("(", ")", p.use)
     if p.token == "[":
@@ -119,6 +140,8 @@ def _generic(p: Parser) -> State:
     _generic_types(p, state, uses)
     if definition is not None:
         definition.from_generic(state)
+        if is_old:
+            vintages.adapt_generic(p, state)
     return state
 
 
@@ -209,13 +232,13 @@ def parse_region(
 
 def _blocks(p: Parser, entry: tuple[Value, ...], terminator: str) -> list[Block]:
     parsed: list[Block] = []
-    if p.token[:1] != "^":
+    if not _at_label(p):
         operations = _block_operations(p, terminator)
-        if operations or entry or p.token[:1] == "^" or terminator:
+        if operations or entry or _at_label(p) or terminator:
             parsed.append(Block(entry, operations))
     elif entry:
         parsed.append(_labelled_block(p, terminator, entry))
-    while p.token[:1] == "^":
+    while _at_label(p):
         parsed.append(_labelled_block(p, terminator))
     return parsed
 
@@ -223,7 +246,7 @@ def _blocks(p: Parser, entry: tuple[Value, ...], terminator: str) -> list[Block]
 def _block_operations(p: Parser, terminator: str = "") -> tuple[Operation, ...]:
     operations: list[Operation] = []
     outer, p.pending = p.pending, operations
-    while p.token not in _BLOCK_END and p.token[0] != "^":
+    while p.token not in _BLOCK_END and not _at_label(p):
         op = parse_operation(p)
         operations.append(op)
     p.pending = outer
@@ -235,9 +258,19 @@ def _block_operations(p: Parser, terminator: str = "") -> tuple[Operation, ...]:
 _BLOCK_END = ("}", "")
 
 
+def _at_label(p: Parser) -> bool:
+    """Whether a block starts here: ``^bb0``, or ``bb0`` in text of 2018."""
+    if p.token[:1] == "^":
+        return True
+    return p.is_of_2018 and _BARE_LABEL.match(p.text, p.start) is not None
+
+
+_BARE_LABEL = re.compile(r"[A-Za-z_]\w*\s*(?::(?!:)|\([^()=]*\)\s*:)")
+
+
 def _labelled_block(p: Parser, terminator: str, entry: tuple[Value, ...] = ()) -> Block:
     start = p.start
-    name = p.advance()[1:]
+    name = p.advance().removeprefix("^")
     if name in p.blocks.defined:
         raise errors.RedefinedBlock(p.location(start), name=name)
     p.blocks.defined.add(name)
@@ -268,9 +301,10 @@ def _check_labels(p: Parser, blocks: Blocks) -> None:
 def parse_successor(p: Parser) -> Successor:
     """``^block`` or ``^block(%a, %b : types)``; also ``(%a : t, %b : t)``."""
     start = p.start
-    if p.token[:1] != "^" or len(p.token) < 2:
+    is_bare = p.is_of_2018 and p.token[:1].isalpha()
+    if not is_bare and (p.token[:1] != "^" or len(p.token) < 2):
         raise p.unexpected("a block such as ^bb1", "Block names start with '^'")
-    name = p.advance()[1:]
+    name = p.advance().removeprefix("^")
     p.blocks.used.setdefault(name, start)
     label: Label = p.blocks.label(name)
     if not p.accept("("):

@@ -25,6 +25,7 @@ from gpucodegen.parser import (
     operations,
     types,
     unregistered,
+    vintages,
 )
 from gpucodegen.parser.lexer import Lexer
 from gpucodegen.parser.scopes import Blocks, Scopes
@@ -49,6 +50,7 @@ class Parser(Lexer):
         self.dims: set[Value] = set()
         self.pending: list[Operation] = []
         self.default_dialect = "builtin"
+        self.is_of_2018 = vintages.is_of_2018(text)
         super().__init__(text, filename)
 
     @contextmanager

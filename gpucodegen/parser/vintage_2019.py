@@ -1,138 +1,37 @@
-"""Text of 2019 to 2021: operations without a dialect, ``func``, literal operands.
+"""Text of 2019 to 2021 whose syntax changed: ``func``, ``store 0 to %m[0]``, ``dim``.
 
-``RENAMED`` holds operations that changed their name only, ``FORMS`` those whose syntax
-changed too.  All become today's operations while they are read.
+``FORMS`` are read after their name, ``GENERIC`` adapts the generic form.  All become
+today's operations while they are read; those that changed their name only are listed in
+``vintage_names``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import registry
-from gpucodegen.dialects.arith import constant_attribute
 from gpucodegen.dialects.ops.bufferization_syntax import tensor_like
 from gpucodegen.dialects.syntax import State, Use
-from gpucodegen.ir.attributes import StringAttr, UnitAttr
-from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.attributes import FloatAttr, IntegerAttr, StringAttr, UnitAttr
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import (
     INDEX,
+    MemRefType,
     TensorType,
-    Type,
     UnrankedTensorType,
     element_type,
 )
-from gpucodegen.parser import numbers
+from gpucodegen.parser import vintage_literals as literals
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
 
 OldForm = Callable[["Parser", State], None]
 
-RENAMED: dict[str, str] = {
-    "absf": "math.absf",
-    "addf": "arith.addf",
-    "addi": "arith.addi",
-    "affine_apply": "affine.apply",
-    "alloc": "memref.alloc",
-    "alloca": "memref.alloca",
-    "and": "arith.andi",
-    "assert": "cf.assert",
-    "atan": "math.atan",
-    "atan2": "math.atan2",
-    "atomic_rmw": "memref.atomic_rmw",
-    "br": "cf.br",
-    "br_cond": "cf.cond_br",
-    "call": "func.call",
-    "call_indirect": "func.call_indirect",
-    "ceilf": "math.ceil",
-    "cmpf": "arith.cmpf",
-    "cmpi": "arith.cmpi",
-    "cond_br": "cf.cond_br",
-    "constant": "arith.constant",
-    "copysign": "math.copysign",
-    "cos": "math.cos",
-    "dealloc": "memref.dealloc",
-    "divf": "arith.divf",
-    "divi_signed": "arith.divsi",
-    "divi_unsigned": "arith.divui",
-    "divis": "arith.divsi",
-    "diviu": "arith.divui",
-    "dma_start": "memref.dma_start",
-    "dma_wait": "memref.dma_wait",
-    "exp": "math.exp",
-    "exp2": "math.exp2",
-    "floorf": "math.floor",
-    "fpext": "arith.extf",
-    "fptosi": "arith.fptosi",
-    "fptrunc": "arith.truncf",
-    "func": "func.func",
-    "get_global_memref": "memref.get_global",
-    "global_memref": "memref.global",
-    "index_cast": "arith.index_cast",
-    "load": "memref.load",
-    "log": "math.log",
-    "log10": "math.log10",
-    "log2": "math.log2",
-    "memref_cast": "memref.cast",
-    "memref_reinterpret_cast": "memref.reinterpret_cast",
-    "memref_reshape": "memref.reshape",
-    "mulf": "arith.mulf",
-    "muli": "arith.muli",
-    "negf": "arith.negf",
-    "or": "arith.ori",
-    "prefetch": "memref.prefetch",
-    "rank": "memref.rank",
-    "remf": "arith.remf",
-    "remi_signed": "arith.remsi",
-    "remi_unsigned": "arith.remui",
-    "remis": "arith.remsi",
-    "remiu": "arith.remui",
-    "return": "func.return",
-    "rsqrt": "math.rsqrt",
-    "select": "arith.select",
-    "shift_left": "arith.shli",
-    "shift_right_signed": "arith.shrsi",
-    "shift_right_unsigned": "arith.shrui",
-    "sexti": "arith.extsi",
-    "shlis": "arith.shli",
-    "shrs": "arith.shrsi",
-    "sin": "math.sin",
-    "sitofp": "arith.sitofp",
-    "splat": "tensor.splat",
-    "sqrt": "math.sqrt",
-    "store": "memref.store",
-    "subf": "arith.subf",
-    "subi": "arith.subi",
-    "subview": "memref.subview",
-    "tanh": "math.tanh",
-    "tensor_cast": "tensor.cast",
-    "tensor_from_elements": "tensor.from_elements",
-    "trunci": "arith.trunci",
-    "uitofp": "arith.uitofp",
-    "view": "memref.view",
-    "xor": "arith.xori",
-    "zexti": "arith.extui",
-    "loop.for": "scf.for",
-    "loop.if": "scf.if",
-    "loop.yield": "scf.yield",
-    "loop.parallel": "scf.parallel",
-    "linalg.load": "memref.load",
-    "linalg.store": "memref.store",
-    "linalg.dim": "memref.dim",
-    "linalg.init_tensor": "tensor.empty",
-    "bufferization.to_memref": "bufferization.to_buffer",
-    "memref.buffer_cast": "bufferization.to_buffer",
-    "memref.tensor_load": "bufferization.to_tensor",
-    "math.abs": "math.absf",
-    "arith.maxf": "arith.maximumf",
-    "arith.minf": "arith.minimumf",
-    "affine.terminator": "affine.yield",
-}
 
-
-def _as(name: str) -> OldForm:
+def renamed(name: str) -> OldForm:
     """Read the operation in today's syntax under today's name."""
 
     def read(p: Parser, state: State) -> None:
@@ -145,45 +44,6 @@ def _as(name: str) -> OldForm:
     return read
 
 
-# -- literal operands ------------------------------------------------------------------
-
-Written = Use | tuple[str, bool, int]
-"""A value, or a literal: its token, whether it is negative, where it starts."""
-
-
-def _written(p: Parser) -> Written:
-    if p.token[:1] == "%":
-        return p.use()
-    start = p.start
-    negative = p.accept("-")
-    if not p.token[:1].isdigit() and p.token not in ("true", "false"):
-        raise p.unexpected("a value or a number")
-    return p.advance(), negative, start
-
-
-def _value(p: Parser, written: Written, ty: Type) -> Value:
-    """The value; a literal becomes a constant operation before this one."""
-    if isinstance(written, Use):
-        return p.resolve(written, ty)
-    token, negative, start = written
-    if token in ("true", "false"):
-        number: float = int(token == "true")
-    elif ty == INDEX or "i" in str(ty)[:2] or "." in token:
-        number = numbers.literal_value(p, token, ty, start, negative=negative)
-    else:  # an integer literal where a float is due
-        number = -p.to_int(token) if negative else p.to_int(token)
-    return _constant(p, number, ty, start)
-
-
-def _constant(p: Parser, number: float, ty: Type, start: int) -> Value:
-    location = p.location(start)
-    hint = f"c{number}" if ty == INDEX and number >= 0 else "cst"
-    result = Value(ty, hint, location)
-    attributes = {"value": constant_attribute(number, ty)}
-    p.emit(Operation("arith.constant", (), (result,), attributes, location=location))
-    return result
-
-
 # -- changed forms ---------------------------------------------------------------------
 
 
@@ -191,20 +51,20 @@ def _dim(p: Parser, state: State) -> None:
     """``dim %m, 1 : type`` or ``dim %m, %c1 : type``."""
     source = p.use()
     p.expect(",")
-    written = _written(p)
+    written = literals.written(p)
     state.attributes |= p.attr_dict()
     p.expect(":")
     ty = p.type()
     is_tensor = isinstance(ty, TensorType | UnrankedTensorType)
     state.name = "tensor.dim" if is_tensor else "memref.dim"
-    state.operands = [p.resolve(source, ty), _value(p, written, INDEX)]
+    state.operands = [p.resolve(source, ty), literals.value(p, written, INDEX)]
     state.result_types = [INDEX]
 
 
 def _store(p: Parser, state: State) -> None:
     """``store %v, %m[..] : type`` or ``store 0 to %m[..] : type``."""
     state.name = "memref.store"
-    value = _written(p)
+    value = literals.written(p)
     if p.token == "to":
         p.advance()
     else:
@@ -213,8 +73,8 @@ def _store(p: Parser, state: State) -> None:
     state.attributes |= p.attr_dict()
     p.expect(":")
     ty = p.type()
-    stored = _value(p, value, element_type(ty))
-    state.operands = [stored, p.resolve(memref, ty), *_indices(p, indices)]
+    stored = literals.value(p, value, element_type(ty))
+    state.operands = [stored, p.resolve(memref, ty), *literals.values(p, indices)]
 
 
 def _load(p: Parser, state: State) -> None:
@@ -224,28 +84,26 @@ def _load(p: Parser, state: State) -> None:
     state.attributes |= p.attr_dict()
     p.expect(":")
     ty = p.type()
-    state.operands = [p.resolve(memref, ty), *_indices(p, indices)]
+    state.operands = [p.resolve(memref, ty), *literals.values(p, indices)]
     state.result_types = [element_type(ty)]
 
 
-def _element(p: Parser) -> tuple[Use, list[Written]]:
-    return p.use(), p.listed("[", "]", lambda: _written(p))
-
-
-def _indices(p: Parser, written: list[Written]) -> list[Value]:
-    return [_value(p, index, INDEX) for index in written]
+def _element(p: Parser) -> tuple[Use, list[literals.Written]]:
+    return p.use(), p.listed("[", "]", lambda: literals.written(p))
 
 
 def _alloc(name: str) -> OldForm:
     def read(p: Parser, state: State) -> None:
         """``alloc(%n)[%s] : memref<..>``."""
         state.name = name
-        sizes = p.listed("(", ")", lambda: _written(p))
-        symbols = p.listed("[", "]", lambda: _written(p)) if p.token == "[" else []
+        sizes = p.listed("(", ")", lambda: literals.written(p))
+        symbols = (
+            p.listed("[", "]", lambda: literals.written(p)) if p.token == "[" else []
+        )
         state.attributes |= p.attr_dict()
         p.expect(":")
         ty = p.type()
-        groups = [_indices(p, sizes), _indices(p, symbols)]
+        groups = [literals.values(p, sizes), literals.values(p, symbols)]
         state.operands = [value for group in groups for value in group]
         state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
         state.result_types = [ty]
@@ -259,6 +117,35 @@ def _extract_element(p: Parser, state: State) -> None:
     ty = state.operands[0].type
     is_tensor = isinstance(ty, TensorType)
     state.name = "tensor.extract" if is_tensor else "vector.extract"
+
+
+def _from_elements(p: Parser, state: State) -> None:
+    """``tensor_from_elements(%a, %b) : type``, also without parentheses."""
+    is_bare = p.token[:1] == "%"
+    uses = p.uses() if is_bare else p.listed("(", ")", p.use)
+    state.name, state.attributes = "tensor.from_elements", p.attr_dict()
+    p.expect(":")
+    ty = p.type()
+    state.operands = [p.resolve(use, element_type(ty)) for use in uses]
+    state.result_types = [ty]
+
+
+def _alloc_static(p: Parser, state: State) -> None:
+    """``alloc_static(0x1232a00) : type``: an allocation that carries its address."""
+    p.expect("(")
+    address = p.integer()
+    p.expect(")")
+    state.name, state.attributes = "memref.alloc", p.attr_dict()
+    p.expect(":")
+    state.result_types = [p.type()]
+    state.attributes |= {
+        ADDRESS: IntegerAttr(address),
+        OPERAND_SEGMENTS: segment_sizes([[], []]),
+    }
+
+
+ADDRESS = "gpucodegen.address"
+"""Attribute of an allocation at a fixed address, in bytes."""
 
 
 def _tensor_load(p: Parser, state: State) -> None:
@@ -291,7 +178,7 @@ def _tensor_store(p: Parser, state: State) -> None:
 def _constant_form(p: Parser, state: State) -> None:
     """``constant 1 : i32``, ``constant {value: ..}``, ``constant @f : type``."""
     name = "func.constant" if p.token[:1] == "@" else "arith.constant"
-    _as(name)(p, state)
+    renamed(name)(p, state)
 
 
 def _func(p: Parser, state: State) -> None:
@@ -305,7 +192,7 @@ def _func(p: Parser, state: State) -> None:
         state.attributes.setdefault("sym_visibility", StringAttr("private"))
 
 
-def _dma_end(p: Parser) -> tuple[Use, list[Written]]:
+def _dma_end(p: Parser) -> tuple[Use, list[literals.Written]]:
     memref, indices = _element(p)
     p.expect(",")
     return memref, indices
@@ -315,39 +202,39 @@ def _dma_start(p: Parser, state: State) -> None:
     """``dma_start %s[..], %d[..], %n, %t[..] (, %stride, %per)? : types``."""
     state.name = "memref.dma_start"
     source, target = _dma_end(p), _dma_end(p)
-    count = _written(p)
+    count = literals.written(p)
     p.expect(",")
     tag = _element(p)
-    stride: list[Written] = []
+    stride: list[literals.Written] = []
     while p.accept(","):
-        stride.append(_written(p))
+        stride.append(literals.written(p))
     state.attributes |= p.attr_dict()
     p.expect(":")
     types = p.types()
     if len(types) != 3:
         raise p.unexpected("three memref types")
     ends = [
-        [p.resolve(memref, ty), *_indices(p, indices)]
+        [p.resolve(memref, ty), *literals.values(p, indices)]
         for (memref, indices), ty in zip((source, target, tag), types, strict=True)
     ]
-    number = _value(p, count, INDEX)
-    state.operands = [*ends[0], *ends[1], number, *ends[2], *_indices(p, stride)]
+    number = literals.value(p, count, INDEX)
+    state.operands = [*ends[0], *ends[1], number, *ends[2], *literals.values(p, stride)]
 
 
 def _dma_wait(p: Parser, state: State) -> None:
     """``dma_wait %t[..], %n : type``."""
     state.name = "memref.dma_wait"
-    (memref, indices), count = _dma_end(p), _written(p)
+    (memref, indices), count = _dma_end(p), literals.written(p)
     state.attributes |= p.attr_dict()
     p.expect(":")
     ty = p.type()
-    operands = [p.resolve(memref, ty), *_indices(p, indices)]
-    state.operands = [*operands, _value(p, count, INDEX)]
+    operands = [p.resolve(memref, ty), *literals.values(p, indices)]
+    state.operands = [*operands, literals.value(p, count, INDEX)]
 
 
 FORMS: dict[str, OldForm] = {
-    **{old: _as(new) for old, new in RENAMED.items()},
     "alloc": _alloc("memref.alloc"),
+    "alloc_static": _alloc_static,
     "alloca": _alloc("memref.alloca"),
     "constant": _constant_form,
     "dim": _dim,
@@ -360,6 +247,7 @@ FORMS: dict[str, OldForm] = {
     "linalg.store": _store,
     "load": _load,
     "store": _store,
+    "tensor_from_elements": _from_elements,
     "tensor_load": _tensor_load,
     "tensor_store": _tensor_store,
     "memref.tensor_store": _tensor_store,
@@ -367,12 +255,39 @@ FORMS: dict[str, OldForm] = {
 }
 
 
-def _old_constant(p: Parser, state: State) -> bool:
-    """Inside functions ``constant`` is func.constant today; numbers are of 2019."""
-    if p.token[:1] == "@" or p.token == "{":
-        return False
-    _as("arith.constant")(p, state)
-    return True
+# -- generic forms ---------------------------------------------------------------------
 
 
-AMBIGUOUS: dict[str, Callable[[Parser, State], bool]] = {"func.constant": _old_constant}
+def _typed_value(p: Parser, state: State) -> None:
+    """``"constant"(){value: 42} : () -> i32``: the number takes the result's type."""
+    del p
+    number, (ty, *_) = state.attributes.get("value"), state.result_types or [None]
+    if isinstance(number, IntegerAttr | FloatAttr) and ty is not None:
+        state.attributes["value"] = replace(number, type=ty)
+
+
+def _dim_operand(p: Parser, state: State) -> None:
+    """``"dim"(%t) {index = 2}``: the number becomes an operand."""
+    index = state.attributes.pop("index", None)
+    if isinstance(index, IntegerAttr):
+        state.operands.append(literals.constant(p, index.value, INDEX, state.start))
+    is_tensor = isinstance(state.operands[0].type, TensorType | UnrankedTensorType)
+    state.name = "tensor.dim" if is_tensor else "memref.dim"
+
+
+def _alloc_segments(p: Parser, state: State) -> None:
+    """Allocations without segment sizes: the dynamic sizes come first."""
+    del p
+    (ty,) = state.result_types
+    if isinstance(ty, MemRefType) and OPERAND_SEGMENTS not in state.attributes:
+        dynamic = sum(extent is None for extent in ty.shape)
+        groups = [state.operands[:dynamic], state.operands[dynamic:]]
+        state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+
+
+GENERIC: dict[str, OldForm] = {
+    "arith.constant": _typed_value,
+    "memref.alloc": _alloc_segments,
+    "memref.alloca": _alloc_segments,
+    "memref.dim": _dim_operand,
+}

@@ -5,29 +5,61 @@ Each vintage is a table in a file of its own; this one asks them in turn.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.syntax import State
-from gpucodegen.parser import vintage_2019
+from gpucodegen.parser import vintage_2018, vintage_2019
+from gpucodegen.parser.vintage_names import RENAMED
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
 
 OldForm = Callable[["Parser", State], None]
 
+_FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS)
+_GENERIC = ChainMap(vintage_2019.GENERIC, vintage_2018.GENERIC)
+
+
+is_of_2018 = vintage_2018.is_of_2018
+
 
 def lookup(name: str) -> OldForm | None:
     """What reads an old operation after its name, if some vintage has one."""
-    return vintage_2019.FORMS.get(name)
+    name = name.removeprefix("std.")
+    form = _FORMS.get(name)
+    if form is None and name in RENAMED:
+        form = vintage_2019.renamed(RENAMED[name])
+    return form
 
 
 def modern_name(name: str) -> str | None:
     """Today's name of an operation written in generic form under an old one."""
-    return vintage_2019.RENAMED.get(name.removeprefix("std."))
+    return RENAMED.get(name.removeprefix("std."))
+
+
+def adapt_generic(p: Parser, state: State) -> None:
+    """Bring an operation written in generic form under an old name up to date."""
+    adapter = _GENERIC.get(state.name)
+    if adapter is not None:
+        adapter(p, state)
 
 
 def is_old_spelling(p: Parser, name: str, state: State) -> bool:
     """Read the operation as an old form, if its words mean something else today."""
-    adapter = vintage_2019.AMBIGUOUS.get(name)
-    return adapter is not None and adapter(p, state)
+    if name != "func.constant" or not _is_number_constant(p):
+        return False
+    vintage_2019.renamed("arith.constant")(p, state)
+    return True
+
+
+def _is_number_constant(p: Parser) -> bool:
+    """Inside functions ``constant`` is func.constant today; numbers are of 2019."""
+    if p.token == "{":
+        resume = p.start
+        p.attr_dict()
+        is_symbol = p.token[:1] == "@"
+        p.move_to(resume)
+        return not is_symbol
+    return p.token[:1] != "@"
