@@ -28,10 +28,13 @@ from gpucodegen.ir.locations import (
 from gpucodegen.ir.naming import Names
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
 from gpucodegen.ir.recursion import deep_recursion
-from gpucodegen.ir.types import FunctionType
+from gpucodegen.ir.types import INDEX, FunctionType
 
 VERBATIM = "gpucodegen.verbatim"
-"""Attribute with the text of an operation nobody could read, and operand numbers."""
+"""Attribute with the text of an operation nobody could read.
+
+Between the pieces stand numbers of operands, and as indices those of successors.
+"""
 
 _INDENT = "  "
 
@@ -144,7 +147,9 @@ class Printer:
         """The text of an unread operation with today's names put in."""
         template = op.attributes[VERBATIM]
         for piece in template.values if isinstance(template, ArrayAttr) else ():
-            if isinstance(piece, IntegerAttr):
+            if isinstance(piece, IntegerAttr) and piece.type == INDEX:
+                self._pieces.append(self.label(op.successors[piece.value].label))
+            elif isinstance(piece, IntegerAttr):
                 self._pieces.append(self.name(op.operands[piece.value]))
             elif isinstance(piece, StringAttr):
                 self._pieces.append(piece.value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.printing import VERBATIM
 from gpucodegen.dialects.syntax import Argument, State, Use
 from gpucodegen.ir.operation import (
     Block,
@@ -37,6 +38,8 @@ def parse_operation(p: Parser) -> Operation:
     if p.token == "loc":
         location = p.trailing_location()
     results = _results(p, state, names, start)
+    if VERBATIM in state.attributes:
+        p.guessed.update(results)
     p.note_dimension(state, results)
     op = Operation(
         state.name,
@@ -84,6 +87,8 @@ _MAX_RESULTS = 1 << 16
 
 
 def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, ...]:
+    if VERBATIM in state.attributes:
+        state.result_types = unregistered.stated_types(p, state.result_types, names)
     types = state.result_types
     names = _counted(p, names, len(types))
     named = sum(count for _, count, _ in names)
@@ -202,7 +207,7 @@ def _custom(p: Parser, start: int, names: Names) -> State:
         return state
     if not p.allow_unregistered:
         raise p.unknown_operation(name, start)
-    return unregistered.parse_verbatim(p, len(names))
+    return unregistered.parse_verbatim(p, sum(count for _, count, _ in names))
 
 
 # -- regions and blocks ----------------------------------------------------------------

@@ -44,6 +44,7 @@ class Parser(Lexer):
         self.attribute_aliases: dict[str, Attribute] = {}
         self.location_aliases: dict[str, Location] = {}
         self.ahead: set[str] = set()
+        self.guessed: set[Value] = set()
         self.refined: dict[Value, Value] = {}
         self.scopes = Scopes()
         self.blocks = Blocks()
@@ -164,17 +165,20 @@ class Parser(Lexer):
                 hint="Use a smaller number after '#'",
             )
         value = values[use.number]
-        if ty is not None and value.type is not ty and value.type != ty:
-            return self._converted(use, value, ty)
-        return value
-
-    def _converted(self, use: Use, value: Value, ty: Type) -> Value:
-        """The value for a use with another type: only unknown types give way."""
-        if value.type == unregistered.UNKNOWN_TYPE:
-            return unregistered.refine(self, use, ty)
-        if ty != unregistered.UNKNOWN_TYPE:
+        if ty is None:
+            return value
+        if value in self.guessed:
+            return self._settled(use, value, ty)
+        if value.type is not ty and value.type != ty:
             self._check_type(use, value, ty)
         return value
+
+    def _settled(self, use: Use, value: Value, ty: Type) -> Value:
+        """The value of guessed type, now that a use states the type."""
+        if ty == unregistered.UNKNOWN_TYPE:
+            return value
+        self.guessed.discard(value)
+        return value if value.type == ty else unregistered.refine(self, use, ty)
 
     def _check_type(self, use: Use, value: Value, ty: Type) -> None:
         raise errors.ValueTypeMismatch(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.printing import VERBATIM
 from gpucodegen.ir.operation import Block, Label, Operation, Region
 
 
@@ -26,7 +27,8 @@ def _check_region(op: Operation, definition: Op | None, region: Region) -> None:
         if definition is not None and not definition.has(Trait.NO_TERMINATOR):
             _check_terminator(op, definition, region, block)
         for nested in block.operations[-1:]:
-            _check_successors(nested, region, labels)
+            if VERBATIM not in nested.attributes:
+                _check_successors(nested, region, labels)
 
 
 def _check_parent(op: Operation, nested: Operation) -> None:
