@@ -1,17 +1,25 @@
-"""Whatever the text, the answer is a module or a catalogued error."""
+"""Whatever the text, the answer is a module or a catalogued error.
+
+``GPUCODEGEN_FUZZ`` multiplies the number of examples: 15 makes more than 20,000.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_modules import modules
 
 from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.printing import print_module
 from gpucodegen.parser import parse_module
 
+TIMES = int(os.environ.get("GPUCODEGEN_FUZZ", "1"))
 CORPUS = [p.read_text() for p in sorted((Path(__file__).parent / "corpus").glob("*"))]
 TOKEN = re.compile(r"\s+|[%@#!^]?[\w$.]+|\"[^\"]*\"|->|.", re.DOTALL)
 FUNCTIONS = [
@@ -38,8 +46,8 @@ NASTY = [
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> str:
-    tokens = list(draw(st.sampled_from(CHUNKS)))
+def mutated(draw: st.DrawFn, chunks: st.SearchStrategy[list[str]]) -> str:
+    tokens = list(draw(chunks))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(tokens) - 1))
         word = draw(st.sampled_from(WORDS) | st.sampled_from(NASTY))
@@ -56,6 +64,10 @@ def mutated(draw: st.DrawFn) -> str:
             case _:
                 del tokens[at + 1 :]
     return "".join(tokens)
+
+
+WRITTEN = mutated(st.sampled_from(CHUNKS))
+PRINTED = mutated(modules().map(lambda module: TOKEN.findall(str(module))))
 
 
 def survives(text: str, *, allow_unregistered: bool) -> None:
@@ -76,19 +88,42 @@ def survives(text: str, *, allow_unregistered: bool) -> None:
         assert str(again) == printed
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(text=mutated(), allow_unregistered=st.booleans())
+def fuzz(examples: int) -> settings:
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(
+        max_examples=examples * TIMES, deadline=None, suppress_health_check=quiet
+    )
+
+
+@fuzz(150)
+@given(module=modules(), generic=st.booleans(), locations=st.booleans())
+def test_printed_modules(module: Module, generic: bool, locations: bool):
+    root = module.operation
+    text = print_module(root, generic=generic, locations=locations)
+    again = parse_module(text, allow_unregistered=True).operation
+    assert print_module(again, generic=generic, locations=locations) == text
+    assert print_module(again) == print_module(root)
+
+
+@fuzz(600)
+@given(text=WRITTEN, allow_unregistered=st.booleans())
 def test_mutated_tokens(text: str, allow_unregistered: bool):
     survives(text, allow_unregistered=allow_unregistered)
 
 
-@settings(max_examples=300, deadline=None)
+@fuzz(150)
+@given(text=PRINTED)
+def test_mutated_modules(text: str):
+    survives(text, allow_unregistered=True)
+
+
+@fuzz(300)
 @given(text=st.text(max_size=80))
 def test_any_text(text: str):
     survives(text, allow_unregistered=True)
 
 
-@settings(max_examples=300, deadline=None)
+@fuzz(300)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=30))
 def test_any_words(words: list[str]):
     survives(" ".join(words), allow_unregistered=True)
