@@ -195,7 +195,8 @@ class Printer:
         for i, block in enumerate(region.blocks):
             is_entry = i == 0
             self._indent = outer
-            if not is_entry or (arguments and block.arguments):
+            is_bare = not block.arguments and bool(block.operations)
+            if not is_entry or (arguments and not is_bare):
                 self.write(f"\n{self._block_header(block, i)}")
             self._indent = outer + _INDENT
             for op in block.operations:

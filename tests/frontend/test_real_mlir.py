@@ -1,0 +1,83 @@
+"""What we print, read by others: MLIR inside the IREE compiler, and xDSL.
+
+Both are optional: ``pip install iree-base-compiler xdsl``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpucodegen.parser import parse_module
+
+ROOT = Path(__file__).parents[2]
+FILES = [
+    *sorted((Path(__file__).parent / "corpus").glob("*.mlir")),
+    *sorted((ROOT / "examples").glob("*.mlir")),
+]
+
+_FUNCTION = re.compile(r"\n(?=func\.func|module\b|memref\.global)")
+_SHARED = re.compile(r"^[#!]\w+ *=|call @|get_global", re.MULTILINE)
+"""What makes the functions of a file depend on each other."""
+
+
+def chunks() -> list[Any]:
+    found = []
+    for path in FILES:
+        text = path.read_text()
+        if not _SHARED.search(text):
+            pieces = [p for p in _FUNCTION.split(text) if "func.func" in p]
+        else:
+            pieces = [text]
+        found += [pytest.param(p, id=f"{path.stem}-{i}") for i, p in enumerate(pieces)]
+    return found
+
+
+def mlir_form(text: str) -> str:
+    """The generic form that MLIR gives of a text."""
+    ir = pytest.importorskip("iree.compiler.ir")
+    context = ir.Context()
+    context.allow_unregistered_dialects = True
+    with context:
+        module = ir.Module.parse(text)
+        module.operation.verify()
+        return module.operation.get_asm(print_generic_op_form=True)
+
+
+def xdsl_form(text: str) -> str:
+    """The generic form that xDSL gives of a text; names and order do not count."""
+    context_ = pytest.importorskip("xdsl.context")
+    from xdsl.dialects import get_all_dialects
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
+
+    context = context_.Context(allow_unregistered=True)
+    for name, factory in get_all_dialects().items():
+        context.register_dialect(name, factory)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    stream = io.StringIO()
+    Printer(stream, print_generic_format=True).print_op(module)
+    lines = re.sub(r"%[\w.#:]+", "%", stream.getvalue()).splitlines()
+    return "\n".join("".join(sorted(line)) for line in lines)
+
+
+FORMS = {"mlir": mlir_form, "xdsl": xdsl_form}
+
+
+@pytest.mark.parametrize("reader", FORMS)
+@pytest.mark.parametrize("text", chunks())
+def test_others_read_what_we_print(text: str, reader: str):
+    form = FORMS[reader]
+    form("module {}")
+    try:
+        expected = form(text)
+    except Exception as refusal:  # noqa: BLE001
+        pytest.skip(f"{reader} refuses the text as written: {refusal}"[:200])
+    module = parse_module(text, allow_unregistered=True)
+    assert form(str(module)) == expected
+    assert form(module.generic()) == expected
