@@ -190,7 +190,8 @@ class _Compiler:
         if dynamic is not None:
             self.shown.add(static)
             return IndexList(self.slots[dynamic], static)
-        return AttrDict(bool(keyword), frozenset(self.shown))
+        own = frozenset(self.assembly.attributes)
+        return AttrDict(bool(keyword), frozenset(self.shown), own)
 
     def _variable(self, name: str) -> Element:
         if name in self.slots:

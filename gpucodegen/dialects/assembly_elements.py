@@ -161,7 +161,8 @@ class AttributeOf(Element):
 
     def present(self, printed: Printed) -> bool:
         """Whether the operation has what this element shows."""
-        return self.name in printed.op.attributes
+        value = printed.op.attributes.get(self.name)
+        return value is not None and value != self.kind.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +250,14 @@ def _distribute(
 
 @dataclass(frozen=True, slots=True)
 class AttrDict(Element):
-    """The attributes that no other element shows."""
+    """The attributes that no other element shows.
+
+    Those of the operation itself stand in ``<{..}>`` before the others.
+    """
 
     keyword: bool
     elided: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
     def parse(self, parsed: Parsed) -> None:
         """Read the element."""
@@ -262,7 +267,9 @@ class AttrDict(Element):
 
     def print(self, printed: Printed) -> None:
         """Write the element."""
-        printed.writer.attr_dict(printed.op, self.elided, keyword=self.keyword)
+        w, op = printed.writer, printed.op
+        w.properties(op, self.own - self.elided)
+        w.attr_dict(op, self.elided | self.own, keyword=self.keyword)
         printed.after_word = True
 
 

@@ -113,6 +113,12 @@ class Printer:
             word = " attributes" if keyword else ""
             self.write(f"{word} {_dictionary(shown)}")
 
+    def properties(self, op: Operation, names: Collection[str]) -> None:
+        """`` <{attributes}>`` of these names; nothing if there are none."""
+        shown = {k: v for k, v in op.attributes.items() if k in names}
+        if shown:
+            self.write(f" <{_dictionary(shown)}>")
+
     # -- operations --------------------------------------------------------------------
 
     def operation(self, op: Operation) -> None:

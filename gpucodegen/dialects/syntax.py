@@ -257,6 +257,10 @@ class Writer(Protocol):
         """`` {attributes}`` without the elided ones; nothing if none are left."""
         ...
 
+    def properties(self, op: Operation, names: Collection[str]) -> None:
+        """`` <{attributes}>`` of these names; nothing if there are none."""
+        ...
+
     def region(
         self,
         region: Region,

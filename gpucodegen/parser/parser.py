@@ -271,8 +271,15 @@ class Parser(Lexer):
         return attributes.parse_attribute(self, ty)
 
     def attr_dict(self) -> dict[str, Attribute]:
-        """``{name = value}``, or nothing."""
-        return attributes.parse_dictionary(self) if self.token == "{" else {}
+        """``<{name = value}> {name = value}``, either of them or nothing."""
+        entries: dict[str, Attribute] = {}
+        if self.token == "<" and self.peek() == "{":
+            self.advance()
+            entries = attributes.parse_dictionary(self)
+            self.close("<", ">")
+        if self.token == "{":
+            entries |= attributes.parse_dictionary(self)
+        return entries
 
     def attr_dict_with_keyword(self) -> dict[str, Attribute]:
         """``attributes {name = value}``, or nothing."""

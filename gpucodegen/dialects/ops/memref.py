@@ -13,6 +13,10 @@ _NONTEMPORAL = {
     "nontemporal": kinds.FALSE_BY_DEFAULT,
     "alignment": kinds.integer(optional=True),
 }
+_HINTS = (
+    "(`alignment` `` `(` $alignment^ `)`)?"
+    " (`nontemporal` `` `(` $nontemporal^ `)`)?"
+)
 _OFFSETS = (
     "`` custom<DynamicIndexList>($offsets, $static_offsets)"
     " custom<DynamicIndexList>($sizes, $static_sizes)"
@@ -78,7 +82,7 @@ OPERATIONS = (
     op(
         "memref.load",
         "memref indices* -> result",
-        "$memref `[` $indices `]` attr-dict `:` type($memref)",
+        f"$memref `[` $indices `]` {_HINTS} attr-dict `:` type($memref)",
         attributes=_NONTEMPORAL,
         infer={"result": element_of("memref"), "indices": indices},
         types={"memref": constraints.MEMREF},
@@ -87,7 +91,7 @@ OPERATIONS = (
     op(
         "memref.store",
         "value memref indices*",
-        "$value `,` $memref `[` $indices `]` attr-dict `:` type($memref)",
+        f"$value `,` $memref `[` $indices `]` {_HINTS} attr-dict `:` type($memref)",
         attributes=_NONTEMPORAL,
         infer={"value": element_of("memref"), "indices": indices},
         types={"memref": constraints.MEMREF},
@@ -273,7 +277,7 @@ OPERATIONS = (
     op(
         "memref.realloc",
         "source dynamicResultSize? -> result",
-        "$source (`(` $dynamicResultSize^ `)`)? attr-dict"
+        "$source (`(` $dynamicResultSize^ `)`)? (`alignment` `=` $alignment^)? attr-dict"
         " `:` type($source) `to` type($result)",
         attributes={"alignment": kinds.integer(optional=True)},
         infer={"dynamicResultSize": indices},

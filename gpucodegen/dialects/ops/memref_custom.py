@@ -36,10 +36,11 @@ from gpucodegen.ir.types import (
 
 
 def parse_alloc(r: Reader, state: State) -> None:
-    """``(%sizes)[%symbols] {attrs} : memref<..>``."""
+    """``(%sizes)[%symbols] alignment = 64 {attrs} : memref<..>``."""
     start = r.start
     sizes = r.listed("(", ")", r.use)
     symbols = r.listed("[", "]", r.use) if r.token == "[" else []
+    _parse_alignment(r, state)
     state.attributes |= r.attr_dict()
     r.expect(":")
     ty = r.type()
@@ -62,8 +63,23 @@ def print_alloc(w: Writer, o: Operation) -> None:
     w.write(f"({w.names(alloc.dynamic_sizes)})")
     if alloc.symbols:
         w.write(f"[{w.names(alloc.symbols)}]")
-    w.attr_dict(o, (OPERAND_SEGMENTS,))
+    _print_alignment(w, o)
+    w.attr_dict(o, (OPERAND_SEGMENTS, "alignment"))
     w.write(f" : {alloc.type}")
+
+
+def _parse_alignment(r: Reader, state: State) -> None:
+    """``alignment = 64``, or nothing."""
+    if r.token == "alignment":
+        r.advance()
+        r.expect("=")
+        state.attributes["alignment"] = IntegerAttr(r.integer(), I64)
+
+
+def _print_alignment(w: Writer, o: Operation) -> None:
+    alignment = o.attributes.get("alignment")
+    if isinstance(alignment, IntegerAttr):
+        w.write(f" alignment = {alignment.value}")
 
 
 # -- regions ---------------------------------------------------------------------------
@@ -121,6 +137,7 @@ def parse_global(r: Reader, state: State) -> None:
     state.attributes["type"] = TypeAttr(ty)
     if r.accept("="):
         state.attributes["initial_value"] = _initial_value(r, ty)
+    _parse_alignment(r, state)
     state.attributes |= r.attr_dict()
 
 
@@ -157,8 +174,18 @@ def print_global(w: Writer, o: Operation) -> None:
     elif value is not None:
         text = str(value)
         w.write(f" = {text.rpartition(' : ')[0] or text}")
-    shown = ("sym_visibility", "constant", "sym_name", "type", "initial_value")
-    w.attr_dict(o, shown)
+    _print_alignment(w, o)
+    w.attr_dict(o, _GLOBAL_ATTRIBUTES)
+
+
+_GLOBAL_ATTRIBUTES = (
+    "sym_visibility",
+    "constant",
+    "sym_name",
+    "type",
+    "initial_value",
+    "alignment",
+)
 
 
 # -- transfers -------------------------------------------------------------------------

@@ -11,17 +11,18 @@ from gpucodegen.dialects.ops.memref_checks import indices_after
 
 _PURE = Trait.PURE
 _KIND = kinds.bracketed("vector.kind", "add")
-_NONTEMPORAL = {
-    "nontemporal": kinds.FALSE_BY_DEFAULT,
-    "alignment": kinds.integer(optional=True),
-}
+_ALIGNMENT = {"alignment": kinds.integer(optional=True)}
+_NONTEMPORAL = _ALIGNMENT | {"nontemporal": kinds.FALSE_BY_DEFAULT}
+_ALIGNED = "(`alignment` `=` $alignment^)?"
+_HINTS = f"{_ALIGNED} (`nontemporal` `=` $nontemporal^)?"
 _STATIC = {"static_position": kinds.integers()}
 
 OPERATIONS = (
     op(
         "vector.load",
         "base indices* -> result",
-        "$base `[` $indices `]` attr-dict `:` type($base) `,` type($result)",
+        f"$base `[` $indices `]` {_HINTS} attr-dict"
+        " `:` type($base) `,` type($result)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
         types={"base": constraints.MEMREF},
@@ -30,7 +31,7 @@ OPERATIONS = (
     op(
         "vector.store",
         "valueToStore base indices*",
-        "$valueToStore `,` $base `[` $indices `]` attr-dict"
+        f"$valueToStore `,` $base `[` $indices `]` {_HINTS} attr-dict"
         " `:` type($base) `,` type($valueToStore)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
@@ -40,16 +41,18 @@ OPERATIONS = (
     op(
         "vector.maskedload",
         "base indices* mask pass_thru -> result",
-        "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base)"
-        " `,` type($mask) `,` type($pass_thru) `into` type($result)",
+        f"$base `[` $indices `]` `,` $mask `,` $pass_thru {_ALIGNED} attr-dict"
+        " `:` type($base) `,` type($mask) `,` type($pass_thru) `into` type($result)",
+        attributes=_ALIGNMENT,
         infer={"indices": indices},
         types={"base": constraints.MEMREF},
     ),
     op(
         "vector.maskedstore",
         "base indices* mask valueToStore",
-        "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict"
+        f"$base `[` $indices `]` `,` $mask `,` $valueToStore {_ALIGNED} attr-dict"
         " `:` type($base) `,` type($mask) `,` type($valueToStore)",
+        attributes=_ALIGNMENT,
         infer={"indices": indices},
         types={"base": constraints.MEMREF},
     ),
@@ -139,7 +142,9 @@ OPERATIONS = (
     op(
         "vector.extract_strided_slice",
         "source -> result",
-        "$source attr-dict `:` type($source) `to` type($result)",
+        "$source (`offsets` `=` $offsets^ `,` `sizes` `=` $sizes"
+        " `,` `strides` `=` $strides)? attr-dict"
+        " `:` type($source) `to` type($result)",
         attributes={
             "offsets": kinds.ARRAY,
             "sizes": kinds.ARRAY,
@@ -151,7 +156,9 @@ OPERATIONS = (
     op(
         "vector.insert_strided_slice",
         "valueToStore dest -> result",
-        "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
+        "$valueToStore `,` $dest"
+        " (`offsets` `=` $offsets^ `,` `strides` `=` $strides)? attr-dict"
+        " `:` type($valueToStore) `into` type($dest)",
         attributes={"offsets": kinds.ARRAY, "strides": kinds.ARRAY},
         same="dest result",
         types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
