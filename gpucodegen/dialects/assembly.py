@@ -6,13 +6,14 @@ A format is a sequence of elements, as in MLIR's assemblyFormat::
     attr-dict      attr-dict-with-keyword                   functional-type($ins, $outs)
     ( ... $anchor^ ... )? optional group, present when its anchor is
     custom<DynamicIndexList>($dynamic, $static)
+    custom<Name> an element made by ``custom[Name]`` of the format
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpucodegen.dialects.assembly_elements import (
     AttrDict,
@@ -42,7 +43,8 @@ from gpucodegen.ir.types import I32, Type
 _ITEM = re.compile(
     r"\s*(?:(`[^`]*`)|\$(\w+)|type\(\$?(\w+)\)"
     r"|functional-type\(\$?([\w$, ]+)\)|(attr-dict-with-keyword)|(attr-dict)"
-    r"|custom<DynamicIndexList>\(\$(\w+),\s*\$(\w+)\)|(\()|(\)\?)|(\^))"
+    r"|custom<DynamicIndexList>\(\$(\w+),\s*\$(\w+)\)|(\()|(\)\?)|(\^)"
+    r"|custom<(\w+)>)"
 )
 
 
@@ -57,6 +59,7 @@ class Assembly:
     same: tuple[frozenset[str], ...]
     infer: Mapping[str, Infer]
     successors: tuple[str, ...] = ()
+    custom: Mapping[str, Element] = field(default_factory=dict[str, Element])
     _elements: tuple[Element, ...] | None = None
 
     @property
@@ -175,9 +178,11 @@ class _Compiler:
         return tuple(stack[0])
 
     def _element(self, match: re.Match[str]) -> Element:
-        literal, name, typed, functional, keyword, _, dynamic, static, *_ = (
+        literal, name, typed, functional, keyword, _, dynamic, static, *_, custom = (
             match.groups()
         )
+        if custom is not None:
+            return self.assembly.custom[custom]
         if literal is not None:
             text = literal.strip("`")
             return Literal(text.strip()) if text.strip() else Glue()

@@ -57,7 +57,7 @@ _LAUNCH_SEGMENTS = 13
 
 @dataclass(frozen=True, slots=True)
 class LaunchFunc:
-    """Reading access to a ``gpu.launch_func`` without clusters and async tokens."""
+    """Reading access to a ``gpu.launch_func``."""
 
     operation: Operation
 
@@ -75,6 +75,21 @@ class LaunchFunc:
         return split(
             self.operation.operands, (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rest, 0)
         )
+
+    @property
+    def tokens(self) -> tuple[Value, ...]:
+        """Tokens of the operations that must have ended."""
+        return self._segments[0]
+
+    @property
+    def cluster(self) -> tuple[Value, ...]:
+        """Blocks per cluster in x, y, z, if given."""
+        return tuple(v for group in self._segments[7:10] for v in group)
+
+    @property
+    def stream(self) -> tuple[Value, ...]:
+        """The stream that it runs on, if given."""
+        return self._segments[12]
 
     @property
     def grid(self) -> tuple[Value, ...]:

@@ -121,7 +121,8 @@ def print_alloc_tensor(w: Writer, o: Operation) -> None:
         w.write(f" copy({w.names(copied)})")
     if hint:
         w.write(f" size_hint={w.names(hint)}")
-    w.attr_dict(o, (OPERAND_SEGMENTS,))
+    w.properties(o, ("memory_space",))
+    w.attr_dict(o, (OPERAND_SEGMENTS, "memory_space"))
     w.write(f" : {o.results[0].type}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from gpucodegen.dialects.assembly import Assembly
+from gpucodegen.dialects.assembly_elements import Element
 from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Check, Infer, Op, Trait, Types, slots
 from gpucodegen.dialects.kinds import Kind
@@ -40,11 +41,13 @@ def op(
     parents: Sequence[str] = (),
     adapt: Callable[[State], None] | None = None,
     flatten: Callable[[Operation], Operation] | None = None,
+    custom: Mapping[str, Element] | None = None,
 ) -> Op:
     """A table entry.
 
     ``same`` holds groups of slots of one type, divided by ``;``.  ``successors`` names
-    the branch targets; None stands for any number.
+    the branch targets; None stands for any number.  ``custom`` holds elements that the
+    format names as ``custom<Name>``.
     """
     targets = tuple((successors or "").split())
     operands, _, results = signature.partition("->")
@@ -60,6 +63,7 @@ def op(
             groups,
             infer or {},
             targets,
+            custom or {},
         )
         parse, print_ = assembly.parse, assembly.print
     elif syntax is not None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpucodegen.dialects import kinds
-from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.definition import Infer, Op, Trait
+from gpucodegen.dialects.ops import gpu_launch_syntax as launch
 from gpucodegen.dialects.ops import gpu_syntax as syntax
 from gpucodegen.dialects.ops.declare import indices, op
+from gpucodegen.dialects.ops.gpu_async import AsyncClause
 
 _DIMENSION = kinds.keyword_of("gpu<dim ", ("x", "y", "z"))
 _IDENTITIES = (
@@ -37,12 +41,35 @@ def _scalar(name: str) -> Op:
     )
 
 
+def _asynchronous(
+    name: str,
+    signature: str,
+    syntax_: str,
+    attributes: Mapping[str, kinds.Kind] | None = None,
+    infer: Mapping[str, Infer] | None = None,
+) -> Op:
+    """An operation that may wait for tokens and give one."""
+    operands, _, results = signature.partition(" -> ")
+    return op(
+        f"gpu.{name}",
+        f"asyncDependencies* {operands} -> {results} asyncToken?",
+        f"custom<Async> {syntax_}",
+        attributes=attributes,
+        infer=infer,
+        custom={"Async": AsyncClause()},
+    )
+
+
 OPERATIONS = (
     op(
         "gpu.module",
         "",
         (syntax.parse_module, syntax.print_module),
-        attributes={"sym_name": kinds.SYMBOL_NAME},
+        attributes={
+            "sym_name": kinds.SYMBOL_NAME,
+            "targets": kinds.OPTIONAL,
+            "offloadingHandler": kinds.OPTIONAL,
+        },
         traits=Trait.ISOLATED | Trait.SYMBOL_TABLE | Trait.NO_TERMINATOR,
         regions=1,
     ),
@@ -74,15 +101,21 @@ OPERATIONS = (
         "gpu.launch_func",
         "asyncDependencies* gridSizeX gridSizeY gridSizeZ blockSizeX blockSizeY"
         " blockSizeZ clusterSizeX? clusterSizeY? clusterSizeZ?"
-        " dynamicSharedMemorySize? kernelOperands* asyncObject?",
-        (syntax.parse_launch_func, syntax.print_launch_func),
+        " dynamicSharedMemorySize? kernelOperands* asyncObject? -> asyncToken?",
+        (launch.parse_launch_func, launch.print_launch_func),
         attributes={"kernel": kinds.SYMBOL},
-        checks=[syntax.check_launch_func],
+        checks=[launch.check_launch_func],
     ),
     op(
         "gpu.launch",
-        "operands*",
-        (syntax.parse_launch, syntax.print_launch),
+        "asyncDependencies* gridSizeX gridSizeY gridSizeZ blockSizeX blockSizeY"
+        " blockSizeZ clusterSizeX? clusterSizeY? clusterSizeZ?"
+        " dynamicSharedMemorySize? -> asyncToken?",
+        (launch.parse_launch, launch.print_launch),
+        attributes={
+            "module": kinds.optional(kinds.SYMBOL),
+            "function": kinds.optional(kinds.SYMBOL),
+        },
         traits=Trait.AFFINE_SCOPE,
         regions=1,
         terminators=["gpu.terminator"],
@@ -135,18 +168,24 @@ OPERATIONS = (
         "-> result",
         "attr-dict `:` type($result)",
     ),
-    op("gpu.alloc", "sizes* -> memref", (syntax.parse_alloc, syntax.print_alloc)),
-    op("gpu.dealloc", "memref", "$memref attr-dict `:` type($memref)"),
-    op(
-        "gpu.memcpy",
-        "dst src",
-        "$dst `,` $src attr-dict `:` type($dst) `,` type($src)",
+    _asynchronous(
+        "alloc",
+        "dynamicSizes* symbolOperands* -> memref",
+        "(`host_shared` $hostShared^)? `` `(` $dynamicSizes `)`"
+        " (`` `[` $symbolOperands^ `]`)? attr-dict `:` type($memref)",
+        attributes={"hostShared": kinds.UNIT},
+        infer={"dynamicSizes": indices, "symbolOperands": indices},
     ),
-    op(
-        "gpu.memset",
+    _asynchronous("dealloc", "memref", "$memref attr-dict `:` type($memref)"),
+    _asynchronous(
+        "memcpy", "dst src", "$dst `,` $src attr-dict `:` type($dst) `,` type($src)"
+    ),
+    _asynchronous(
+        "memset",
         "dst value",
         "$dst `,` $value attr-dict `:` type($dst) `,` type($value)",
     ),
+    _asynchronous("wait", "", "attr-dict"),
     op(
         "gpu.host_register",
         "value",

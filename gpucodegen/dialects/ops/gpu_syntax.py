@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.ops.declare import always
 from gpucodegen.dialects.ops.func import check_func
 from gpucodegen.dialects.ops.signatures import parse_signature, print_function
-from gpucodegen.dialects.syntax import Argument, Reader, State, Use, Writer
+from gpucodegen.dialects.syntax import Argument, Reader, State, Writer
 from gpucodegen.ir.attributes import (
-    DenseArrayAttr,
     IntegerAttr,
     OpaqueAttr,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
     print_symbol,
 )
 from gpucodegen.ir.operation import Block, Operation, Region, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS
-from gpucodegen.ir.types import I1, I32, INDEX, Type
+from gpucodegen.ir.types import I1, I32
 
 BOOL = always(I1)
 THIRTY_TWO = always(I32)
@@ -29,8 +28,13 @@ REDUCTIONS = (
 
 
 def parse_module(r: Reader, state: State) -> None:
-    """``@name attributes {..} { .. }``."""
+    """``@name <handler> [targets] attributes {..} { .. }``."""
     state.attributes["sym_name"] = StringAttr(r.symbol_name())
+    if r.accept("<"):
+        state.attributes["offloadingHandler"] = r.attribute()
+        r.expect(">")
+    if r.token == "[":
+        state.attributes["targets"] = r.attribute()
     state.attributes |= r.attr_dict_with_keyword()
     region = r.region(isolated=True, dialect="gpu")
     blocks = region.blocks
@@ -44,7 +48,11 @@ def parse_module(r: Reader, state: State) -> None:
 def print_module(w: Writer, o: Operation) -> None:
     """``@name attributes {..} { .. }``."""
     w.write(f" {print_symbol(view.Module(o).name)}")
-    w.attr_dict(o, ("sym_name",), keyword=True)
+    if "offloadingHandler" in o.attributes:
+        w.write(f" <{o.attributes['offloadingHandler']}>")
+    if "targets" in o.attributes:
+        w.write(f" {o.attributes['targets']}")
+    w.attr_dict(o, ("sym_name", "offloadingHandler", "targets"), keyword=True)
     w.write(" ")
     w.region(o.regions[0])
 
@@ -58,16 +66,20 @@ def parse_func(r: Reader, state: State) -> None:
     signature = parse_signature(r)
     arguments = list(signature.arguments)
     state.attributes |= signature.attributes
-    for word in ("workgroup", "private"):
-        extra = _attributions(r, word)
-        arguments += extra
-        if word == "workgroup" and extra:
-            state.attributes["workgroup_attributions"] = IntegerAttr(len(extra))
+    arguments += parse_attributions(r, state)
     if r.token == "kernel":
         r.advance()
         state.attributes["gpu.kernel"] = UnitAttr()
     state.attributes |= r.attr_dict_with_keyword()
     state.regions = [r.region(arguments, isolated=True, dialect="gpu")]
+
+
+def parse_attributions(r: Reader, state: State) -> list[Argument]:
+    """``workgroup(%w : memref) private(%p : memref)``: buffers of a kernel."""
+    shared, private = _attributions(r, "workgroup"), _attributions(r, "private")
+    if shared:
+        state.attributes["workgroup_attributions"] = IntegerAttr(len(shared))
+    return [*shared, *private]
 
 
 def _attributions(r: Reader, word: str) -> list[Argument]:
@@ -89,19 +101,25 @@ def print_func(w: Writer, o: Operation) -> None:
     """``@name(arguments) workgroup(..) private(..) kernel attributes {..} { .. }``."""
     function = view.Function(o)
     w.write(f" {print_symbol(function.name)}")
-    print_function(w, o, _keywords(w, o, function))
+    extra = () if function.is_external else function.arguments
+    keywords = _attribution_text(w, o, extra[len(function.type.inputs) :])
+    keywords += " kernel" if "gpu.kernel" in o.attributes else ""
+    print_function(w, o, keywords)
 
 
-def _keywords(w: Writer, o: Operation, function: view.Function) -> str:
-    """Attributions and the ``kernel`` keyword."""
-    extra = function.arguments[len(function.type.inputs) :]
+def print_attributions(w: Writer, o: Operation, values: Sequence[Value]) -> None:
+    """``workgroup(%w : memref) private(%p : memref)``."""
+    w.write(_attribution_text(w, o, values))
+
+
+def _attribution_text(w: Writer, o: Operation, values: Sequence[Value]) -> str:
     count = o.attributes.get("workgroup_attributions")
     shared = count.value if isinstance(count, IntegerAttr) else 0
     text = ""
-    for word, values in (("workgroup", extra[:shared]), ("private", extra[shared:])):
-        if values:
-            text += f" {word}({', '.join(w.typed_names([v]) for v in values)})"
-    return f"{text} kernel" if "gpu.kernel" in o.attributes else text
+    for word, group in (("workgroup", values[:shared]), ("private", values[shared:])):
+        if group:
+            text += f" {word}({', '.join(w.typed_names([v]) for v in group)})"
+    return text
 
 
 def check_kernel(o: Operation) -> None:
@@ -112,123 +130,6 @@ def check_kernel(o: Operation) -> None:
     extra = len(function.arguments) - len(function.type.inputs)
     if extra <= 0:
         check_func(o)
-
-
-# -- launches --------------------------------------------------------------------------
-
-
-def _sizes(r: Reader) -> list[Use]:
-    return r.listed("(", ")", r.use)
-
-
-def parse_launch_func(r: Reader, state: State) -> None:
-    """``@m::@k blocks in (x,y,z) threads in (x,y,z) args(%a : type)``."""
-    start = r.start
-    state.attributes["kernel"] = SymbolRefAttr(r.symbol_path())
-    sizes: list[list[Use]] = []
-    for word in ("blocks", "threads"):
-        r.one_of((word,), f"'{word}'")
-        r.one_of(("in",), "'in'")
-        sizes.append(_sizes(r))
-    ty: Type = r.type() if r.accept(":") else INDEX
-    shared: list[Value] = []
-    if r.token == "dynamic_shared_memory_size":
-        r.advance()
-        shared = [r.resolve(r.use(), I32)]
-    arguments: list[Value] = []
-    if r.token == "args":
-        r.advance()
-        arguments = r.listed("(", ")", lambda: _typed(r))
-    if [len(group) for group in sizes] != [3, 3]:
-        raise errors.OperandMismatch(
-            r.location(start),
-            operation=state.name,
-            problem="blocks and threads need three sizes each",
-            hint="Write blocks in (%x, %y, %z) threads in (%x, %y, %z)",
-        )
-    state.attributes |= r.attr_dict()
-    values = [r.resolve(use, ty) for group in sizes for use in group]
-    state.operands = [*values, *shared, *arguments]
-    segments = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, len(shared), len(arguments), 0)
-    state.attributes[OPERAND_SEGMENTS] = DenseArrayAttr(I32, segments)
-
-
-def _typed(r: Reader) -> Value:
-    use = r.use()
-    r.expect(":")
-    return r.resolve(use, r.type())
-
-
-def print_launch_func(w: Writer, o: Operation) -> None:
-    """``@m::@k blocks in (..) threads in (..) args(..)``."""
-    launch = view.LaunchFunc(o)
-    w.write(f" {o.attributes['kernel']}")
-    w.write(f" blocks in ({w.names(launch.grid)}) threads in ({w.names(launch.block)})")
-    if launch.grid and launch.grid[0].type != INDEX:
-        w.write(f" : {launch.grid[0].type}")
-    if launch.shared_size:
-        w.write(f" dynamic_shared_memory_size {w.names(launch.shared_size)}")
-    if launch.arguments:
-        w.write(f" args({', '.join(w.typed_names([a]) for a in launch.arguments)})")
-    w.attr_dict(o, ("kernel", OPERAND_SEGMENTS))
-
-
-def check_launch_func(o: Operation) -> None:
-    """Three grid and three block sizes; a path of module and kernel."""
-    launch = view.LaunchFunc(o)
-    if len(launch.grid) != 3 or len(launch.block) != 3:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected="three grid and three block sizes as",
-            actual=len(launch.grid) + len(launch.block),
-        )
-    if len(launch.kernel) != 2:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
-            problem="the kernel must be named by module and function",
-            hint="Write @module::@kernel",
-        )
-
-
-def parse_launch(r: Reader, state: State) -> None:
-    """``blocks(%bx, ..) in (%gx = %n, ..) threads(..) in (..) { .. }``."""
-    arguments: list[Argument] = []
-    sizes: list[Argument] = []
-    for word in ("blocks", "threads"):
-        r.one_of((word,), f"'{word}'")
-        names = r.listed("(", ")", r.use)
-        arguments += [r.argument(name, INDEX) for name in names]
-        r.one_of(("in",), "'in'")
-        for name, size in r.listed("(", ")", lambda: _assignment(r)):
-            sizes.append(r.argument(name, INDEX))
-            state.operands.append(r.resolve(size, INDEX))
-    state.regions = [r.region([*arguments, *sizes], terminator="gpu.terminator")]
-    state.attributes |= r.attr_dict()
-
-
-def _assignment(r: Reader) -> tuple[Use, Use]:
-    name = r.use()
-    r.expect("=")
-    return name, r.use()
-
-
-def print_launch(w: Writer, o: Operation) -> None:
-    """``blocks(%bx, ..) in (%gx = %n, ..) threads(..) in (..) { .. }``."""
-    names = [w.name(a) for a in o.body.arguments]
-    for start, word in enumerate(("blocks", "threads")):
-        ids = ", ".join(names[3 * start : 3 * start + 3])
-        pairs = zip(
-            names[6 + 3 * start : 9 + 3 * start],
-            o.operands[3 * start : 3 * start + 3],
-            strict=False,
-        )
-        sizes = ", ".join(f"{name} = {w.name(size)}" for name, size in pairs)
-        w.write(f" {word}({ids}) in ({sizes})")
-    w.write(" ")
-    w.region(o.regions[0])
-    w.attr_dict(o)
 
 
 # -- others ----------------------------------------------------------------------------
@@ -261,18 +162,3 @@ def print_all_reduce(w: Writer, o: Operation) -> None:
     w.region(o.regions[0], arguments=True)
     w.attr_dict(o, ("op", "uniform"))
     w.write(f" : ({o.operands[0].type}) -> {o.results[0].type}")
-
-
-def parse_alloc(r: Reader, state: State) -> None:
-    """``(%sizes) : memref``."""
-    state.operands = r.listed("(", ")", lambda: r.resolve(r.use(), INDEX))
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    state.result_types = [r.type()]
-
-
-def print_alloc(w: Writer, o: Operation) -> None:
-    """``(%sizes) : memref``."""
-    w.write(f" ({w.names(o.operands)})")
-    w.attr_dict(o)
-    w.write(f" : {o.results[0].type}")

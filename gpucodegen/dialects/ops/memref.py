@@ -14,8 +14,7 @@ _NONTEMPORAL = {
     "alignment": kinds.integer(optional=True),
 }
 _HINTS = (
-    "(`alignment` `` `(` $alignment^ `)`)?"
-    " (`nontemporal` `` `(` $nontemporal^ `)`)?"
+    "(`alignment` `` `(` $alignment^ `)`)? (`nontemporal` `` `(` $nontemporal^ `)`)?"
 )
 _OFFSETS = (
     "`` custom<DynamicIndexList>($offsets, $static_offsets)"
@@ -277,8 +276,8 @@ OPERATIONS = (
     op(
         "memref.realloc",
         "source dynamicResultSize? -> result",
-        "$source (`(` $dynamicResultSize^ `)`)? (`alignment` `=` $alignment^)? attr-dict"
-        " `:` type($source) `to` type($result)",
+        "$source (`(` $dynamicResultSize^ `)`)? (`alignment` `=` $alignment^)?"
+        " attr-dict `:` type($source) `to` type($result)",
         attributes={"alignment": kinds.integer(optional=True)},
         infer={"dynamicResultSize": indices},
         types={"source": constraints.MEMREF, "result": constraints.MEMREF},

@@ -21,8 +21,7 @@ OPERATIONS = (
     op(
         "vector.load",
         "base indices* -> result",
-        f"$base `[` $indices `]` {_HINTS} attr-dict"
-        " `:` type($base) `,` type($result)",
+        f"$base `[` $indices `]` {_HINTS} attr-dict `:` type($base) `,` type($result)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
         types={"base": constraints.MEMREF},
