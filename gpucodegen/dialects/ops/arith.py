@@ -79,6 +79,15 @@ def check_constant(o: Operation) -> None:
 
 _FASTMATH = "(`fastmath` `` $fastmath^)?"
 _OVERFLOW = "(`overflow` `` $overflowFlags^)?"
+_EXACT = "(`exact` $isExact^)?"
+_NON_NEGATIVE = "(`nneg` $nonNeg^)?"
+_FLAGS: dict[str, dict[str, kinds.Kind]] = {
+    "": {},
+    _FASTMATH: {"fastmath": kinds.FASTMATH},
+    _OVERFLOW: {"overflowFlags": kinds.OVERFLOW},
+    _EXACT: {"isExact": kinds.UNIT},
+    _NON_NEGATIVE: {"nonNeg": kinds.UNIT},
+}
 
 
 def _binary(
@@ -88,11 +97,7 @@ def _binary(
         f"arith.{name}",
         "lhs rhs -> result",
         f"$lhs `,` $rhs {flag} attr-dict `:` type($result)",
-        attributes={"fastmath": kinds.FASTMATH}
-        if flag == _FASTMATH
-        else {"overflowFlags": kinds.OVERFLOW}
-        if flag
-        else {},
+        attributes=_FLAGS[flag],
         same="lhs rhs result",
         types={"lhs": constraint},
         traits=traits,
@@ -100,14 +105,11 @@ def _binary(
 
 
 def _cast(name: str, source: Constraint, target: Constraint, flag: str = "") -> Op:
-    attributes = {"fastmath": kinds.FASTMATH} if flag == _FASTMATH else {}
-    if flag == _OVERFLOW:
-        attributes = {"overflowFlags": kinds.OVERFLOW}
     return op(
         f"arith.{name}",
         "in -> out",
         f"$in {flag} attr-dict `:` type($in) `to` type($out)",
-        attributes=attributes,
+        attributes=_FLAGS[flag],
         types={"in": source, "out": target},
         traits=_PURE,
     )
@@ -163,25 +165,27 @@ _CASTS = {
     "bitcast": (constraints.NUMBER_LIKE, constraints.NUMBER_LIKE, ""),
     "extf": (constraints.FLOAT_LIKE, constraints.FLOAT_LIKE, _FASTMATH),
     "extsi": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, ""),
-    "extui": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, ""),
+    "extui": (
+        constraints.PURE_INTEGER_LIKE,
+        constraints.PURE_INTEGER_LIKE,
+        _NON_NEGATIVE,
+    ),
     "fptosi": (constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE, ""),
     "fptoui": (constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE, ""),
     "index_cast": (constraints.ANY, constraints.ANY, ""),
     "index_castui": (constraints.ANY, constraints.ANY, ""),
     "sitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, ""),
-    "truncf": (
-        constraints.FLOAT_LIKE,
-        constraints.FLOAT_LIKE,
-        "($roundingmode^)? (`fastmath` `` $fastmath^)?",
-    ),
     "trunci": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, _OVERFLOW),
-    "uitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, ""),
+    "uitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, _NON_NEGATIVE),
 }
 _ROUNDING = ("to_nearest_even downward upward toward_zero to_nearest_away").split()
+_ROUNDED = {
+    "fastmath": kinds.FASTMATH,
+    "roundingmode": kinds.optional(kinds.keyword_of("arith.round", _ROUNDING, "")),
+}
 _OVERFLOWING = ("addi", "muli")
-_PLAIN_INTEGER = (
-    "ceildivsi ceildivui divsi divui floordivsi remsi remui shrsi shrui"
-).split()
+_PLAIN_INTEGER = "ceildivsi ceildivui floordivsi remsi remui".split()
+_EXACT_INTEGER = "divsi divui shrsi shrui".split()
 _COMMUTATIVE_INTEGER = "andi ori xori maxsi maxui minsi minui".split()
 _COMMUTATIVE_FLOAT = "addf mulf maximumf maxnumf minimumf minnumf".split()
 
@@ -200,6 +204,7 @@ OPERATIONS = (
     ),
     *(_binary(n, constraints.INTEGER_LIKE, _OVERFLOW) for n in ("subi", "shli")),
     *(_binary(n, constraints.INTEGER_LIKE) for n in _PLAIN_INTEGER),
+    *(_binary(n, constraints.INTEGER_LIKE, _EXACT) for n in _EXACT_INTEGER),
     *(
         _binary(n, constraints.INTEGER_LIKE, "", _COMMUTATIVE)
         for n in _COMMUTATIVE_INTEGER
@@ -247,21 +252,30 @@ OPERATIONS = (
         )
         for name in ("mulsi_extended", "mului_extended")
     ),
-    *(_cast(name, *row) for name, row in _CASTS.items() if name != "truncf"),
+    *(_cast(name, *row) for name, row in _CASTS.items()),
     op(
         "arith.truncf",
         "in -> out",
         f"$in ($roundingmode^)? {_FASTMATH} attr-dict `:` type($in) `to` type($out)",
-        attributes={
-            "fastmath": kinds.FASTMATH,
-            "roundingmode": kinds.optional(
-                kinds.keyword_of(
-                    "arith.round",
-                    _ROUNDING,
-                    "",
-                )
-            ),
-        },
+        attributes=_ROUNDED,
+        types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
+        traits=_PURE,
+    ),
+    op(
+        "arith.scaling_extf",
+        "in scale -> out",
+        f"$in `,` $scale {_FASTMATH} attr-dict"
+        " `:` type($in) `,` type($scale) `to` type($out)",
+        attributes=_FLAGS[_FASTMATH],
+        types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
+        traits=_PURE,
+    ),
+    op(
+        "arith.scaling_truncf",
+        "in scale -> out",
+        f"$in `,` $scale ($roundingmode^)? {_FASTMATH} attr-dict"
+        " `:` type($in) `,` type($scale) `to` type($out)",
+        attributes=_ROUNDED,
         types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
         traits=_PURE,
     ),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops import bufferization_syntax as syntax
-from gpucodegen.dialects.ops.declare import like, op
+from gpucodegen.dialects.ops.declare import always, like, op
+from gpucodegen.ir.types import I1
 
 OPERATIONS = (
     op(
@@ -34,6 +35,13 @@ OPERATIONS = (
         "tensor",
         "$tensor attr-dict `:` type($tensor)",
         types={"tensor": constraints.ANY_TENSOR},
+    ),
+    op(
+        "bufferization.dealloc",
+        "memrefs* conditions* retained* -> updatedConditions*",
+        "(`` `(` $memrefs^ `:` type($memrefs) `)` `if` `(` $conditions `)`)?"
+        " (`retain` `(` $retained^ `:` type($retained) `)`)? attr-dict",
+        infer={"conditions": always(I1), "updatedConditions": syntax.one_per_retained},
     ),
     op(
         "bufferization.clone",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from gpucodegen.dialects.definition import Types
 from gpucodegen.dialects.ops.declare import result_list
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.attributes import UnitAttr
+from gpucodegen.ir.attributes import Attribute, UnitAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
 from gpucodegen.ir.types import (
+    I1,
     INDEX,
     MemRefType,
     TensorType,
@@ -90,6 +92,14 @@ def print_to_buffer(w: Writer, o: Operation) -> None:
     w.write(f" {w.name(source)}{_shown(o, ('read_only',))}")
     w.attr_dict(o, ("read_only",))
     w.write(f" : {source.type} to {o.results[0].type}")
+
+
+def one_per_retained(
+    types: Types, attributes: Mapping[str, Attribute]
+) -> Sequence[Type]:
+    """``i1`` for every memref that bufferization.dealloc keeps."""
+    del attributes
+    return [I1] * len(types.get("retained", ()))
 
 
 def parse_alloc_tensor(r: Reader, state: State) -> None:

@@ -147,7 +147,7 @@ OPERATIONS = (
         "$condition (`weights` `(` $branch_weights^ `)`)?"
         " `,` $trueDest `,` $falseDest attr-dict",
         infer={"condition": always(I1)},
-        attributes={"branch_weights": kinds.OPTIONAL},
+        attributes={"branch_weights": kinds.optional(kinds.integers(I32))},
         types={"condition": constraints.BOOL},
         successors="trueDest falseDest",
         traits=Trait.TERMINATOR,

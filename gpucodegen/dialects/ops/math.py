@@ -60,6 +60,15 @@ OPERATIONS = (
         traits=Trait.PURE,
     ),
     op(
+        "math.clampf",
+        "value min max -> result",
+        f"$value `to` `[` $min `,` $max `]` {_FASTMATH} attr-dict `:` type($result)",
+        attributes={"fastmath": kinds.FASTMATH},
+        same="value min max result",
+        types={"value": constraints.FLOAT_LIKE},
+        traits=Trait.PURE,
+    ),
+    op(
         "math.sincos",
         "operand -> sin cos",
         f"$operand {_FASTMATH} attr-dict `:` type($operand)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import scf_forall as forall
 from gpucodegen.dialects.ops import scf_syntax as syntax
 from gpucodegen.dialects.ops.declare import op
 from gpucodegen.dialects.ops.yields import check_yield
@@ -155,6 +156,27 @@ OPERATIONS = (
         types={"arg": constraints.INDEX_TYPE},
         regions=None,
         terminators=["scf.yield"],
+    ),
+    op(
+        "scf.forall",
+        "dynamicLowerBound* dynamicUpperBound* dynamicStep* outputs* -> results*",
+        (forall.parse_forall, forall.print_forall),
+        attributes={
+            "staticLowerBound": kinds.integers(),
+            "staticUpperBound": kinds.integers(),
+            "staticStep": kinds.integers(),
+            "mapping": kinds.OPTIONAL,
+        },
+        regions=1,
+        terminators=["scf.forall.in_parallel"],
+    ),
+    op(
+        "scf.forall.in_parallel",
+        "",
+        (forall.parse_in_parallel, forall.print_in_parallel),
+        traits=Trait.TERMINATOR | Trait.NO_TERMINATOR,
+        regions=1,
+        parents=["scf.forall"],
     ),
     op(
         "scf.yield",

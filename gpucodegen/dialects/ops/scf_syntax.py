@@ -148,7 +148,7 @@ def parse_parallel(r: Reader, state: State) -> None:
     groups.append(r.resolve_all(inits, types, start))
     ivs = [r.argument(name, INDEX) for name in names]
     terminator = "" if inits else "scf.reduce"
-    state.regions = [r.region(ivs, terminator=terminator)]
+    state.regions = [modern_body(r.region(ivs, terminator=terminator))]
     state.attributes |= r.attr_dict()
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
     state.operands = [value for group in groups for value in group]
@@ -172,14 +172,34 @@ def print_parallel(w: Writer, o: Operation) -> None:
     w.attr_dict(o, (OPERAND_SEGMENTS,))
 
 
+def modern_body(region: Region) -> Region:
+    """The body of a parallel loop with one scf.reduce at its end.
+
+    Until 2023 a body could hold several and ended in scf.yield.
+    """
+    (block,) = region.blocks
+    reductions = [op for op in block.operations if op.name == "scf.reduce"]
+    rest = [op for op in block.operations if op.name not in ("scf.reduce", _YIELD)]
+    if len(rest) + 1 == len(block.operations) and reductions:
+        return region
+    end = Operation(
+        "scf.reduce",
+        tuple(v for op in reductions for v in op.operands),
+        regions=tuple(r for op in reductions for r in op.regions),
+        location=block.operations[-1].location,
+    )
+    return Region((block.with_operations([*rest, end]),))
+
+
 def parse_reduce(r: Reader, state: State) -> None:
     """``(%a, %b : types) { ^bb0(..): .. }, { .. }``."""
     if r.accept("("):
         uses = r.uses()
         start = r.start
         types = r.types() if r.accept(":") else []
-        state.operands = r.resolve_all(uses, types, start)
         r.expect(")")
+        types = types or (r.types() if r.accept(":") else [])
+        state.operands = r.resolve_all(uses, types, start)
     if r.token == "{":
         state.regions = r.separated(r.region)
     state.attributes |= r.attr_dict()

@@ -145,6 +145,35 @@ OPERATIONS = (
         traits=_PURE,
     ),
     op(
+        "tensor.parallel_insert_slice",
+        "source dest offsets* sizes* strides*",
+        f"$source `into` $dest {_OFFSETS} attr-dict"
+        " `:` type($source) `into` type($dest)",
+        attributes=_LISTS,
+        infer=_INDICES,
+        types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
+        parents=["scf.forall.in_parallel"],
+    ),
+    op(
+        "tensor.concat",
+        "inputs* -> result",
+        "`dim` `` `(` $dim `)` $inputs attr-dict"
+        " `:` functional-type(operands, results)",
+        attributes={"dim": kinds.INT64},
+        types={"result": constraints.TENSOR},
+        traits=_PURE,
+    ),
+    op(
+        "tensor.scatter",
+        "source dest indices -> result",
+        "$source `into` $dest `` `[` $indices `]`"
+        " `scatter_dims` `` `(` $scatter_dims `)` (`unique` $unique^)? attr-dict"
+        " `:` functional-type(operands, results)",
+        attributes={"scatter_dims": kinds.integers(), "unique": kinds.UNIT},
+        types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
+        traits=_PURE,
+    ),
+    op(
         "tensor.collapse_shape",
         "src -> result",
         "$src $reassociation attr-dict `:` type($src) `into` type($result)",

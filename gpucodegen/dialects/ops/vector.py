@@ -4,57 +4,18 @@ from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import vector_masks as masks
+from gpucodegen.dialects.ops import vector_memory as memory
 from gpucodegen.dialects.ops import vector_syntax as syntax
 from gpucodegen.dialects.ops import vector_transfers as transfers
 from gpucodegen.dialects.ops.declare import indices, like, op
-from gpucodegen.dialects.ops.memref_checks import indices_after
 
 _PURE = Trait.PURE
 _KIND = kinds.bracketed("vector.kind", "add")
-_ALIGNMENT = {"alignment": kinds.integer(optional=True)}
-_NONTEMPORAL = _ALIGNMENT | {"nontemporal": kinds.FALSE_BY_DEFAULT}
-_ALIGNED = "(`alignment` `=` $alignment^)?"
-_HINTS = f"{_ALIGNED} (`nontemporal` `=` $nontemporal^)?"
 _STATIC = {"static_position": kinds.integers()}
 
 OPERATIONS = (
-    op(
-        "vector.load",
-        "base indices* -> result",
-        f"$base `[` $indices `]` {_HINTS} attr-dict `:` type($base) `,` type($result)",
-        attributes=_NONTEMPORAL,
-        infer={"indices": indices},
-        types={"base": constraints.MEMREF},
-        checks=[indices_after(0)],
-    ),
-    op(
-        "vector.store",
-        "valueToStore base indices*",
-        f"$valueToStore `,` $base `[` $indices `]` {_HINTS} attr-dict"
-        " `:` type($base) `,` type($valueToStore)",
-        attributes=_NONTEMPORAL,
-        infer={"indices": indices},
-        types={"base": constraints.MEMREF},
-        checks=[indices_after(1)],
-    ),
-    op(
-        "vector.maskedload",
-        "base indices* mask pass_thru -> result",
-        f"$base `[` $indices `]` `,` $mask `,` $pass_thru {_ALIGNED} attr-dict"
-        " `:` type($base) `,` type($mask) `,` type($pass_thru) `into` type($result)",
-        attributes=_ALIGNMENT,
-        infer={"indices": indices},
-        types={"base": constraints.MEMREF},
-    ),
-    op(
-        "vector.maskedstore",
-        "base indices* mask valueToStore",
-        f"$base `[` $indices `]` `,` $mask `,` $valueToStore {_ALIGNED} attr-dict"
-        " `:` type($base) `,` type($mask) `,` type($valueToStore)",
-        attributes=_ALIGNMENT,
-        infer={"indices": indices},
-        types={"base": constraints.MEMREF},
-    ),
+    *memory.OPERATIONS,
     op(
         "vector.broadcast",
         "source -> vector",
@@ -291,7 +252,69 @@ OPERATIONS = (
     op(
         "vector.print",
         "source?",
-        "($source^ `:` type($source))? attr-dict",
+        "($source^ `:` type($source))? (`str` $stringLiteral^)?"
+        " (`punctuation` $punctuation^)? attr-dict",
+        attributes={
+            "stringLiteral": kinds.optional(kinds.STRING),
+            "punctuation": kinds.bracketed("vector.punctuation", "newline"),
+        },
+    ),
+    op(
+        "vector.mask",
+        "mask passthru? -> results*",
+        (masks.parse_mask, masks.print_mask),
+        types={"mask": constraints.VECTOR},
+        regions=1,
+        terminators=["vector.yield"],
+    ),
+    op(
+        "vector.interleave",
+        "lhs rhs -> result",
+        "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
+        same="lhs rhs",
+        types={"lhs": constraints.VECTOR, "result": constraints.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.deinterleave",
+        "source -> res1 res2",
+        "$source attr-dict `:` type($source) `->` type($res1)",
+        same="res1 res2",
+        types={"source": constraints.VECTOR, "res1": constraints.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.scalable.insert",
+        "valueToStore dest -> res",
+        "$valueToStore `,` $dest `[` $pos `]` attr-dict"
+        " `:` type($valueToStore) `into` type($dest)",
+        attributes={"pos": kinds.INT64},
+        same="dest res",
+        types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.scalable.extract",
+        "source -> res",
+        "$source `[` $pos `]` attr-dict `:` type($res) `from` type($source)",
+        attributes={"pos": kinds.INT64},
+        types={"source": constraints.VECTOR, "res": constraints.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.scan",
+        "source initial_value -> dest accumulated_value",
+        "$kind `,` $source `,` $initial_value (`reduction_dim` `=` $reduction_dim^"
+        " `,` `inclusive` `=` $inclusive)? attr-dict"
+        " `:` type($source) `,` type($initial_value)",
+        attributes={
+            "kind": kinds.bracketed("vector.kind"),
+            "reduction_dim": kinds.INT64,
+            "inclusive": kinds.BOOL,
+        },
+        same="source dest; initial_value accumulated_value",
+        types={"source": constraints.VECTOR},
+        traits=_PURE,
     ),
     op(
         "vector.yield",
