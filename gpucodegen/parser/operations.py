@@ -145,8 +145,7 @@ def _generic(p: Parser) -> State:
     _generic_types(p, state, uses)
     if definition is not None:
         definition.from_generic(state)
-        if is_old:
-            vintages.adapt_generic(p, state)
+        vintages.adapt_generic(p, state, renamed=is_old)
     return state
 
 

@@ -44,6 +44,12 @@ _SCALARS: dict[str, Type] = {
     **{name: FloatType(name) for name in FLOATS},
     "index": INDEX,
     "none": NoneType(),
+    # Text of 2018: other names, and TensorFlow's types without their dialect.
+    "affineint": INDEX,
+    **{
+        f"tf_{name}": DialectType(f"tf.{name}")
+        for name in "complex64 complex128 control f32ref resource string variant".split()
+    },
 }
 _INTEGER = re.compile(r"([su]?)i([1-9]\d*)")
 _MAX_WIDTH = (1 << 24) - 1

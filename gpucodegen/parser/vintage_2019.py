@@ -261,9 +261,9 @@ FORMS: dict[str, OldForm] = {
 def _typed_value(p: Parser, state: State) -> None:
     """``"constant"(){value: 42} : () -> i32``: the number takes the result's type."""
     del p
-    number, (ty, *_) = state.attributes.get("value"), state.result_types or [None]
-    if isinstance(number, IntegerAttr | FloatAttr) and ty is not None:
-        state.attributes["value"] = replace(number, type=ty)
+    number, types = state.attributes.get("value"), state.result_types
+    if types and isinstance(number, IntegerAttr | FloatAttr):
+        state.attributes["value"] = replace(number, type=types[0])
 
 
 def _dim_operand(p: Parser, state: State) -> None:

@@ -149,5 +149,6 @@ RENAMED: dict[str, str] = {
     "vector_type_cast": "vector.type_cast",
     "view": "memref.view",
     "xor": "arith.xori",
+    "yield": "tensor.yield",
     "zexti": "arith.extui",
 }

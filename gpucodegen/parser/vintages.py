@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.syntax import State
-from gpucodegen.parser import vintage_2018, vintage_2019
+from gpucodegen.parser import vintage_2018, vintage_2019, vintage_2020
 from gpucodegen.parser.vintage_names import RENAMED
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ OldForm = Callable[["Parser", State], None]
 
 _FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS)
 _GENERIC = ChainMap(vintage_2019.GENERIC, vintage_2018.GENERIC)
-
 
 is_of_2018 = vintage_2018.is_of_2018
 
@@ -39,27 +38,16 @@ def modern_name(name: str) -> str | None:
     return RENAMED.get(name.removeprefix("std."))
 
 
-def adapt_generic(p: Parser, state: State) -> None:
-    """Bring an operation written in generic form under an old name up to date."""
-    adapter = _GENERIC.get(state.name)
-    if adapter is not None:
-        adapter(p, state)
+def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
+    """Bring an operation written in generic form up to date."""
+    tables = (_GENERIC, vintage_2020.GENERIC)
+    for table in tables if renamed else tables[1:]:
+        adapter = table.get(state.name)
+        if adapter is not None:
+            adapter(p, state)
 
 
 def is_old_spelling(p: Parser, name: str, state: State) -> bool:
-    """Read the operation as an old form, if its words mean something else today."""
-    if name != "func.constant" or not _is_number_constant(p):
-        return False
-    vintage_2019.renamed("arith.constant")(p, state)
-    return True
-
-
-def _is_number_constant(p: Parser) -> bool:
-    """Inside functions ``constant`` is func.constant today; numbers are of 2019."""
-    if p.token == "{":
-        resume = p.start
-        p.attr_dict()
-        is_symbol = p.token[:1] == "@"
-        p.move_to(resume)
-        return not is_symbol
-    return p.token[:1] != "@"
+    """Read the operation as an old form, if its words are in an old order."""
+    spelling = vintage_2020.SPELLINGS.get(name)
+    return spelling is not None and spelling(p, state)

@@ -6,6 +6,7 @@ from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import affine_accesses as accesses
 from gpucodegen.dialects.ops import affine_checks as checks
+from gpucodegen.dialects.ops import affine_generic as generic
 from gpucodegen.dialects.ops import affine_loops as loops
 from gpucodegen.dialects.ops.declare import indices, op
 
@@ -57,6 +58,7 @@ OPERATIONS = (
             "lowerBoundOperands": constraints.INDEX_TYPE,
             "upperBoundOperands": constraints.INDEX_TYPE,
         },
+        adapt=generic.modern_for,
         regions=1,
         terminators=["affine.yield"],
         checks=[checks.check_for],
@@ -84,6 +86,7 @@ OPERATIONS = (
             "reductions": kinds.ARRAY,
         },
         types={"mapOperands": constraints.INDEX_TYPE},
+        adapt=generic.modern_parallel,
         regions=1,
         terminators=["affine.yield"],
         checks=[checks.check_parallel],

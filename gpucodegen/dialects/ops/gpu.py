@@ -121,6 +121,7 @@ OPERATIONS = (
         terminators=["gpu.terminator"],
     ),
     op("gpu.terminator", "", "attr-dict", traits=Trait.TERMINATOR),
+    op("gpu.module_end", "", "attr-dict", traits=Trait.TERMINATOR),
     op(
         "gpu.yield",
         "values*",

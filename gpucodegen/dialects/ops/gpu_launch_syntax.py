@@ -214,10 +214,10 @@ def _without_old_arguments(
 
 
 def _renewed_end(block: Block) -> Block:
-    *before, last = block.operations
-    if last.name != "gpu.return":
-        return block
-    return block.with_operations([*before, last.with_(name="gpu.terminator")])
+    """The block without the gpu.return that ended it until 2019."""
+    return block.with_operations(
+        op for op in block.operations if op.name != "gpu.return"
+    )
 
 
 def print_launch(w: Writer, o: Operation) -> None:

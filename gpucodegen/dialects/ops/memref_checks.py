@@ -9,7 +9,6 @@ from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     INDEX,
-    IntegerType,
     MemRefType,
     Shape,
     Type,
@@ -139,7 +138,7 @@ def check_dma_start(o: Operation) -> None:
 
 def _check_dma_elements(o: Operation) -> None:
     dma = view.DmaStart(o)
-    source, target, tag = (end[0].type for end in (dma.source, dma.target, dma.tag))
+    source, target = (end[0].type for end in (dma.source, dma.target))
     if not (isinstance(source, MemRefType) and isinstance(target, MemRefType)):
         return
     if source.element != target.element:
@@ -150,12 +149,4 @@ def _check_dma_elements(o: Operation) -> None:
             first_type=source,
             second="the destination",
             second_type=target,
-        )
-    if isinstance(tag, MemRefType) and not isinstance(tag.element, IntegerType):
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
-            what="the tag",
-            expected="a memref of integers",
-            actual=tag,
         )
