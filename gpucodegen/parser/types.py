@@ -40,16 +40,14 @@ FLOATS = (
     "f16 bf16 f32 f64 f80 f128 tf32 f4E2M1FN f6E2M3FN f6E3M2FN f8E3M4 f8E4M3"
     " f8E4M3B11FNUZ f8E4M3FN f8E4M3FNUZ f8E5M2 f8E5M2FNUZ f8E8M0FNU"
 ).split()
+_TENSORFLOW = "complex64 complex128 control f32ref resource string variant".split()
 _SCALARS: dict[str, Type] = {
     **{name: FloatType(name) for name in FLOATS},
     "index": INDEX,
     "none": NoneType(),
     # Text of 2018: other names, and TensorFlow's types without their dialect.
     "affineint": INDEX,
-    **{
-        f"tf_{name}": DialectType(f"tf.{name}")
-        for name in "complex64 complex128 control f32ref resource string variant".split()
-    },
+    **{f"tf_{name}": DialectType(f"tf.{name}") for name in _TENSORFLOW},
 }
 _INTEGER = re.compile(r"([su]?)i([1-9]\d*)")
 _MAX_WIDTH = (1 << 24) - 1
