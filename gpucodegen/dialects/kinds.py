@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.syntax import Reader
@@ -209,14 +209,24 @@ def enumeration(names: Sequence[str], ty: Type = I64, *, default: str = "") -> K
     )
 
 
-def bracketed(prefix: str, default: str = "") -> Kind:
-    """``<a, b>`` for a dialect attribute ``#prefix<a, b>``, kept as text."""
+def bracketed(
+    prefix: str, default: str = "", renamed: Mapping[str, str] | None = None
+) -> Kind:
+    """``<a, b>`` for a dialect attribute ``#prefix<a, b>``, kept as text.
+
+    Older text may have it whole or as a string; ``renamed`` gives today's words.
+    """
     head = f"#{prefix}"
+    today = renamed or {}
 
     def read(r: Reader) -> Attribute:
-        if r.token[:1] == "#":
+        if r.token[:1] == "#" and r.token != head:
             return r.attribute()
-        return OpaqueAttr(f"{head}<{','.join(r.listed('<', '>', r.keyword))}>")
+        if r.token == head:
+            r.advance()
+        is_string = r.token[:1] == '"'
+        words = [r.string()] if is_string else r.listed("<", ">", r.keyword)
+        return OpaqueAttr(f"{head}<{','.join(today.get(w, w) for w in words)}>")
 
     def write(attribute: Attribute) -> str:
         return str(attribute).removeprefix(head)
@@ -225,7 +235,7 @@ def bracketed(prefix: str, default: str = "") -> Kind:
         f"#{prefix}<...>",
         read,
         write,
-        starts=lambda r: r.token in ("<", head),
+        starts=lambda r: r.token in ("<", head) or r.token[:1] == '"',
         default=OpaqueAttr(f"{head}<{default}>") if default else None,
         optional=bool(default),
     )
@@ -248,3 +258,12 @@ def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> Kind:
 
 FASTMATH = bracketed("arith.fastmath", "none")
 OVERFLOW = bracketed("arith.overflow", "none")
+
+
+def vector_kind(default: str = "") -> Kind:
+    """``<add>``: how a vector reduction combines, under today's names."""
+    renamed = {"minf": "minnumf", "maxf": "maxnumf"}
+    return bracketed("vector.kind", default, renamed)
+
+
+VECTOR_KIND = vector_kind()

@@ -5,18 +5,30 @@ A reader returns False, having read nothing, when the text is today's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gpucodegen.dialects.kinds import VECTOR_KIND
 from gpucodegen.dialects.syntax import State
 from gpucodegen.ir.attributes import (
+    Attribute,
     DenseArrayAttr,
     OpaqueAttr,
     StringAttr,
     SymbolRefAttr,
 )
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
-from gpucodegen.ir.types import I1, I32
+from gpucodegen.ir.types import (
+    I1,
+    I32,
+    I64,
+    FloatType,
+    IntegerType,
+    Type,
+    element_type,
+)
+from gpucodegen.parser import vintage_literals as literals
 from gpucodegen.parser.vintage_2019 import OldForm, renamed
 
 if TYPE_CHECKING:
@@ -52,7 +64,47 @@ def _shuffle(p: Parser, state: State) -> bool:
     return True
 
 
+def _multi_reduction(p: Parser, state: State) -> bool:
+    """``vector.multi_reduction <add>, %v [1] : type to type`` until 2022: no start."""
+    resume = p.start
+    kind = VECTOR_KIND.read(p)
+    p.expect(",")
+    source = p.use()
+    if p.token != "[":
+        p.move_to(resume)
+        return False
+    dimensions = p.listed("[", "]", p.integer)
+    state.attributes = p.attr_dict()
+    p.expect(":")
+    ty = p.type()
+    p.one_of(("to",), "'to'")
+    result = p.type()
+    start = literals.constant(p, neutral(kind, result), result, state.start)
+    state.operands = [p.resolve(source, ty), start]
+    state.result_types = [result]
+    state.attributes |= {
+        "kind": kind,
+        "reduction_dims": DenseArrayAttr(I64, tuple(dimensions)),
+    }
+    return True
+
+
+def neutral(kind: Attribute, ty: Type) -> float:
+    """The value that a reduction may start from without changing its result."""
+    word = str(kind).partition("<")[2].removesuffix(">")
+    element = element_type(ty)
+    width = element.width if isinstance(element, IntegerType) else 64
+    lowest, highest = -(1 << width - 1), (1 << width - 1) - 1
+    if isinstance(element, FloatType):
+        lowest, highest = -math.inf, math.inf
+    table = {"mul": 1, "and": -1, "minui": -1, "minsi": highest, "maxsi": lowest}
+    table |= dict.fromkeys(("minnumf", "minimumf"), highest)
+    table |= dict.fromkeys(("maxnumf", "maximumf"), lowest)
+    return table.get(word, 0)
+
+
 SPELLINGS: dict[str, Spelling] = {
+    "vector.multi_reduction": _multi_reduction,
     "func.constant": _constant,
     "gpu.shuffle": _shuffle,
 }

@@ -11,7 +11,7 @@ from gpucodegen.dialects.ops import vector_transfers as transfers
 from gpucodegen.dialects.ops.declare import indices, like, op
 
 _PURE = Trait.PURE
-_KIND = kinds.bracketed("vector.kind", "add")
+_KIND = kinds.vector_kind("add")
 _STATIC = {"static_position": kinds.integers()}
 
 OPERATIONS = (
@@ -129,7 +129,7 @@ OPERATIONS = (
         "vector acc? -> dest",
         "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict"
         " `:` type($vector) `into` type($dest)",
-        attributes={"kind": kinds.bracketed("vector.kind"), "fastmath": kinds.FASTMATH},
+        attributes={"kind": kinds.VECTOR_KIND, "fastmath": kinds.FASTMATH},
         infer={"acc": like("dest")},
         types={"vector": constraints.VECTOR},
         traits=_PURE,
@@ -140,7 +140,7 @@ OPERATIONS = (
         "$kind `,` $source `,` $acc attr-dict $reduction_dims"
         " `:` type($source) `to` type($dest)",
         attributes={
-            "kind": kinds.bracketed("vector.kind"),
+            "kind": kinds.VECTOR_KIND,
             "reduction_dims": kinds.integers(),
         },
         same="acc dest",
@@ -308,7 +308,7 @@ OPERATIONS = (
         " `,` `inclusive` `=` $inclusive)? attr-dict"
         " `:` type($source) `,` type($initial_value)",
         attributes={
-            "kind": kinds.bracketed("vector.kind"),
+            "kind": kinds.VECTOR_KIND,
             "reduction_dim": kinds.INT64,
             "inclusive": kinds.BOOL,
         },

@@ -326,11 +326,19 @@ def print_insertelement(w: Writer, o: Operation) -> None:
 # -- shuffle and contract --------------------------------------------------------------
 
 
+def _lane(r: Reader) -> int:
+    """A number, once written with its type."""
+    lane = r.integer()
+    if r.accept(":"):
+        r.type()
+    return lane
+
+
 def parse_shuffle(r: Reader, state: State) -> None:
     """``%a, %b [0, 5] : vector, vector``."""
     start = r.start
     uses = r.separated(r.use)
-    mask = r.listed("[", "]", r.integer)
+    mask = r.listed("[", "]", lambda: _lane(r))
     state.attributes |= r.attr_dict()
     state.attributes["mask"] = DenseArrayAttr(I64, tuple(mask))
     r.expect(":")
