@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import arith, linalg
-from gpucodegen.ir.attributes import OpaqueAttr, StringAttr
+from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr, StringAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I1,
+    I32,
+    I64,
+    INDEX,
     ComplexType,
     FloatType,
     IndexType,
@@ -19,49 +22,57 @@ from gpucodegen.ir.types import (
     element_type,
 )
 
-SELECTORS = {
-    "sum": "add_up",
-    "max": "max_signed",
-    "max_unsigned": "max_unsigned",
-    "min": "min_signed",
-    "min_unsigned": "min_unsigned",
-}
-"""Pooling operation -> body."""
-
-_UNARY = {
+UNARY = {
     "exp": "math.exp",
     "log": "math.log",
     "abs": "math.absf",
     "ceil": "math.ceil",
     "floor": "math.floor",
     "negf": "arith.negf",
+    "reciprocal": "",
     "round": "math.round",
     "sqrt": "math.sqrt",
     "rsqrt": "math.rsqrt",
+    "square": "",
     "tanh": "math.tanh",
     "erf": "math.erf",
+    "sin": "math.sin",
+    "cos": "math.cos",
+    "tan": "math.tan",
+    "acos": "math.acos",
+    "acosh": "math.acosh",
+    "asin": "math.asin",
+    "asinh": "math.asinh",
+    "atan": "math.atan",
+    "atanh": "math.atanh",
 }
-_BINARY = {
+"""Function of one number -> operation; empty where several operations are needed."""
+
+BINARY = {
     "add": ("arith.addf", "arith.addi"),
     "sub": ("arith.subf", "arith.subi"),
     "mul": ("arith.mulf", "arith.muli"),
     "div": ("arith.divf", "arith.divsi"),
     "div_unsigned": ("arith.divf", "arith.divui"),
-    "max": ("arith.maximumf", "arith.maxsi"),
-    "min": ("arith.minimumf", "arith.minsi"),
+    "max_signed": ("arith.maximumf", "arith.maxsi"),
+    "min_signed": ("arith.minimumf", "arith.minsi"),
     "max_unsigned": ("arith.maximumf", "arith.maxui"),
     "min_unsigned": ("arith.minimumf", "arith.minui"),
     "powf": ("math.powf", "math.ipowi"),
 }
-_SPECIAL = ("square", "reciprocal", "select")
-ELEMENTWISE = (*_UNARY, *_BINARY, *_SPECIAL)
+"""Function of two numbers -> operation on floats, on integers."""
 
-_REDUCE = {
-    "add_up": "add",
-    "max_signed": "max",
-    "max_unsigned": "max_unsigned",
-    "min_signed": "min",
-    "min_unsigned": "min_unsigned",
+FUNCTIONS = (*UNARY, *BINARY, "select")
+"""What ``linalg.elementwise`` computes."""
+
+_SYNONYMS = {"max": "max_signed", "min": "min_signed", "sum": "add"}
+_BOOLEAN = {
+    "arith.addi": "arith.ori",
+    "arith.muli": "arith.andi",
+    "arith.maxsi": "arith.ori",
+    "arith.minsi": "arith.andi",
+    "arith.maxui": "arith.ori",
+    "arith.minui": "arith.andi",
 }
 
 
@@ -78,14 +89,34 @@ class Scalar:
         self.operations.append(op)
         return op.result
 
+    def unary(self, name: str, value: Value) -> Value:
+        """A function of one number by a key of ``UNARY``."""
+        if name == "square":
+            return self.binary("mul", value, value)
+        if name == "reciprocal":
+            return self.binary("div", self.constant(1, value.type), value)
+        return self.add(arith.unary(UNARY[name], value, location=self.location))
+
     def binary(self, name: str, lhs: Value, rhs: Value) -> Value:
-        """``lhs op rhs`` by a key of ``_BINARY``."""
-        floating, integral = _BINARY[name]
+        """``lhs op rhs`` by a key of ``BINARY``."""
+        floating, integral = BINARY[_SYNONYMS.get(name, name)]
         op = floating if arith.is_float(lhs.type) else integral
         op = _BOOLEAN.get(op, op) if lhs.type == I1 else op
         if isinstance(lhs.type, ComplexType):
             op = f"complex.{name}"
         return self.add(arith.binary(op, lhs, rhs, location=self.location))
+
+    def constant(self, value: float, ty: Type) -> Value:
+        """A number."""
+        return self.add(arith.constant(value, ty, location=self.location))
+
+    def index(self, loop: int) -> Value:
+        """The position in a loop."""
+        result = Value(INDEX, "", self.location)
+        dim = {"dim": IntegerAttr(loop, I64)}
+        return self.add(
+            Operation("linalg.index", (), (result,), dim, location=self.location)
+        )
 
     def converted(self, value: Value, ty: Type, *, signed: bool) -> Value:
         """The value in another scalar type."""
@@ -95,21 +126,19 @@ class Scalar:
         return self.add(arith.cast(name, value, ty, location=self.location))
 
 
-_BOOLEAN = {"arith.addi": "arith.ori", "arith.muli": "arith.andi"}
-
-
 def _conversion(source: Type, target: Type, *, signed: bool) -> str | None:
     """The cast from one scalar type to another; None when there is nothing to do."""
     if source == target:
         return None
     match source, target:
         case FloatType(), FloatType():
-            return "arith.extf" if _width(source) < _width(target) else "arith.truncf"
-        case FloatType(), _:
+            wide, narrow = _width(target), _width(source)
+            return None if wide == narrow else _FLOAT_CASTS[narrow < wide]
+        case FloatType(), IntegerType():
             return "arith.fptosi" if signed else "arith.fptoui"
-        case _, FloatType():
+        case IntegerType(), FloatType():
             return "arith.sitofp" if signed else "arith.uitofp"
-        case (IndexType(), _) | (_, IndexType()):
+        case (IndexType(), IntegerType()) | (IntegerType(), IndexType()):
             return "arith.index_cast" if signed else "arith.index_castui"
         case IntegerType(narrow), IntegerType(wide):
             if narrow > wide:
@@ -119,6 +148,7 @@ def _conversion(source: Type, target: Type, *, signed: bool) -> str | None:
             return None
 
 
+_FLOAT_CASTS = {True: "arith.extf", False: "arith.truncf"}
 _WIDTHS = {"bf16": 16, "tf32": 19}
 
 
@@ -137,8 +167,14 @@ def scalar_body(
         for v, name in zip((*inputs, *outputs), names, strict=True)
     ]
     body = Scalar(op.location, arguments)
-    build = _BUILD.get(kind)
-    result = build(body, _is_signed(op)) if build else _elementwise(body, kind)
+    kind, _, reduction = kind.partition("pool_")
+    signed = _is_signed(op)
+    if reduction:
+        result = _pool(body, reduction, signed=signed)
+    elif kind in _BUILD:
+        result = _BUILD[kind](body, signed)
+    else:
+        result = _elementwise(body, kind, signed=signed)
     body.operations.append(linalg.yield_([result], location=op.location))
     return body
 
@@ -147,14 +183,36 @@ def _is_signed(op: Operation) -> bool:
     cast = op.attributes.get("cast")
     text = cast.text if isinstance(cast, OpaqueAttr) else ""
     text = cast.value if isinstance(cast, StringAttr) else text
-    return "unsigned" not in text and "unsigned" not in op.name
+    is_pooling = op.name.startswith("linalg.pooling")
+    return "unsigned" not in (f"{text}{op.name}" if is_pooling else text)
 
 
 def _multiply_add(body: Scalar, signed: bool) -> Value:
-    lhs, rhs, out = body.arguments
-    left = body.converted(lhs, out.type, signed=signed)
-    right = body.converted(rhs, out.type, signed=signed)
+    *factors, out = body.arguments
+    left, *rest = [body.converted(v, out.type, signed=signed) for v in factors]
+    for right in rest:
+        left = body.binary("mul", left, right)
+    return body.binary("add", out, left)
+
+
+def _scaled_multiply_add(body: Scalar, signed: bool) -> Value:
+    *factors, out = body.arguments
+    a, p, b, q = [body.converted(v, out.type, signed=signed) for v in factors]
+    left, right = body.binary("mul", a, p), body.binary("mul", b, q)
     return body.binary("add", out, body.binary("mul", left, right))
+
+
+def _multiply_add_shifted(body: Scalar, signed: bool) -> Value:
+    lhs, rhs, lhs_zero, rhs_zero, out = body.arguments
+
+    def shifted(value: Value, zero: Value) -> Value:
+        wide = body.converted(value, out.type, signed=signed)
+        shift = body.converted(zero, out.type, signed=signed)
+        return body.binary("sub", wide, shift)
+
+    left = shifted(lhs, lhs_zero)
+    product = body.binary("mul", left, shifted(rhs, rhs_zero))
+    return body.binary("add", out, product)
 
 
 def _first(body: Scalar, signed: bool) -> Value:
@@ -162,34 +220,62 @@ def _first(body: Scalar, signed: bool) -> Value:
     return body.converted(source, out.type, signed=signed)
 
 
-def _reduction(name: str) -> Callable[[Scalar, bool], Value]:
-    def build(body: Scalar, signed: bool) -> Value:
-        source, _, out = body.arguments
-        return body.binary(name, out, body.converted(source, out.type, signed=signed))
+def _soft_plus(body: Scalar, signed: bool) -> Value:
+    """``log(1 + exp(x))``."""
+    value = _first(body, signed)
+    one = body.constant(1, value.type)
+    return body.unary("log", body.binary("add", one, body.unary("exp", value)))
 
-    return build
+
+_RANDOM_FACTOR, _RANDOM_STEP, _RANDOM_SCALE = 1103515245, 12345, 2.3283064e-10
+
+
+def _random(body: Scalar, signed: bool) -> Value:
+    """``min + (2^31 - 1 + r) * (max - min) * 2^-32`` with a congruential ``r``."""
+    low, high, seed, out = body.arguments
+    offset = body.converted(body.constant(2147483647, I64), low.type, signed=True)
+    column = body.converted(body.index(1), I32, signed=True)
+    row = body.converted(body.index(0), I32, signed=True)
+    state = _next_random(body, body.binary("add", row, seed))
+    state = _next_random(body, body.binary("add", column, state))
+    number = body.converted(state, low.type, signed=True)
+    number = body.binary("add", offset, number)
+    span = body.binary("sub", high, low)
+    span = body.binary("mul", span, body.constant(_RANDOM_SCALE, low.type))
+    result = body.binary("add", body.binary("mul", number, span), low)
+    return body.converted(result, out.type, signed=signed)
+
+
+def _next_random(body: Scalar, value: Value) -> Value:
+    factor = body.converted(body.constant(_RANDOM_FACTOR, I64), I32, signed=True)
+    product = body.binary("mul", value, factor)
+    step = body.converted(body.constant(_RANDOM_STEP, I64), I32, signed=True)
+    return body.binary("add", product, step)
+
+
+def _pool(body: Scalar, reduction: str, *, signed: bool) -> Value:
+    source, _, out = body.arguments
+    value = body.converted(source, out.type, signed=signed)
+    return body.binary(reduction, out, value)
 
 
 _BUILD: dict[str, Callable[[Scalar, bool], Value]] = {
     "multiply_add": _multiply_add,
+    "multiply_add_scaled": _scaled_multiply_add,
+    "multiply_add_shifted": _multiply_add_shifted,
     "fill": _first,
     "copy": _first,
-    **{kind: _reduction(name) for kind, name in _REDUCE.items()},
+    "random": _random,
+    "soft_plus": _soft_plus,
 }
 
 
-def _elementwise(body: Scalar, kind: str) -> Value:
+def _elementwise(body: Scalar, kind: str, *, signed: bool) -> Value:
     *inputs, out = body.arguments
-    location = body.location
     if kind == "select":
         condition, true, false = inputs
-        return body.add(arith.select(condition, true, false, location=location))
-    values = [body.converted(v, out.type, signed=True) for v in inputs]
-    if kind in _UNARY:
-        return body.add(arith.unary(_UNARY[kind], values[0], location=location))
-    if kind == "square":
-        return body.binary("mul", values[0], values[0])
-    if kind == "reciprocal":
-        one = body.add(arith.constant(1, out.type, location=location))
-        return body.binary("div", one, values[0])
+        return body.add(arith.select(condition, true, false, location=body.location))
+    values = [body.converted(v, out.type, signed=signed) for v in inputs]
+    if kind in UNARY:
+        return body.unary(kind, values[0])
     return body.binary(kind, values[0], values[1])

@@ -1,140 +1,43 @@
-"""The named structured operations of linalg, as one table.
+"""Maps, loops and scalar body of every structured operation of linalg.
 
-An entry gives the loops and, per operand, its indices over them, in the manner of
-``einsum``; ``y:h`` stands for a window, ``y * stride + h * dilation``.  Loops that do
-not index the output are reductions.  From an entry follow the indexing maps, the
-iterator types and the scalar body, hence the equivalent ``linalg.generic``.
+From the table of named operations follow the indexing maps, the iterator types and the
+scalar body, hence the equivalent ``linalg.generic``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects import linalg
 from gpucodegen.dialects.linalg import Structured
-from gpucodegen.dialects.linalg_bodies import ELEMENTWISE, SELECTORS, Scalar
+from gpucodegen.dialects.linalg_bodies import BINARY, Scalar
 from gpucodegen.dialects.linalg_bodies import scalar_body as build_body
+from gpucodegen.dialects.linalg_tables import (
+    CONTRACTIONS,
+    MAPPED,
+    NAMED,
+    POINTWISE,
+    SCALAR,
+    Named,
+)
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim
-from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+)
+from gpucodegen.ir.operation import Operation, single_block
 from gpucodegen.ir.types import MemRefType, TensorType, VectorType
 
 PARALLEL, REDUCTION = "parallel", "reduction"
+WITH_REGION = frozenset(["generic", "map", "reduce"])
+"""Operations that have their body written out."""
 
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """``loops``, the indices of the inputs, those of the output, and the body's name.
-
-    >>> NAMED["matmul"].inputs
-    ('m k', 'k n')
-    """
-
-    loops: str
-    inputs: tuple[str, ...]
-    output: str
-    body: str = "multiply_add"
-
-
-def _conv(loops: str, image: str, kernel: str, output: str) -> Named:
-    return Named(loops, (image, kernel), output)
-
-
-def _pool(loops: str, image: str, window: str, output: str, body: str) -> Named:
-    return Named(loops, (image, window), output, body)
-
-
-NAMED: dict[str, Named] = {
-    "matmul": Named("m n k", ("m k", "k n"), "m n"),
-    "matmul_transpose_a": Named("m n k", ("k m", "k n"), "m n"),
-    "matmul_transpose_b": Named("m n k", ("m k", "n k"), "m n"),
-    "batch_matmul": Named("b m n k", ("b m k", "b k n"), "b m n"),
-    "batch_matmul_transpose_a": Named("b m n k", ("b k m", "b k n"), "b m n"),
-    "batch_matmul_transpose_b": Named("b m n k", ("b m k", "b n k"), "b m n"),
-    "batch_reduce_matmul": Named("b m n k", ("b m k", "b k n"), "m n"),
-    "matvec": Named("m n", ("m n", "n"), "m"),
-    "vecmat": Named("n m", ("m", "m n"), "n"),
-    "batch_matvec": Named("b m k", ("b m k", "b k"), "b m"),
-    "batch_vecmat": Named("b n k", ("b k", "b k n"), "b n"),
-    "dot": Named("m", ("m", "m"), ""),
-    "mmt4d": Named("m n k i j l", ("m k i l", "n k j l"), "m n i j"),
-    "batch_mmt4d": Named("b m n k i j l", ("b m k i l", "b n k j l"), "b m n i j"),
-    "conv_1d": _conv("x w", "x+w", "w", "x"),
-    "conv_2d": _conv("y x h w", "y+h x+w", "h w", "y x"),
-    "conv_3d": _conv("z y x d h w", "z+d y+h x+w", "d h w", "z y x"),
-    "conv_1d_nwc_wcf": _conv("n x f w c", "n x:w c", "w c f", "n x f"),
-    "conv_1d_ncw_fcw": _conv("n f x c w", "n c x:w", "f c w", "n f x"),
-    "conv_2d_nhwc_hwcf": _conv("n y x f h w c", "n y:h x:w c", "h w c f", "n y x f"),
-    "conv_2d_nhwc_fhwc": _conv("n y x f h w c", "n y:h x:w c", "f h w c", "n y x f"),
-    "conv_2d_nchw_fchw": _conv("n f y x c h w", "n c y:h x:w", "f c h w", "n f y x"),
-    "conv_2d_ngchw_fgchw": _conv(
-        "n g f y x c h w", "n g c y:h x:w", "f g c h w", "n g f y x"
-    ),
-    "conv_2d_ngchw_gfchw": _conv(
-        "n g f y x c h w", "n g c y:h x:w", "g f c h w", "n g f y x"
-    ),
-    "conv_2d_nhwgc_gfhwc": _conv(
-        "n y x g f h w c", "n y:h x:w g c", "g f h w c", "n y x g f"
-    ),
-    "conv_3d_ndhwc_dhwcf": _conv(
-        "n z y x f d h w c", "n z:d y:h x:w c", "d h w c f", "n z y x f"
-    ),
-    "conv_3d_ncdhw_fcdhw": _conv(
-        "n f z y x c d h w", "n c z:d y:h x:w", "f c d h w", "n f z y x"
-    ),
-    "depthwise_conv_1d_nwc_wc": _conv("n x c w", "n x:w c", "w c", "n x c"),
-    "depthwise_conv_1d_ncw_cw": _conv("n x c w", "n c x:w", "c w", "n c x"),
-    "depthwise_conv_1d_nwc_wcm": _conv("n x c m w", "n x:w c", "w c m", "n x c m"),
-    "depthwise_conv_2d_nhwc_hwc": _conv(
-        "n y x c h w", "n y:h x:w c", "h w c", "n y x c"
-    ),
-    "depthwise_conv_2d_nchw_chw": _conv(
-        "n y x c h w", "n c y:h x:w", "c h w", "n c y x"
-    ),
-    "depthwise_conv_2d_nhwc_hwcm": _conv(
-        "n y x c m h w", "n y:h x:w c", "h w c m", "n y x c m"
-    ),
-    "depthwise_conv_3d_ndhwc_dhwc": _conv(
-        "n z y x d h w c", "n z:d y:h x:w c", "d h w c", "n z y x c"
-    ),
-    "depthwise_conv_3d_ncdhw_cdhw": _conv(
-        "n z y x d h w c", "n c z:d y:h x:w", "c d h w", "n c z y x"
-    ),
-    "depthwise_conv_3d_ndhwc_dhwcm": _conv(
-        "n z y x m d h w c", "n z:d y:h x:w c", "d h w c m", "n z y x c m"
-    ),
-    **{
-        f"pooling_nhwc_{name}": _pool(
-            "n y x c h w", "n y:h x:w c", "h w", "n y x c", body
-        )
-        for name, body in SELECTORS.items()
-    },
-    **{
-        f"pooling_nchw_{name}": _pool(
-            "n c y x h w", "n c y:h x:w", "h w", "n c y x", body
-        )
-        for name, body in SELECTORS.items()
-        if name in ("sum", "max")
-    },
-    **{
-        f"pooling_nwc_{name}": _pool("n x c w", "n x:w c", "w", "n x c", body)
-        for name, body in SELECTORS.items()
-    },
-    **{
-        f"pooling_ncw_{name}": _pool("n c x w", "n c x:w", "w", "n c x", body)
-        for name, body in SELECTORS.items()
-        if name in ("sum", "max")
-    },
-    **{
-        f"pooling_ndhwc_{name}": _pool(
-            "n z y x c d h w", "n z:d y:h x:w c", "d h w", "n z y x c", body
-        )
-        for name, body in SELECTORS.items()
-        if name in ("sum", "max", "min")
-    },
-}
-
-IS_POINTWISE = frozenset(["fill", "copy", *ELEMENTWISE])
-"""Operations of any rank: every operand is indexed by all loops, or is a scalar."""
+_REARRANGING = frozenset(["transpose", "broadcast"])
 
 
 def base_name(op: Operation) -> str:
@@ -143,17 +46,25 @@ def base_name(op: Operation) -> str:
 
 
 def is_structured(op: Operation) -> bool:
-    """Whether this table, or the operation itself, gives maps and a scalar body."""
+    """Whether maps, loops and a scalar body are known of it."""
     name = base_name(op)
-    known = name in NAMED or name in IS_POINTWISE or name == "generic"
-    return op.dialect == "linalg" and known
+    tables = (NAMED, POINTWISE, MAPPED, WITH_REGION, _REARRANGING)
+    return op.dialect == "linalg" and any(name in table for table in tables)
 
 
 def rank_of(op: Operation) -> int:
     """Rank of the output."""
-    ty = Structured(op).outputs[0].type
+    ty = op.operands[-1].type
     is_shaped = isinstance(ty, MemRefType | TensorType | VectorType)
     return len(ty.shape) if is_shaped else 0
+
+
+def entry_of(op: Operation) -> Named | None:
+    """The row of the table, if the operation has one."""
+    return NAMED.get(base_name(op))
+
+
+# -- maps ------------------------------------------------------------------------------
 
 
 def indexing_maps(op: Operation) -> tuple[AffineMap, ...]:
@@ -161,54 +72,45 @@ def indexing_maps(op: Operation) -> tuple[AffineMap, ...]:
     written = op.attributes.get("indexing_maps")
     if isinstance(written, ArrayAttr):
         return tuple(m.map for m in written.values if isinstance(m, AffineMapAttr))
+    return default_maps(op)
+
+
+def default_maps(op: Operation) -> tuple[AffineMap, ...]:
+    """The maps of an operation that states none."""
+    entry = entry_of(op)
+    if entry is not None:
+        windows = _Windows(numbers(op, "strides"), numbers(op, "dilations"))
+        operands = (*entry.inputs, entry.output)
+        return tuple(_map(entry.loops.split(), text, windows) for text in operands)
     name = base_name(op)
-    if name in IS_POINTWISE:
-        return _pointwise_maps(op)
-    entry = NAMED[name]
-    windows = _Windows(_numbers(op, "strides"), _numbers(op, "dilations"))
-    operands = (*entry.inputs, entry.output)
-    return tuple(_map(entry.loops.split(), text, windows) for text in operands)
-
-
-def iterator_types(op: Operation) -> tuple[str, ...]:
-    """``parallel`` or ``reduction`` per loop."""
-    if op.name == "linalg.generic":
-        return Structured(op).iterator_types
-    name = base_name(op)
-    if name in IS_POINTWISE:
-        return (PARALLEL,) * rank_of(op)
-    entry = NAMED[name]
-    kept = entry.output.split()
-    return tuple(PARALLEL if d in kept else REDUCTION for d in entry.loops.split())
-
-
-def scalar_body(op: Operation) -> Scalar:
-    """Arguments and operations of the scalar computation, the yield included."""
-    name = base_name(op)
-    kind = name if name in IS_POINTWISE else NAMED[name].body
-    structured = Structured(op)
-    return build_body(kind, op, structured.inputs, structured.outputs)
-
-
-def generalized(op: Operation) -> Operation:
-    """The equivalent ``linalg.generic`` of a named operation."""
-    from gpucodegen.dialects import linalg
-
-    body = scalar_body(op)
-    structured = Structured(op)
-    generic = linalg.generic(
-        structured.inputs,
-        structured.outputs,
-        indexing_maps(op),
-        iterator_types(op),
-        body.arguments,
-        body.operations,
-        location=op.location,
+    rank = rank_of(op)
+    if name == "reduce":
+        return _reduce_maps(op)
+    identity = AffineMap.identity(rank)
+    if name == "transpose":
+        order = numbers(op, "permutation")
+        results = tuple(Dim(order.index(i)) for i in range(rank) if i in order)
+        return AffineMap(rank, 0, results), identity
+    if name == "broadcast":
+        return _without(rank, numbers(op, "dimensions")), identity
+    return tuple(
+        identity if isinstance(v.type, MemRefType | TensorType) else _without(rank)
+        for v in op.operands
     )
-    return generic.with_(results=op.results)
 
 
-# -- maps ------------------------------------------------------------------------------
+def _reduce_maps(op: Operation) -> tuple[AffineMap, ...]:
+    half = len(op.operands) // 2
+    first = op.operands[0].type
+    rank = len(first.shape) if isinstance(first, MemRefType | TensorType) else 0
+    kept = _without(rank, numbers(op, "dimensions"))
+    return (AffineMap.identity(rank),) * half + (kept,) * half
+
+
+def _without(rank: int, dropped: Sequence[int] | None = None) -> AffineMap:
+    """The dimensions that are not dropped, in order; by default all are dropped."""
+    gone = range(rank) if dropped is None else dropped
+    return AffineMap(rank, 0, tuple(Dim(i) for i in range(rank) if i not in gone))
 
 
 @dataclass(slots=True)
@@ -232,7 +134,7 @@ class _Windows:
 def _map(loops: list[str], text: str, windows: _Windows) -> AffineMap:
     dims = {name: Dim(i) for i, name in enumerate(loops)}
     results: list[AffineExpr] = []
-    for index in text.split():
+    for index in text.replace(SCALAR, "").split():
         if ":" in index:
             point, _, tap = index.partition(":")
             results.append(windows.index(dims[point], dims[tap]))
@@ -244,20 +146,96 @@ def _map(loops: list[str], text: str, windows: _Windows) -> AffineMap:
     return AffineMap(len(loops), 0, tuple(results))
 
 
-def _numbers(op: Operation, name: str) -> tuple[int, ...]:
-    value = op.attributes.get(name)
-    if not isinstance(value, DenseElementsAttr):
+def numbers(op: Operation, name: str) -> tuple[int, ...]:
+    """The integers of an attribute, however it holds them; none if it is absent."""
+    match op.attributes.get(name):
+        case DenseArrayAttr(_, values):
+            return tuple(map(int, values))
+        case DenseElementsAttr() as dense:
+            shape = getattr(dense.type, "shape", (1,))
+            values = dense.values * shape[0] if dense.is_splat else dense.values
+            return tuple(int(str(v)) for v in values)
+        case ArrayAttr(values):
+            return tuple(v.value for v in values if isinstance(v, IntegerAttr))
+        case _:
+            return ()
+
+
+# -- loops -----------------------------------------------------------------------------
+
+
+def iterator_types(op: Operation) -> tuple[str, ...]:
+    """``parallel`` or ``reduction`` per loop."""
+    if op.name == "linalg.generic":
+        return Structured(op).iterator_types
+    maps = indexing_maps(op)
+    if not maps:
         return ()
-    shape = getattr(value.type, "shape", (1,))
-    values = value.values * shape[0] if value.is_splat else value.values
-    return tuple(int(str(v)) for v in values)
+    kept = {dim.position for dim in maps[-1].results if isinstance(dim, Dim)}
+    loops = range(maps[0].num_dims)
+    return tuple(PARALLEL if d in kept else REDUCTION for d in loops)
 
 
-def _pointwise_maps(op: Operation) -> tuple[AffineMap, ...]:
-    rank = rank_of(op)
-    structured = Structured(op)
-    maps: list[AffineMap] = []
-    for value in (*structured.inputs, *structured.outputs):
-        is_shaped = isinstance(value.type, MemRefType | TensorType)
-        maps.append(AffineMap.identity(rank) if is_shaped else AffineMap(rank, 0, ()))
-    return tuple(maps)
+# -- body ------------------------------------------------------------------------------
+
+_MAPPED_BODIES = {"contract": "multiply_add", "scaled_contract": "multiply_add_scaled"}
+_CHOSEN_BY = {"elementwise": "kind", "elemwise_unary": "fun", "elemwise_binary": "fun"}
+_DEFAULT_FUNCTIONS = {"elemwise_unary": "exp", "elemwise_binary": "add"}
+
+
+def body_kind(op: Operation) -> str:
+    """Which scalar computation it is."""
+    name = base_name(op)
+    if name in _CHOSEN_BY:
+        chosen = op.attributes.get(_CHOSEN_BY[name])
+        return enumerator(chosen) if chosen else _DEFAULT_FUNCTIONS.get(name, "")
+    if name in NAMED:
+        return NAMED[name].body
+    if name in _REARRANGING:
+        return "copy"
+    return _MAPPED_BODIES.get(name, name)
+
+
+def enumerator(value: Attribute) -> str:
+    """``exp`` of ``#linalg.unary_fn<exp>``."""
+    return str(value).partition("<")[2].removesuffix(">")
+
+
+def scalar_body(op: Operation) -> Scalar:
+    """Arguments and operations of the scalar computation, the yield included."""
+    outputs = op.operands[-1:]
+    return build_body(body_kind(op), op, op.operands[:-1], outputs)
+
+
+def generalized(op: Operation) -> Operation:
+    """The equivalent ``linalg.generic`` of a named operation."""
+    count = len(op.operands) // 2 if op.name == "linalg.reduce" else 1
+    if base_name(op) in WITH_REGION:
+        arguments, operations = op.body.arguments, op.body.operations
+    else:
+        body = scalar_body(op)
+        arguments, operations = body.arguments, body.operations
+    generic = linalg.generic(
+        op.operands[:-count],
+        op.operands[-count:],
+        indexing_maps(op),
+        iterator_types(op),
+        arguments,
+        operations,
+        location=op.location,
+    )
+    return generic.with_(results=op.results)
+
+
+def with_region(op: Operation) -> Operation:
+    """The form for generic text: body and maps written out."""
+    body = scalar_body(op)
+    region = single_block(body.operations, body.arguments)
+    op = op.with_(regions=(region,))
+    if base_name(op) not in CONTRACTIONS and base_name(op) != "elementwise":
+        return op
+    maps = ArrayAttr(tuple(map(AffineMapAttr, indexing_maps(op))))
+    return op.with_attribute("indexing_maps", maps)
+
+
+__all__ = ["BINARY", "CONTRACTIONS", "NAMED", "POINTWISE", "generalized"]

@@ -211,7 +211,9 @@ def test_alloc_view():
     assert len(alloc.dynamic_sizes) == len(alloc.symbols) == 1
 
 
-@pytest.mark.parametrize("name", sorted(linalg_named.NAMED))
+@pytest.mark.parametrize(
+    "name", sorted(n for n, e in linalg_named.NAMED.items() if "-" not in e.inputs)
+)
 def test_named_operations_generalize(name: str):
     entry = linalg_named.NAMED[name]
     types = [_memref(text) for text in (*entry.inputs, entry.output)]

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait
-from gpucodegen.dialects.linalg_named import IS_POINTWISE, NAMED
+from gpucodegen.dialects.linalg_named import with_region
+from gpucodegen.dialects.linalg_tables import MAPPED, NAMED, POINTWISE
 from gpucodegen.dialects.ops import linalg_checks as checks
+from gpucodegen.dialects.ops import linalg_dimension_checks as dimensions
+from gpucodegen.dialects.ops import linalg_regions as regions
+from gpucodegen.dialects.ops import linalg_relayout as relayout
 from gpucodegen.dialects.ops import linalg_syntax as syntax
 from gpucodegen.dialects.ops.declare import indices, op
 
 _STRUCTURED = "inputs* outputs* -> results*"
+_OWN_ATTRIBUTES = ("strides", "dilations", "cast", "fun", "kind", "indexing_maps")
+_REQUIRED = {
+    "contract": {"indexing_maps": kinds.ARRAY},
+    "scaled_contract": {"indexing_maps": kinds.ARRAY},
+    "elementwise": {"kind": kinds.ANY},
+}
+_SHAPED_ENDS = {"input": constraints.SHAPED, "init": constraints.SHAPED}
 
 
 def _named(name: str) -> Op:
@@ -17,15 +28,16 @@ def _named(name: str) -> Op:
         f"linalg.{name}",
         _STRUCTURED,
         (syntax.parse_named, syntax.print_named),
-        attributes={
-            "strides": kinds.OPTIONAL,
-            "dilations": kinds.OPTIONAL,
-            "cast": kinds.OPTIONAL,
-            "indexing_maps": kinds.OPTIONAL,
-        },
+        attributes=dict.fromkeys(_OWN_ATTRIBUTES, kinds.OPTIONAL)
+        | _REQUIRED.get(name, {}),
         regions=None,
-        checks=[checks.check_operands, checks.check_named],
-        adapt=syntax.drop_regions,
+        checks=[
+            checks.check_operands,
+            checks.check_named,
+            checks.check_contraction,
+        ],
+        adapt=syntax.normalize_named,
+        flatten=with_region,
     )
 
 
@@ -45,42 +57,54 @@ OPERATIONS = (
         checks=[checks.check_operands, checks.check_generic],
         adapt=syntax.modern_iterators,
     ),
-    *(_named(name) for name in (*NAMED, *sorted(IS_POINTWISE))),
+    *(_named(name) for name in (*NAMED, *POINTWISE, *MAPPED)),
     op(
         "linalg.map",
         "inputs* init -> result*",
-        (syntax.parse_map, syntax.print_map),
+        (regions.parse_map, regions.print_map),
+        types={"inputs": constraints.SHAPED, "init": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
+        checks=[dimensions.check_map],
+        adapt=regions.add_output_argument,
     ),
     op(
         "linalg.reduce",
-        "inputs* inits* -> results*",
-        (syntax.parse_reduce, syntax.print_reduce),
+        "operands* -> results*",
+        (regions.parse_reduce, regions.print_reduce),
         attributes={"dimensions": kinds.integers()},
+        types={"operands": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
+        checks=[dimensions.check_reduce],
     ),
     op(
         "linalg.transpose",
         "input init -> result*",
         (
-            syntax.parse_dimensions("permutation"),
-            syntax.print_dimensions("permutation"),
+            regions.parse_dimensions("permutation"),
+            regions.print_dimensions("permutation"),
         ),
         attributes={"permutation": kinds.integers()},
-        types={"input": constraints.SHAPED, "init": constraints.SHAPED},
+        types=_SHAPED_ENDS,
         regions=None,
-        adapt=syntax.drop_regions,
+        checks=[dimensions.check_transpose],
+        adapt=regions.drop_region,
+        flatten=with_region,
     ),
     op(
         "linalg.broadcast",
         "input init -> result*",
-        (syntax.parse_dimensions("dimensions"), syntax.print_dimensions("dimensions")),
+        (
+            regions.parse_dimensions("dimensions"),
+            regions.print_dimensions("dimensions"),
+        ),
         attributes={"dimensions": kinds.integers()},
-        types={"init": constraints.SHAPED},
+        types=_SHAPED_ENDS,
         regions=None,
-        adapt=syntax.drop_regions,
+        checks=[dimensions.check_broadcast],
+        adapt=regions.drop_region,
+        flatten=with_region,
     ),
     op(
         "linalg.index",
@@ -89,12 +113,15 @@ OPERATIONS = (
         attributes={"dim": kinds.INT64},
         infer={"result": indices},
         traits=Trait.PURE,
-        checks=[checks.check_index],
+        parents=["linalg.generic", "linalg.map", "linalg.reduce"],
+        checks=[dimensions.check_index],
     ),
     op(
         "linalg.yield",
         "values*",
         "attr-dict ($values^ `:` type($values))?",
         traits=Trait.TERMINATOR,
+        parents=["linalg.generic", "linalg.map", "linalg.reduce", "linalg.tiled_loop"],
     ),
+    *relayout.OPERATIONS,
 )

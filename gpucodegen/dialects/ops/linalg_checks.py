@@ -1,55 +1,67 @@
-"""Rules of linalg operations: maps, ranks, shapes, bodies."""
+"""Rules of structured linalg operations: operands, results, attributes, bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.linalg import Structured
+from gpucodegen.dialects.linalg_bodies import BINARY, FUNCTIONS, UNARY
 from gpucodegen.dialects.linalg_named import (
-    NAMED,
     base_name,
+    body_kind,
+    entry_of,
     indexing_maps,
     iterator_types,
+    numbers,
 )
+from gpucodegen.dialects.linalg_tables import CONTRACTIONS, POINTWISE
+from gpucodegen.dialects.ops.linalg_shapes import check_maps, fail
 from gpucodegen.dialects.ops.yields import check_yield
-from gpucodegen.ir.affine import AffineMap, Dim
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import (
-    MemRefType,
-    Shape,
-    TensorType,
-    Type,
-    element_type,
-)
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import I64, MemRefType, TensorType, Type, element_type
 
-_KINDS = ("parallel", "reduction", "window")
+if TYPE_CHECKING:
+    from gpucodegen.ir.operation import Value
+
+_KINDS = ("parallel", "reduction")
+_INPUTS = {"contract": 2, "scaled_contract": 4}
 
 
-def _fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
-    return errors.WrongStructure(
-        o.location, operation=o.name, problem=problem, hint=hint
-    )
+# -- operands and results --------------------------------------------------------------
 
 
 def check_operands(o: Operation) -> None:
     """Outputs are memrefs or tensors; tensors among them are the results."""
     structured = Structured(o)
     if not structured.outputs:
-        raise _fail(o, "has no outputs", "Add outs(%value : type)")
-    for value in structured.outputs:
+        raise fail(o, "has no outputs", "Add outs(%value : type)")
+    _check_shaped(o, structured.outputs, "each output")
+    check_results(o, len(structured.outputs))
+
+
+def _check_shaped(o: Operation, values: Sequence[Value], what: str) -> None:
+    for value in values:
         if not isinstance(value.type, MemRefType | TensorType):
             raise errors.InvalidOperandType(
                 o.location,
                 operation=o.name,
-                what="each output",
-                expected="a memref or tensor",
+                what=what,
+                expected="a memref or ranked tensor",
                 actual=value.type,
             )
-    expected = [v.type for v in structured.outputs if isinstance(v.type, TensorType)]
+
+
+def check_results(o: Operation, outputs: int) -> None:
+    """One result per tensor among the outputs, which are the last operands."""
+    last = o.operands[:2][-1:] if o.name.endswith("pack") else o.operands[-outputs:]
+    expected = [v.type for v in last if isinstance(v.type, TensorType)]
     actual = [v.type for v in o.results]
     if expected != actual:
-        raise _fail(
+        raise fail(
             o,
             f"gives ({_listed(actual)})"
             f" but its tensor outputs are ({_listed(expected)})",
@@ -61,103 +73,148 @@ def _listed(types: Sequence[Type]) -> str:
     return ", ".join(map(str, types))
 
 
+# -- named -----------------------------------------------------------------------------
+
+
 def check_named(o: Operation) -> None:
-    """Operand count and shapes fit the operation's maps."""
-    name = base_name(o)
-    if name in NAMED:
-        expected = len(NAMED[name].inputs)
-        actual = len(Structured(o).inputs)
-        if actual != expected:
-            raise _fail(
-                o, f"takes {expected} inputs, found {actual}", f"Pass {expected} inputs"
+    """Operand count, attributes and shapes fit the operation."""
+    _check_inputs(o)
+    _check_windows(o)
+    _check_function(o)
+    check_maps(o, indexing_maps(o), len(iterator_types(o)))
+
+
+def _expected_inputs(o: Operation) -> int:
+    entry, name = entry_of(o), base_name(o)
+    if entry is not None:
+        return len(entry.inputs)
+    if name == "elementwise":
+        kind = body_kind(o)
+        return 1 if kind in UNARY else 2 if kind in BINARY else 3
+    return POINTWISE.get(name) or _INPUTS[name]
+
+
+def _check_inputs(o: Operation) -> None:
+    structured = Structured(o)
+    expected = _expected_inputs(o)
+    actual = len(structured.inputs)
+    if actual != expected:
+        raise fail(
+            o, f"takes {expected} inputs, found {actual}", f"Pass {expected} inputs"
+        )
+    if len(structured.outputs) != 1:
+        raise fail(
+            o,
+            f"takes one output, found {len(structured.outputs)}",
+            "Pass one output",
+        )
+
+
+def _check_windows(o: Operation) -> None:
+    """Strides and dilations are as many as the windows."""
+    entry = entry_of(o)
+    expected = entry.windows if entry is not None else 0
+    for name in ("strides", "dilations") if expected else ():
+        value = o.attributes.get(name)
+        if value is None:
+            continue
+        is_integral = isinstance(value, DenseElementsAttr) and value.element == I64
+        if not is_integral or len(numbers(o, name)) != expected:
+            raise errors.WrongAttribute(
+                o.location,
+                operation=o.name,
+                problem=f"{name} must hold {expected} i64 numbers, found {value}",
+                hint=f"Write {name} = dense<1> : tensor<{expected}xi64>",
             )
-    _check_maps(o, indexing_maps(o), len(iterator_types(o)))
+
+
+def _check_function(o: Operation) -> None:
+    if base_name(o) != "elementwise":
+        return
+    kind = body_kind(o)
+    if kind not in FUNCTIONS:
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"unknown function '{kind}'",
+            hint=errors.did_you_mean(kind, FUNCTIONS) or "Use exp, add or another",
+        )
+
+
+def check_contraction(o: Operation) -> None:
+    """Operands are indexed by single loops; ``contract`` sums over shared ones."""
+    name = base_name(o)
+    if name not in (*CONTRACTIONS, "contract"):
+        return
+    maps = indexing_maps(o)
+    for map_ in maps:
+        if not all(isinstance(r, Dim) for r in map_.results):
+            raise fail(
+                o,
+                f"map {map_} is more than a choice of dimensions",
+                "Use single dimensions only",
+            )
+    if name == "contract":
+        _check_contract(o, *({str(r) for r in m.results} for m in maps))
+
+
+def _check_contract(o: Operation, lhs: set[str], rhs: set[str], out: set[str]) -> None:
+    for loop in sorted((lhs ^ rhs) - out):
+        raise fail(
+            o,
+            f"loop {loop} is in one input only",
+            "Index both inputs by it, or one input and the output",
+        )
+    for loop in sorted(out - lhs - rhs):
+        raise fail(o, f"loop {loop} is in no input", "Index an input by it")
+
+
+# -- generic ---------------------------------------------------------------------------
 
 
 def check_generic(o: Operation) -> None:
     """Maps, iterator types and body fit the operands."""
     structured = Structured(o)
-    maps, iterators = structured.indexing_maps, structured.iterator_types
+    iterators = structured.iterator_types
     for kind in iterators:
         if kind not in _KINDS:
-            raise _fail(
+            raise fail(
                 o, f"unknown iterator type '{kind}'", f"Use one of {', '.join(_KINDS)}"
             )
-    if len(maps) != len(o.operands):
-        raise _fail(
-            o,
-            f"{len(maps)} indexing maps for {len(o.operands)} operands",
-            "Write one map per operand, inputs first",
+    written = o.attributes.get("indexing_maps")
+    count = len(written.values) if isinstance(written, ArrayAttr) else 0
+    if len(structured.indexing_maps) != count:
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem="indexing_maps holds something else than affine maps",
+            hint="Write affine_map<(d0) -> (d0)>",
         )
-    _check_maps(o, maps, len(iterators))
-    _check_body(o, structured)
+    check_maps(o, structured.indexing_maps, len(iterators))
+    check_body(o, len(structured.outputs))
 
 
-def _check_maps(o: Operation, maps: Sequence[AffineMap], loops: int) -> None:
-    extents: dict[int, tuple[int, int]] = {}
-    for position, (map_, value) in enumerate(zip(maps, o.operands, strict=True)):
-        if map_.num_dims != loops:
-            raise _fail(
-                o,
-                f"map {position} has {map_.num_dims} dimensions for {loops} loops",
-                "Give every map one dimension per iterator type",
-            )
-        shape = _shape(value)
-        if len(map_.results) != len(shape):
-            raise _fail(
-                o,
-                f"operand {position} has rank {len(shape)}"
-                f" but its map has {len(map_.results)} results",
-                "Give the map one result per dimension of the operand",
-            )
-        _check_extents(o, map_, shape, position, extents)
-
-
-def _shape(value: Value) -> Shape:
-    ty = value.type
-    return ty.shape if isinstance(ty, MemRefType | TensorType) else ()
-
-
-def _check_extents(
-    o: Operation,
-    map_: AffineMap,
-    shape: Shape,
-    position: int,
-    extents: dict[int, tuple[int, int]],
-) -> None:
-    """A loop that indexes two operands alone has one extent."""
-    for expr, extent in zip(map_.results, shape, strict=True):
-        if not isinstance(expr, Dim) or extent is None:
-            continue
-        known, owner = extents.setdefault(expr.position, (extent, position))
-        if known != extent:
-            raise _fail(
-                o,
-                f"loop d{expr.position} has extent {known} in operand {owner}"
-                f" but {extent} in operand {position}",
-                "Make the shapes agree",
-            )
-
-
-def _check_body(o: Operation, structured: Structured) -> None:
+def check_body(o: Operation, outputs: int) -> None:
+    """One block; an argument per operand, a yielded value per output."""
     expected = [element_type(v.type) for v in o.operands]
-    if not o.regions[0].blocks:
+    blocks = o.regions[0].blocks
+    if not blocks or not blocks[0].operations:
         raise errors.EmptyBody(o.location, operation=o.name, expected="a linalg.yield")
-    actual = [v.type for v in structured.body.arguments]
+    if len(blocks) != 1:
+        raise errors.WrongRegionCount(
+            o.location, operation=o.name, expected="one block", actual=len(blocks)
+        )
+    actual = [v.type for v in blocks[0].arguments]
     if actual != expected:
-        raise _fail(
+        raise fail(
             o,
             f"the body takes ({_listed(actual)}),"
             f" its operands hold ({_listed(expected)})",
             "Give the body one argument of the element type per operand",
         )
-    check_yield(o, [element_type(v.type) for v in structured.outputs], "linalg.yield")
-
-
-def check_index(o: Operation) -> None:
-    """The dimension is not negative."""
-    value = getattr(o.attributes.get("dim"), "value", 0)
-    if value < 0:
-        raise errors.OutOfRange(
-            o.location, operation=o.name, what="dimension", value=value, limit="rank"
+    last = blocks[0].operations[-1]
+    if last.name != "linalg.yield":
+        raise errors.MissingTerminator(
+            last.location, operation=o.name, expected="linalg.yield"
         )
+    check_yield(o, [element_type(v.type) for v in o.operands[-outputs:]])
