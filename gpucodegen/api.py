@@ -49,6 +49,16 @@ def compile(  # noqa: A001 - the public name
     ... }'''
     >>> compile(text, target="cpu").add(2, 3)
     5
+
+    Operations of other dialects run through ``handlers``:
+
+    >>> text = '''func.func @f(%a: i32) {
+    ...   "my.print"(%a) {label = "a"} : (i32) -> ()
+    ...   return
+    ... }'''
+    >>> show = {"my.print": lambda value, label: print(label, value)}
+    >>> compile(text, target="cpu", handlers=show).f(3)
+    a 3
     """
     from gpucodegen.program import Program
 
@@ -58,8 +68,8 @@ def compile(  # noqa: A001 - the public name
     is_text = isinstance(source, str)
     filename = "<string>" if is_text else os.fspath(source)
     text = source if is_text else _read(filename)
-    module = parse(text, filename, allow_unregistered=allow_unregistered)
-    return Program(module, chosen, text)
+    allow = allow_unregistered or bool(chosen.handlers)
+    return Program(parse(text, filename, allow_unregistered=allow), chosen, text)
 
 
 def _read(path: str) -> str:

@@ -125,8 +125,9 @@ def _load(
     from gpucodegen.emit import emit_program
     from gpucodegen.runtime.loader import load_program
 
-    emitted = emit_program(module, "cpu" if target == "cpu" else "cuda")
-    loaded = load_program(emitted, target)
+    face = "cpu" if target == "cpu" else "cuda"
+    emitted = emit_program(module, face, frozenset(options.handlers))
+    loaded = load_program(emitted, target, options.handlers)
     entry = emitted.entries[name]
     return Executable(
         name,

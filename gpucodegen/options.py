@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from gpucodegen import errors
 
@@ -26,6 +28,8 @@ class Options:
     ``verify``: prove every mapped kernel free of races.
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
     ``tuned``: use tile sizes that `gpucodegen.tune` stored.
+    ``handlers``: functions that run operations this package does not know, by their
+    names, on the host: they get arrays, numbers and the attributes by keyword.
     """
 
     target: str = "auto"
@@ -38,6 +42,9 @@ class Options:
     verify: bool = True
     alias: str = "refuse"
     tuned: bool = True
+    handlers: Mapping[str, Callable[..., Any]] = field(
+        default_factory=dict[str, "Callable[..., Any]"], hash=False
+    )
 
     def __post_init__(self) -> None:
         """Refuse unusable values."""

@@ -6,12 +6,13 @@ branches around them stay Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.func import Call, Function
 from gpucodegen.emit import (
     affine_loops,
+    callbacks,
     cfg,
     host_memory,
     index_math,
@@ -39,17 +40,19 @@ def emit_host(
     kernels: Mapping[tuple[str, ...], EmittedKernel],
     functions: Mapping[str, str],
     constants: Mapping[str, str],
+    handled: Collection[str] = (),
 ) -> tuple[str, tuple[EmittedKernel, ...]]:
     """The text of a host function and the kernels it launches.
 
     ``functions`` and ``constants`` map the symbols of host functions and of globals to
-    their names in the host program.
+    their names in the host program; ``handled`` names operations that the caller runs.
     """
     function = Function(op)
     names = Names()
     names.reserve(PLAIN_NAMES)
     names.reserve(functions.values())
-    e = HostEmitter(HOST, HANDLERS, names, header)
+    handlers = {**HANDLERS, **dict.fromkeys(handled, callbacks.handled)}
+    e = HostEmitter(HOST, handlers, names, header)
     e.kernels, e.functions, e.constants = kernels, functions, constants
     e.begin(function.blocks)
     e.own_tags = _tags(e, function)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,8 +79,13 @@ class EmittedProgram:
         return "\n\n".join([text + "\n", *kernels])
 
 
-def emit_program(module: Module, target: str) -> EmittedProgram:
-    """Generate the Python source of a module for ``cpu``, ``cuda`` or ``sim``."""
+def emit_program(
+    module: Module, target: str, handled: Collection[str] = ()
+) -> EmittedProgram:
+    """Generate the Python source of a module for ``cpu``, ``cuda`` or ``sim``.
+
+    ``handled`` names unregistered operations that the caller of the program runs.
+    """
     if target not in TARGETS:
         raise UnknownTarget(target=target)
     kernels = _Kernels(target)
@@ -99,7 +104,9 @@ def emit_program(module: Module, target: str) -> EmittedProgram:
     texts: dict[str, tuple[str, tuple[str, ...]]] = {}
     for name, op in hosts.items():
         try:
-            text, launched = emit_host(op, header, kernels.emitted, python_names, keys)
+            text, launched = emit_host(
+                op, header, kernels.emitted, python_names, keys, handled
+            )
         except CompileError:
             if name in needed:
                 raise

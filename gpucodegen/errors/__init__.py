@@ -51,6 +51,7 @@ from gpucodegen.errors.compile import (
 from gpucodegen.errors.launch import (
     DivergentBarrier,
     DivisionByZero,
+    HandlerResult,
     IndexOutOfBounds,
     LaunchFailed,
     MisalignedAccess,
@@ -154,6 +155,7 @@ __all__ = [
     "EntryIsSuccessor",
     "Error",
     "ExternalFunction",
+    "HandlerResult",
     "IllegalTransformation",
     "IndexOutOfBounds",
     "InternalError",

@@ -18,7 +18,7 @@ class UnregisteredOperation(CompileError):
 
     code = "C002"
     template = "'{operation}' is not a known operation, so it cannot run"
-    remedy = "Remove it, or keep it out of the function that is called"
+    remedy = "Pass handlers={{'{operation}': function}} to run it, or remove it"
 
 
 class UnsupportedType(CompileError):

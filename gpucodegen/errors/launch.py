@@ -154,3 +154,11 @@ class MisalignedAccess(LaunchError):
     code = "L018"
     template = "access of {align} bytes at {buffer}[{index}] is not aligned"
     remedy = "Align the offset and the strides, or declare a smaller alignment"
+
+
+class HandlerResult(LaunchError):
+    """A handler that returned too few or too many values."""
+
+    code = "L019"
+    template = "the handler of '{operation}' returned {actual} value(s), not {expected}"
+    remedy = "Return one value per result of the operation, several as a tuple"

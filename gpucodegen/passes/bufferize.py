@@ -16,6 +16,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
@@ -100,6 +101,8 @@ class _Bufferizer:
             handler(self, b, op)
         elif op.dialect == "linalg" and op.results:
             self._structured(b, op)
+        elif lookup(op.name) is None and not op.regions:
+            self._handled(b, op)
         elif any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
             raise errors.UnsupportedOperation(
                 op.location,
@@ -157,6 +160,13 @@ class _Bufferizer:
         b.operations.append(op.with_(operands=(*inputs, *outputs), results=()))
         self.buffers.update(zip(op.results, outputs, strict=True))
 
+    def _handled(self, b: Builder, op: Operation) -> None:
+        """An operation that the caller runs: its tensor results are fresh buffers."""
+        self.renamed(b, op, op.name)
+        for value in op.results:
+            if value in self.buffers:
+                self.owned[self.buffers[value]] = None
+
     def renamed(self, b: Builder, op: Operation, name: str) -> None:
         """The same operation on buffers under another name."""
         operands = tuple(self.buffers.get(v, v) for v in op.operands)
@@ -210,6 +220,15 @@ class _Bufferizer:
         copy = self.allocate(b, source, ty, op.result.name)
         b.add("memref.copy", (source, copy))
         self.buffers[op.result] = copy
+
+    def materialize(self, b: Builder, op: Operation) -> None:
+        """``materialize_in_destination``: the value is copied where it must be."""
+        source, target = op.operands
+        into = self.buffers.get(target, target)
+        if op.results:
+            into = self.writable(b, target, contents=False)
+            self.buffers[op.result] = into
+        b.add("memref.copy", (self.buffers[source], into))
 
     def show_buffer(self, b: Builder, op: Operation) -> None:
         """``to_memref``: the tensor's buffer, or a copy of an argument's."""
@@ -281,6 +300,7 @@ _HANDLERS: dict[str, Callable[[_Bufferizer, Builder, Operation], None]] = {
     "tensor.insert": _Bufferizer.insert,
     "arith.constant": _Bufferizer.constant,
     "bufferization.to_tensor": _Bufferizer.load_tensor,
+    "bufferization.materialize_in_destination": _Bufferizer.materialize,
     "bufferization.to_memref": _Bufferizer.show_buffer,
     "bufferization.to_buffer": _Bufferizer.show_buffer,
     "func.return": _Bufferizer.leave,

@@ -36,7 +36,9 @@ class HostApi:
         engine: Engine,
         kernels: Mapping[str, KernelSpec],
         constants: Mapping[str, Any],
+        handlers: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
+        self._handlers = dict(handlers or {})
         self._engine = engine
         self._specs = kernels
         self._launchers: dict[str, Callable[..., None]] = {}
@@ -147,6 +149,36 @@ class HostApi:
             self._launchers[name] = launcher
         launcher(grid, block, args)
 
+    def handle(
+        self,
+        operation: str,
+        operands: tuple[Any, ...],
+        attributes: Mapping[str, Any],
+        results: tuple[str, ...],
+    ) -> tuple[Any, ...]:
+        """Let the caller's function run an operation.
+
+        It gets arrays and numbers, and the attributes by keyword; ``results`` holds the
+        element type of each result, ``"f32[]"`` for a buffer.
+        """
+        given = [self.result(value) for value in operands]
+        answer = self._handlers[operation](*given, **attributes)
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        found = answers if results else ()
+        if len(found) != len(results):
+            raise errors.HandlerResult(
+                operation=operation, expected=len(results), actual=len(found)
+            )
+        return tuple(map(self._taken_in, found, results))
+
+    def _taken_in(self, value: Any, dtype: str) -> Any:
+        """A handler's result as the program carries it."""
+        if not dtype.endswith("[]"):
+            return value
+        buffer = self.alloc(tuple(value.shape), dtype.removesuffix("[]"))
+        buffer.array[...] = value
+        return buffer
+
     def dma_start(
         self,
         source: Buffer,
@@ -226,10 +258,12 @@ def make_host(
     target: str,
     kernels: Iterable[KernelSpec],
     constants: Mapping[str, Any] | None = None,
+    handlers: Mapping[str, Callable[..., Any]] | None = None,
 ) -> HostApi:
     """The runtime of a program for ``cpu``, ``cuda`` or ``sim``.
 
-    ``constants`` maps keys to arrays, or to records with shape, dtype and values.
+    ``constants`` maps keys to arrays, or to records with shape, dtype and values;
+    ``handlers`` maps operations to the functions that run them.
     """
     by_name = {spec.name: spec for spec in kernels}
-    return HostApi(engine_of(target), by_name, constants or {})
+    return HostApi(engine_of(target), by_name, constants or {}, handlers)

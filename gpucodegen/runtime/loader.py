@@ -42,8 +42,15 @@ class Loaded:
     kernels: tuple[KernelSpec, ...]
 
 
-def load_program(emitted: Emitted, target: str) -> Loaded:
-    """Load a program for a target; kernels compile when they first run."""
+def load_program(
+    emitted: Emitted,
+    target: str,
+    handlers: Mapping[str, Callable[..., Any]] | None = None,
+) -> Loaded:
+    """Load a program for a target; kernels compile when they first run.
+
+    ``handlers`` run the operations that the program does not know.
+    """
     module = modules.load(emitted.host_source)
     kernels = tuple(map(_spec, emitted.kernels))
     functions = {
@@ -51,7 +58,7 @@ def load_program(emitted: Emitted, target: str) -> Loaded:
         for name, value in vars(module).items()
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }
-    runtime = make_host(target, kernels, emitted.constants)
+    runtime = make_host(target, kernels, emitted.constants, handlers)
     return Loaded(functions, runtime, kernels)
 
 
