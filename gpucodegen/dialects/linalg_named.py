@@ -79,9 +79,9 @@ def default_maps(op: Operation) -> tuple[AffineMap, ...]:
     """The maps of an operation that states none."""
     entry = entry_of(op)
     if entry is not None:
-        windows = _Windows(numbers(op, "strides"), numbers(op, "dilations"))
+        windows = Windows(numbers(op, "strides"), numbers(op, "dilations"))
         operands = (*entry.inputs, entry.output)
-        return tuple(_map(entry.loops.split(), text, windows) for text in operands)
+        return tuple(map_of(entry.loops, text, windows) for text in operands)
     name = base_name(op)
     rank = rank_of(op)
     if name == "reduce":
@@ -114,7 +114,7 @@ def _without(rank: int, dropped: Sequence[int] | None = None) -> AffineMap:
 
 
 @dataclass(slots=True)
-class _Windows:
+class Windows:
     """Strides and dilations, handed out in the order of the windows."""
 
     strides: tuple[int, ...]
@@ -131,8 +131,14 @@ class _Windows:
         return point * stride + tap * dilation
 
 
-def _map(loops: list[str], text: str, windows: _Windows) -> AffineMap:
-    dims = {name: Dim(i) for i, name in enumerate(loops)}
+def map_of(loops: str, text: str, windows: Windows | None = None) -> AffineMap:
+    """The map of an operand in the table's notation.
+
+    >>> print(map_of("m n k", "k n"))
+    (d0, d1, d2) -> (d2, d1)
+    """
+    windows = windows or Windows((), ())
+    dims = {name: Dim(i) for i, name in enumerate(loops.split())}
     results: list[AffineExpr] = []
     for index in text.replace(SCALAR, "").split():
         if ":" in index:
@@ -143,7 +149,7 @@ def _map(loops: list[str], text: str, windows: _Windows) -> AffineMap:
             results.append(dims[point] + dims[tap])
         else:
             results.append(dims[index])
-    return AffineMap(len(loops), 0, tuple(results))
+    return AffineMap(len(dims), 0, tuple(results))
 
 
 def numbers(op: Operation, name: str) -> tuple[int, ...]:

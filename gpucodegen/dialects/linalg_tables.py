@@ -53,6 +53,7 @@ _PRODUCTS: dict[str, Named] = {
     "dot": Named("m", ("m", "m"), ""),
     "mmt4d": Named("m n k i j l", ("m k i l", "n k j l"), "m n i j"),
     "batch_mmt4d": Named("b m n k i j l", ("b m k i l", "b n k j l"), "b m n i j"),
+    "matmul_column_major": Named("n m k", ("k m", "n k"), "n m"),
     "quantized_matmul": _quantized(CONTRACTIONS["matmul"]),
     "quantized_batch_matmul": _quantized(CONTRACTIONS["batch_matmul"]),
 }
@@ -80,9 +81,14 @@ depthwise_conv_2d_nhwc_hwcm(q) | nyxcmhw   | n y:h x:w c     | hwcm  | nyxcm
 depthwise_conv_3d_ndhwc_dhwc   | nzyxdhwc  | n z:d y:h x:w c | dhwc  | nzyxc
 depthwise_conv_3d_ncdhw_cdhw   | nzyxdhwc  | n c z:d y:h x:w | cdhw  | nczyx
 depthwise_conv_3d_ndhwc_dhwcm  | nzyxmdhwc | n z:d y:h x:w c | dhwcm | nzyxcm
+conv_1d_nwc                    | nxfwc     | n x+w c         | fwc   | nxf
+conv_1d_input_ncw_filter_wcf   | nfxcw     | n c x:w         | wcf   | nfx
+conv_2d_input_nchw_filter_hwcf | nfyxchw   | n c y:h x:w     | hwcf  | nfyx
+conv_3d_ndhwc                  | nzyxfdhwc | n z+d y+h x+w c | fdhwc | nzyxf
+conv_3d_input_ncdhw_filter_dhwcf | nfzyxcdhw | n c z:d y:h x:w | dhwcf | nfzyx
 """
 """Name, loops, image, kernel, output; ``(q)`` where a form with zero points exists.
-Indices other than windows are single letters."""
+Indices other than windows are single letters.  The last five are of 2021."""
 
 _POOLINGS = """
 pooling_nhwc  | n y x c h w     | n y:h x:w c     | h w   | n y x c   | all

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.syntax import State
-from gpucodegen.parser import vintage_2018, vintage_2019, vintage_2020
+from gpucodegen.parser import vintage_2018, vintage_2019, vintage_2020, vintage_linalg
 from gpucodegen.parser.vintage_names import RENAMED
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 OldForm = Callable[["Parser", State], None]
 
 _FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS)
+_SPELLINGS = ChainMap(vintage_2020.SPELLINGS, vintage_linalg.SPELLINGS)
 _GENERIC = ChainMap(vintage_2019.GENERIC, vintage_2018.GENERIC)
 
 is_of_2018 = vintage_2018.is_of_2018
@@ -27,7 +28,7 @@ is_of_2018 = vintage_2018.is_of_2018
 def lookup(name: str) -> OldForm | None:
     """What reads an old operation after its name, if some vintage has one."""
     name = name.removeprefix("std.")
-    form = _FORMS.get(name)
+    form = vintage_linalg.lookup(name) or _FORMS.get(name)
     if form is None and name in RENAMED:
         form = vintage_2019.renamed(RENAMED[name])
     return form
@@ -35,7 +36,7 @@ def lookup(name: str) -> OldForm | None:
 
 def modern_name(name: str) -> str | None:
     """Today's name of an operation written in generic form under an old one."""
-    return RENAMED.get(name.removeprefix("std."))
+    return vintage_linalg.modern_name(name) or RENAMED.get(name.removeprefix("std."))
 
 
 def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
@@ -49,5 +50,5 @@ def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
 
 def is_old_spelling(p: Parser, name: str, state: State) -> bool:
     """Read the operation as an old form, if its words are in an old order."""
-    spelling = vintage_2020.SPELLINGS.get(name)
+    spelling = _SPELLINGS.get(name)
     return spelling is not None and spelling(p, state)

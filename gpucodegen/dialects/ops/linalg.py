@@ -8,9 +8,11 @@ from gpucodegen.dialects.linalg_named import with_region
 from gpucodegen.dialects.linalg_tables import MAPPED, NAMED, POINTWISE
 from gpucodegen.dialects.ops import linalg_checks as checks
 from gpucodegen.dialects.ops import linalg_dimension_checks as dimensions
+from gpucodegen.dialects.ops import linalg_old as old
 from gpucodegen.dialects.ops import linalg_regions as regions
 from gpucodegen.dialects.ops import linalg_relayout as relayout
 from gpucodegen.dialects.ops import linalg_syntax as syntax
+from gpucodegen.dialects.ops import linalg_tiled_loop as tiled_loop
 from gpucodegen.dialects.ops.declare import indices, op
 
 _STRUCTURED = "inputs* outputs* -> results*"
@@ -124,4 +126,6 @@ OPERATIONS = (
         parents=["linalg.generic", "linalg.map", "linalg.reduce", "linalg.tiled_loop"],
     ),
     *relayout.OPERATIONS,
+    *old.OPERATIONS,
+    *tiled_loop.OPERATIONS,
 )

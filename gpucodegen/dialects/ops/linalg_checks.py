@@ -22,7 +22,14 @@ from gpucodegen.dialects.ops.yields import check_yield
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I64, MemRefType, TensorType, Type, element_type
+from gpucodegen.ir.types import (
+    I64,
+    DialectType,
+    MemRefType,
+    TensorType,
+    Type,
+    element_type,
+)
 
 if TYPE_CHECKING:
     from gpucodegen.ir.operation import Value
@@ -45,7 +52,7 @@ def check_operands(o: Operation) -> None:
 
 def _check_shaped(o: Operation, values: Sequence[Value], what: str) -> None:
     for value in values:
-        if not isinstance(value.type, MemRefType | TensorType):
+        if not isinstance(value.type, MemRefType | TensorType | DialectType):
             raise errors.InvalidOperandType(
                 o.location,
                 operation=o.name,

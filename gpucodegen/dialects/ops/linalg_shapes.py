@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpucodegen import errors
 from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, Shape, TensorType, VectorType
+from gpucodegen.ir.types import DialectType, MemRefType, Shape, TensorType, VectorType
 
 
 def fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
@@ -18,13 +18,18 @@ def fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
 
 
 def check_maps(o: Operation, maps: Sequence[AffineMap], loops: int) -> None:
-    """The maps fit the operands, and the static shapes fit the maps."""
+    """The maps fit the operands, and the static shapes fit the maps.
+
+    Nothing is known of the shape of other dialects' types.
+    """
     if len(maps) != len(o.operands):
         raise fail(
             o,
             f"{len(maps)} indexing maps for {len(o.operands)} operands",
             "Write one map per operand, inputs first",
         )
+    if any(isinstance(v.type, DialectType) for v in o.operands):
+        return
     for position, (map_, value) in enumerate(zip(maps, o.operands, strict=True)):
         _check_map(o, position, map_, value, loops)
     extents = _extents(o, maps, loops)
