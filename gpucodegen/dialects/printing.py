@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -61,7 +61,7 @@ class Printer:
     """One text being written."""
 
     def __init__(self, op: Operation, *, generic: bool, locations: bool) -> None:
-        self._names = Names(op, _is_isolated)
+        self._names = Names(op, _is_isolated, _is_graph)
         self._generic = generic
         self._locations = locations
         self._pieces: list[str] = []
@@ -227,6 +227,11 @@ class Printer:
 def _is_isolated(op: Operation) -> bool:
     definition = registry.lookup(op.name)
     return definition is not None and definition.is_isolated
+
+
+def _is_graph(op: Operation) -> bool:
+    definition = registry.lookup(op.name)
+    return definition is None or Trait.GRAPH in definition.traits
 
 
 def _can_elide(op: Operation, name: str, region: Region) -> bool:

@@ -12,16 +12,20 @@ from itertools import count
 
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
 
-IsIsolated = Callable[[Operation], bool]
+Predicate = Callable[[Operation], bool]
 
 
 class Names:
-    """Names of everything inside one operation."""
+    """Names of everything inside one operation.
 
-    __slots__ = ("_counter", "_isolated", "_used", "labels", "values")
+    ``isolated`` tells whose regions see no names from outside, ``graph`` whose regions
+    may use a value before its definition.
+    """
 
-    def __init__(self, op: Operation, isolated: IsIsolated) -> None:
-        self._isolated = isolated
+    __slots__ = ("_counter", "_graph", "_isolated", "_used", "labels", "values")
+
+    def __init__(self, op: Operation, isolated: Predicate, graph: Predicate) -> None:
+        self._isolated, self._graph = isolated, graph
         self._used: set[str] = set()
         self._counter = 0
         self.values: dict[Value, str] = {}
@@ -51,18 +55,19 @@ class Names:
         outer = self._used, self._counter
         if self._isolated(op):
             self._used, self._counter = set(), 0
+        is_graph = self._graph(op)
         for region in op.regions:
-            self._region(region)
+            self._region(region, is_graph=is_graph)
         self._used, self._counter = outer
 
-    def _region(self, region: Region) -> None:
+    def _region(self, region: Region, *, is_graph: bool) -> None:
         used, counter = self._used, self._counter
         self._used = set(used)
         blocks = region.blocks
         for i, block in enumerate(blocks):
             if block.label is not None:
                 self.labels[block.label] = f"^bb{i}"
-        if len(blocks) > 1:  # values may be used in a block printed before their own
+        if is_graph or len(blocks) > 1:  # nested text may stand before a definition
             for block in blocks:
                 self._block_values(block)
             for block in blocks:

@@ -30,6 +30,7 @@ from gpucodegen.ir.types import INDEX
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
 
+_OLD_PRODUCTS = {"div": "floordiv", "%": "mod"}
 _PRODUCTS = frozenset(["*", "mod", "floordiv", "ceildiv", "div"])
 _COMPARISONS = ("==", ">=", "<=")
 _RESERVED = frozenset(["mod", "floordiv", "ceildiv", "symbol"])
@@ -149,10 +150,10 @@ def _sum(p: Parser, leaf: Leaf) -> AffineExpr:
 
 def _product(p: Parser, leaf: Leaf) -> AffineExpr:
     expr = _factor(p, leaf)
-    while p.token in _PRODUCTS:
+    while p.token in _PRODUCTS or (p.is_of_2018 and p.token == "%"):
         start = p.start
         op = p.advance()
-        op = "floordiv" if op == "div" else op
+        op = _OLD_PRODUCTS.get(op, op)
         expr = _checked(p, op, expr, _factor(p, leaf), start)
     return expr
 

@@ -173,13 +173,10 @@ def _properties(p: Parser, state: State, definition: Op | None) -> None:
 def _generic_types(p: Parser, state: State, uses: Sequence[Use]) -> None:
     p.expect(":")
     start = p.start
-    if p.token == "(":
-        signature = p.function_type()
-        state.operands = p.resolve_all(uses, signature.inputs, start)
-        state.result_types = list(signature.results)
-    else:  # 2019 text: a bare type is that of the only result
-        state.operands = p.resolve_all(uses, (), start)
-        state.result_types = [p.type()]
+    signature = p.function_type() if p.token == "(" else vintages.bare_signature(p)
+    results = vintages.function_results(p, signature)
+    state.operands = p.resolve_all(uses, signature.inputs, start)
+    state.result_types = list(results)
 
 
 # -- custom forms ----------------------------------------------------------------------
@@ -269,7 +266,9 @@ def _at_label(p: Parser) -> bool:
     return p.is_of_2018 and _BARE_LABEL.match(p.text, p.start) is not None
 
 
-_BARE_LABEL = re.compile(r"[A-Za-z_]\w*\s*(?::(?!:)|\([^()=]*\)\s*:)")
+_BARE_LABEL = re.compile(
+    r"[A-Za-z_]\w*\s*(?::(?!:)|\((?:[^()=]|\((?:[^()=]|->)*\))*\)\s*:)"
+)
 
 
 def _labelled_block(p: Parser, terminator: str, entry: tuple[Value, ...] = ()) -> Block:

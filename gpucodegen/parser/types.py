@@ -264,6 +264,12 @@ def _parse_memref(p: Parser, offset: int) -> Type:
     return MemRefType(shape, element, _composed(p, layouts, len(shape)), space)
 
 
+def parse_bare_memref(p: Parser) -> Type:
+    """``<4x?xf32>``: a memref whose word is left out."""
+    with p.nested():
+        return _parse_memref(p, p.end)
+
+
 _SHAPED_PARSERS = {
     "vector": _parse_vector,
     "tensor": _parse_tensor,
@@ -336,7 +342,9 @@ def _memory_space(p: Parser) -> Attribute | None:
     if token[:1].isalpha() and token not in ("affine_map", "dense", "array"):
         p.advance()
         number = token.removeprefix("memspace")
-        return IntegerAttr(int(number)) if number.isdigit() else StringAttr(token)
+        if not number.isdigit():
+            return StringAttr(token)
+        return IntegerAttr(int(number)) if int(number) else None
     return p.attribute()
 
 

@@ -7,22 +7,35 @@ today's operations while they are read; those that changed their name only are l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import registry
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.ops.bufferization_syntax import tensor_like
 from gpucodegen.dialects.syntax import State, Use
-from gpucodegen.ir.attributes import FloatAttr, IntegerAttr, StringAttr, UnitAttr
+from gpucodegen.ir.attributes import (
+    DenseArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import (
+    I64,
     INDEX,
+    FunctionType,
     MemRefType,
     TensorType,
+    Type,
     UnrankedTensorType,
+    VectorType,
     element_type,
 )
+from gpucodegen.parser import types
 from gpucodegen.parser import vintage_literals as literals
 
 if TYPE_CHECKING:
@@ -61,6 +74,18 @@ def _dim(p: Parser, state: State) -> None:
     state.result_types = [INDEX]
 
 
+def _linalg_dim(p: Parser, state: State) -> None:
+    """``linalg.dim %m, 1``, perhaps with the type of the source or of the result."""
+    source = p.use()
+    p.expect(",")
+    position = literals.written(p)
+    ty = p.type() if p.accept(":") else INDEX
+    state.name = "memref.dim"
+    memref = p.resolve(source, None if ty == INDEX else ty)
+    state.operands = [memref, literals.value(p, position, INDEX)]
+    state.result_types = [INDEX]
+
+
 def _store(p: Parser, state: State) -> None:
     """``store %v, %m[..] : type`` or ``store 0 to %m[..] : type``."""
     state.name = "memref.store"
@@ -94,7 +119,7 @@ def _element(p: Parser) -> tuple[Use, list[literals.Written]]:
 
 def _alloc(name: str) -> OldForm:
     def read(p: Parser, state: State) -> None:
-        """``alloc(%n)[%s] : memref<..>``."""
+        """``alloc(%n)[%s] : memref<..>``, also without the word."""
         state.name = name
         sizes = p.listed("(", ")", lambda: literals.written(p))
         symbols = (
@@ -102,7 +127,7 @@ def _alloc(name: str) -> OldForm:
         )
         state.attributes |= p.attr_dict()
         p.expect(":")
-        ty = p.type()
+        ty = types.parse_bare_memref(p) if p.token == "<" else p.type()
         groups = [literals.values(p, sizes), literals.values(p, symbols)]
         state.operands = [value for group in groups for value in group]
         state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
@@ -114,9 +139,12 @@ def _alloc(name: str) -> OldForm:
 def _extract_element(p: Parser, state: State) -> None:
     """``extract_element %t[%i] : type``."""
     _load(p, state)
-    ty = state.operands[0].type
-    is_tensor = isinstance(ty, TensorType)
-    state.name = "tensor.extract" if is_tensor else "vector.extract"
+    source, *indices = state.operands
+    state.name = "tensor.extract"
+    if isinstance(source.type, VectorType):
+        state.name = "vector.extract"
+        positions = DenseArrayAttr(I64, (DYNAMIC_MARK,) * len(indices))
+        state.attributes["static_position"] = positions
 
 
 def _from_elements(p: Parser, state: State) -> None:
@@ -192,6 +220,18 @@ def _func(p: Parser, state: State) -> None:
         state.attributes.setdefault("sym_visibility", StringAttr("private"))
 
 
+def _memref_cast(p: Parser, state: State) -> None:
+    """``memref_cast %m : type to type``, also with an arrow."""
+    state.name = "memref.cast"
+    use = p.use()
+    state.attributes = p.attr_dict()
+    p.expect(":")
+    state.operands = [p.resolve(use, p.type())]
+    if not p.accept("->"):
+        p.one_of(("to",), "'to'")
+    state.result_types = [p.type()]
+
+
 def _dma_end(p: Parser) -> tuple[Use, list[literals.Written]]:
     memref, indices = _element(p)
     p.expect(",")
@@ -242,10 +282,11 @@ FORMS: dict[str, OldForm] = {
     "dma_wait": _dma_wait,
     "extract_element": _extract_element,
     "func": _func,
-    "linalg.dim": _dim,
+    "linalg.dim": _linalg_dim,
     "linalg.load": _load,
     "linalg.store": _store,
     "load": _load,
+    "memref_cast": _memref_cast,
     "store": _store,
     "tensor_from_elements": _from_elements,
     "tensor_load": _tensor_load,
@@ -258,9 +299,26 @@ FORMS: dict[str, OldForm] = {
 # -- generic forms ---------------------------------------------------------------------
 
 
+def bare_signature(p: Parser) -> FunctionType:
+    """``type -> types`` of one operand, or ``type`` of the only result."""
+    ty = p.type()
+    if p.token == "->":
+        return FunctionType((ty,), tuple(p.arrow_types()))
+    return FunctionType((), (ty,))
+
+
+def function_results(p: Parser, signature: FunctionType) -> Sequence[Type]:
+    """``() -> (types) -> type``: one result, which is a function."""
+    if p.token != "->":
+        return signature.results
+    return [FunctionType(signature.results, tuple(p.arrow_types()))]
+
+
 def _typed_value(p: Parser, state: State) -> None:
     """``"constant"(){value: 42} : () -> i32``: the number takes the result's type."""
     del p
+    if isinstance(state.attributes.get("value"), SymbolRefAttr):
+        state.name = "func.constant"
     number, types = state.attributes.get("value"), state.result_types
     if types and isinstance(number, IntegerAttr | FloatAttr):
         state.attributes["value"] = replace(number, type=types[0])

@@ -41,11 +41,15 @@ def modern_name(name: str) -> str | None:
 
 def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
     """Bring an operation written in generic form up to date."""
-    tables = (_GENERIC, vintage_2020.GENERIC)
+    tables = (_GENERIC, vintage_2020.GENERIC, vintage_linalg.GENERIC)
     for table in tables if renamed else tables[1:]:
         adapter = table.get(state.name)
         if adapter is not None:
             adapter(p, state)
+
+
+bare_signature = vintage_2019.bare_signature
+function_results = vintage_2019.function_results
 
 
 def is_old_spelling(p: Parser, name: str, state: State) -> bool:

@@ -52,7 +52,7 @@ OPERATIONS = (
         "tensor indices* -> result",
         "$tensor `[` $indices `]` attr-dict `:` type($tensor)",
         infer={"result": element_of("tensor"), "indices": indices},
-        types={"tensor": constraints.TENSOR},
+        types={"tensor": constraints.ANY_TENSOR},
         traits=_PURE,
         checks=[syntax.indices_after(0)],
     ),
