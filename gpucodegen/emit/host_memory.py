@@ -12,7 +12,7 @@ from gpucodegen.emit.header import literal
 from gpucodegen.emit.host_context import HostEmitter, shape_text, tuple_text
 from gpucodegen.emit.kinds import is_index
 from gpucodegen.emit.memory import kept_dimensions, memref_type, nothing, stored_dtype
-from gpucodegen.emit.reductions import COMBINERS
+from gpucodegen.dialects.affine.reductions import COMBINERS
 from gpucodegen.emit.text import Text, call, number
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.attributes import AffineMapAttr, SymbolRefAttr

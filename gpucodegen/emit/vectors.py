@@ -8,7 +8,7 @@ from gpucodegen.dialects import affine, vector
 from gpucodegen.emit.addressing import Buffer
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.memory import access, buffer_of
-from gpucodegen.emit.reductions import identity
+from gpucodegen.dialects.affine.reductions import identity
 from gpucodegen.emit.text import Text, call
 from gpucodegen.emit.vector_types import shape_of, suffix, vector_dtype
 from gpucodegen.ir.affine import AffineExpr, Const, Dim

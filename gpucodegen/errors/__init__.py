@@ -27,6 +27,7 @@ from gpucodegen.errors.base import (
     one_of,
 )
 from gpucodegen.errors.compile import (
+    AffineControlFlow,
     ExternalFunction,
     IllegalTransformation,
     InternalError,
@@ -140,6 +141,7 @@ from gpucodegen.errors.warnings import (
 )
 
 __all__ = [
+    "AffineControlFlow",
     "BranchMismatch",
     "CacheUnusable",
     "CallMismatch",

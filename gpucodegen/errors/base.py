@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
+from gpucodegen.errors.focus import Focus
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
 
 Note = tuple[Location, str]
@@ -20,7 +21,8 @@ Note = tuple[Location, str]
 class Diagnostic(Exception):
     """One catalogued message; subclasses fill ``code``, ``template`` and ``remedy``.
 
-    ``template`` is filled with the keyword arguments of the constructor.
+    ``template`` is filled with the keyword arguments of the constructor.  ``focus``
+    moves the place from an operation to a token of it once the text is at hand.
     """
 
     code: ClassVar[str] = ""
@@ -34,9 +36,11 @@ class Diagnostic(Exception):
         *,
         advice: str = "",
         notes: Sequence[Note] = (),
+        focus: Focus | None = None,
         **details: object,
     ) -> None:
         self.location = location
+        self.focus = focus
         self.advice = advice
         self.notes = tuple(notes)
         self.details = details
@@ -57,6 +61,8 @@ class Diagnostic(Exception):
 
     def with_source(self, text: str, first_line: int = 1) -> Self:
         """Remember the lines this message points at; ``first_line`` is that of text."""
+        if self.focus is not None:
+            self.location = self.focus.find(text, self.location) or self.location
         lines = text.split("\n")
         for location in (self.location, *(loc for loc, _ in self.notes)):
             place = file_location(location)

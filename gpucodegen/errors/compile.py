@@ -163,3 +163,11 @@ class TransferOvertaken(CompileError):
     code = "C020"
     template = "transfer of {buffer} is overtaken: {witness}"
     remedy = "Wait for it with a dma_wait on its tag before its cells are used"
+
+
+class AffineControlFlow(CompileError):
+    """A loop or condition where only index arithmetic can be lowered."""
+
+    code = "C021"
+    template = "'{operation}' keeps its affine bounds, so they cannot become arithmetic"
+    remedy = "Run lower-if-and-for before this pass, or lower-affine, which does both"

@@ -1,0 +1,120 @@
+"""The passes: which of the lowerings each one does, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Region,
+    Rewrite,
+    rewrite_bottom_up,
+)
+from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.lower_affine.control_flow import in_blocks
+from gpucodegen.passes.lower_affine.straight import (
+    ACCESSES,
+    INDEX_ARITHMETIC,
+    LOWERINGS,
+    Straightener,
+)
+from gpucodegen.passes.lower_affine.structured import to_scf
+
+FUNCTIONS = frozenset({"func.func", "gpu.func"})
+CONTROL_FLOW = frozenset({"affine.for", "affine.if", "affine.parallel"})
+
+
+@dataclass(frozen=True, slots=True)
+class LowerIfAndFor(ModulePass):
+    """Affine loops and conditions of functions to blocks and branches."""
+
+    name: ClassVar[str] = "lower-if-and-for"
+
+    def apply(self, module: Module) -> Module:
+        """Lower every function that has some."""
+        return _affine_functions(module, in_blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class LowerAffineApply(ModulePass):
+    """``affine.apply``, ``min`` and ``max`` to arithmetic; no loops may be left."""
+
+    name: ClassVar[str] = "lower-affine-apply"
+
+    def apply(self, module: Module) -> Module:
+        """Lower every function, or raise AffineControlFlow."""
+        return _affine_functions(module, _without_applies)
+
+
+@dataclass(frozen=True, slots=True)
+class LowerAffine(ModulePass):
+    """Every affine operation to ``cf``, ``arith``, ``memref`` and ``vector`` ones."""
+
+    name: ClassVar[str] = "lower-affine"
+
+    def apply(self, module: Module) -> Module:
+        """Lower every function that has some."""
+        return _affine_functions(module, _without_affine)
+
+
+def _affine_functions(
+    module: Module, rewrite: Callable[[Operation], Operation]
+) -> Module:
+    def rewritten(op: Operation) -> list[Operation] | None:
+        is_affine = op.name in FUNCTIONS and any(
+            o.dialect == "affine" for o in op.walk()
+        )
+        return [rewrite(op)] if is_affine else None
+
+    (root,) = rewrite_bottom_up(module.operation, rewritten)
+    return Module(root)
+
+
+def _without_affine(function: Operation) -> Operation:
+    straighten = Straightener(LOWERINGS)
+    (structured,) = rewrite_bottom_up(in_blocks(function), to_scf)
+    (straight,) = rewrite_bottom_up(structured, straighten)
+    return straighten.renamed(straight)
+
+
+def _without_applies(function: Operation) -> Operation:
+    for op in function.walk():
+        if op.name in CONTROL_FLOW:
+            raise errors.AffineControlFlow(op.location, operation=op.name)
+    straighten = Straightener(INDEX_ARITHMETIC)
+    follow = _followers(function, Straightener(LOWERINGS, straighten.replaced))
+
+    def block(old: Block) -> Block:
+        rewritten = [
+            new
+            for op in old.operations
+            for new in rewrite_bottom_up(op, follow if op.regions else straighten)
+        ]
+        return old.with_operations(rewritten)
+
+    regions = [Region(tuple(map(block, region.blocks))) for region in function.regions]
+    return straighten.renamed(function.with_(regions=tuple(regions)))
+
+
+def _followers(function: Operation, straighten: Straightener) -> Rewrite:
+    """Rewrites index arithmetic, and what uses it, in the body of an operation.
+
+    There arithmetic makes no dimension, so an access at its result is affine no more.
+    """
+    arithmetic = {
+        value
+        for op in function.walk()
+        if op.name in LOWERINGS and op.name not in ACCESSES
+        for value in op.results
+    }
+
+    def follow(op: Operation) -> list[Operation] | None:
+        is_kept = op.name not in INDEX_ARITHMETIC and arithmetic.isdisjoint(op.operands)
+        return None if is_kept else straighten(op)
+
+    return follow
