@@ -13,7 +13,7 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
 
 Rows = list[list[object]]
@@ -31,13 +31,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the dependences of all functions of all chunks."""
+    from gpucodegen.passes.dependence_check import functions_with_body
+
     failures = Failures()
     found: dict[str, Rows] = {}
     seen: Counter[str] = Counter()
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                for name, function in _functions(module):
+                for function in functions_with_body(module):
+                    name = symbol_name(function)
                     count = seen[name]
                     seen[name] += 1
                     label = f"{name}#{count}" if count else name
@@ -47,17 +50,6 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found))
     return failures.status
-
-
-def _functions(module: Module) -> list[tuple[str, Operation]]:
-    """Functions with a body, in order, nested modules included."""
-    from gpucodegen.dialects.builtin import symbol_name
-
-    return [
-        (symbol_name(op), op)
-        for op in module.operation.walk()
-        if op.name == "func.func" and op.regions and op.regions[0].blocks
-    ]
 
 
 _OLD_ACCESS = re.compile(r"(=|^)\s*(load|store)\s+[%\d]", re.MULTILINE)
@@ -73,16 +65,10 @@ def is_old(text: str) -> bool:
 
 
 def _rows(function: Operation, *, old: bool) -> Rows:
-    from gpucodegen.passes.lifting import (
-        AFFINE_ACCESSES,
-        PLAIN_ACCESSES,
-        lift_function,
-    )
+    from gpucodegen.passes.dependence_check import lift_accesses
     from gpucodegen.tiling.depcheck import rows
 
-    listed = AFFINE_ACCESSES | PLAIN_ACCESSES if old else AFFINE_ACCESSES
-    lifted = lift_function(function, one_access_per_statement=True, listed=listed)
-    return [list(row) for row in rows(lifted.scop)]
+    return [list(row) for row in rows(lift_accesses(function, plain=old).scop)]
 
 
 def _account(label: str, function: Operation) -> str:

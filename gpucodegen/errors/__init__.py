@@ -131,6 +131,7 @@ from gpucodegen.errors.verify import (
 )
 from gpucodegen.errors.warnings import (
     CacheUnusable,
+    DependenceReported,
     MissingVisibility,
     OffloadHint,
     OldSpelling,
@@ -149,6 +150,7 @@ __all__ = [
     "CodegenWarning",
     "CompileError",
     "Contradiction",
+    "DependenceReported",
     "Diagnostic",
     "DivergentBarrier",
     "DivisionByZero",

@@ -67,3 +67,12 @@ class MissingVisibility(CodegenWarning):
     code = "W008"
     template = "external function {name} is not private"
     remedy = "Write func.func private before its name"
+
+
+class DependenceReported(CodegenWarning):
+    """One row of the pass memref-dependence-check."""
+
+    code = "W009"
+    severity = "remark"
+    template = "dependence from {source} to {sink} at depth {depth} = {result}"
+    remedy = "Keep the first access before the second"

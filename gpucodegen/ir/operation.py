@@ -182,11 +182,12 @@ def substitute_values(op: Operation, mapping: Mapping[Value, Value]) -> Operatio
     >>> substitute_values(Operation("test.use", (a,)), {a: b}).operands[0] is b
     True
     """
-    (result,) = rewrite_bottom_up(op, lambda o: [_with_operands(o, mapping)])
+    (result,) = rewrite_bottom_up(op, lambda o: [renamed(o, mapping)])
     return result
 
 
-def _with_operands(op: Operation, mapping: Mapping[Value, Value]) -> Operation:
+def renamed(op: Operation, mapping: Mapping[Value, Value]) -> Operation:
+    """Replace values among the operands of ``op`` itself and of its branches."""
     touched = any(v in mapping for v in op.operands) or any(
         v in mapping for s in op.successors for v in s.operands
     )
@@ -230,14 +231,14 @@ def _defined_by(op: Operation) -> Iterator[Value]:
 def _copy(
     op: Operation, values: Mapping[Value, Value], labels: Mapping[Label, Label]
 ) -> Operation:
-    def renamed(used: Iterable[Value]) -> tuple[Value, ...]:
+    def new(used: Iterable[Value]) -> tuple[Value, ...]:
         return tuple(values.get(v, v) for v in used)
 
     regions = tuple(
         Region(
             tuple(
                 Block(
-                    renamed(block.arguments),
+                    new(block.arguments),
                     tuple(_copy(nested, values, labels) for nested in block.operations),
                     None if block.label is None else labels[block.label],
                 )
@@ -247,13 +248,12 @@ def _copy(
         for region in op.regions
     )
     successors = tuple(
-        Successor(labels.get(s.label, s.label), renamed(s.operands))
-        for s in op.successors
+        Successor(labels.get(s.label, s.label), new(s.operands)) for s in op.successors
     )
     return replace(
         op,
-        operands=renamed(op.operands),
-        results=renamed(op.results),
+        operands=new(op.operands),
+        results=new(op.results),
         regions=regions,
         successors=successors,
     )

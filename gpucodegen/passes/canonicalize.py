@@ -10,7 +10,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
-from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
 from gpucodegen.ir.types import INDEX, IndexType, IntegerType, element_type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.dead_code import without_dead_code
@@ -56,7 +56,7 @@ class _Folder:
         return result
 
     def _one(self, op: Operation) -> list[Operation]:
-        rebuilt = rewrite_maps(self._renamed(op), self.known)
+        rebuilt = rewrite_maps(renamed(op, self.replaced), self.known)
         self.changed |= rebuilt is not op
         inlined = self._structure(rebuilt)
         if inlined is not None:
@@ -69,11 +69,6 @@ class _Folder:
         rebuilt = self._regions(rebuilt)
         self._learn(rebuilt)
         return [rebuilt]
-
-    def _renamed(self, op: Operation) -> Operation:
-        if not any(value in self.replaced for value in op.operands):
-            return op
-        return op.with_(operands=tuple(self.replaced.get(v, v) for v in op.operands))
 
     def _regions(self, op: Operation) -> Operation:
         if not op.regions:

@@ -8,7 +8,14 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Call, Function
-from gpucodegen.ir.operation import Block, Operation, Region, Value, clone
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Region,
+    Value,
+    clone,
+    renamed,
+)
 from gpucodegen.passes.base import ModulePass
 
 
@@ -52,8 +59,7 @@ class _Inliner:
     def _operations(self, operations: Sequence[Operation]) -> list[Operation]:
         result: list[Operation] = []
         for op in operations:
-            operands = tuple(self.replaced.get(v, v) for v in op.operands)
-            current = op if operands == op.operands else op.with_(operands=operands)
+            current = renamed(op, self.replaced)
             body = self._body(current) if op.name == "func.call" else None
             if body is not None:
                 result += body

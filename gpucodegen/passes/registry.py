@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "lower-if-and-for": "lower_affine:LowerIfAndFor",
     "map-cpu": "map_passes:MapCpu",
     "map-gpu": "map_passes:MapGpu",
+    "memref-dependence-check": "dependence_check:MemrefDependenceCheck",
     "normalize-transfers": "normalize_transfers:NormalizeTransfers",
     "outline-cpu": "map_passes:OutlineCpu",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
