@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.printing import VERBATIM
 from gpucodegen.dialects.syntax import Argument, State, Use
 from gpucodegen.ir.operation import (
@@ -251,9 +251,14 @@ def _block_operations(p: Parser, terminator: str = "") -> tuple[Operation, ...]:
         op = parse_operation(p)
         operations.append(op)
     p.pending = outer
-    if terminator and (not operations or operations[-1].name != terminator):
+    if terminator and not _is_ended(p, operations):
         operations.append(Operation(terminator, location=p.location()))
     return tuple(operations)
+
+
+def _is_ended(p: Parser, operations: Sequence[Operation]) -> bool:
+    definition = p.definition(operations[-1].name) if operations else None
+    return definition is not None and definition.has(Trait.TERMINATOR)
 
 
 _BLOCK_END = ("}", "")

@@ -234,7 +234,7 @@ class Parser(Lexer):
             self._check_type(
                 Use(name, number, forward.start), fresh, forward.value.type
             )
-        return forward.value
+        return forward.settle(self.location(start))
 
     def argument(self, use: Use, ty: Type) -> Argument:
         """A block argument to be handed to :meth:`region`."""

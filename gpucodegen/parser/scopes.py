@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Label, Value
 
 
@@ -14,6 +15,11 @@ class Forward:
 
     value: Value
     start: int
+
+    def settle(self, location: Location) -> Value:
+        """The value, now located at its definition."""
+        object.__setattr__(self.value, "location", location)
+        return self.value
 
 
 @dataclass(slots=True)

@@ -268,12 +268,12 @@ func.func @f() §{
 // -----
 // wrong return | V010 | i64
 func.func @f(%a: i32) -> i64 {
-  §return %a : i32
+  return §%a : i32
 }
 // -----
 // unknown callee | V007 | @g
 func.func @f() {
-  §call @g() : () -> ()
+  call §@g() : () -> ()
   return
 }
 // -----
@@ -287,13 +287,13 @@ func.func @f(%a: i32) {
 func.func @f() {
   return
 }
-§func.func @f() {
+func.func §@f() {
   return
 }
 // -----
 // use before definition | V006 | dominate
 func.func @f(%a: i32) {
-  %0 = §arith.addi %1, %a : i32
+  %0 = arith.addi §%1, %a : i32
   %1 = arith.addi %a, %a : i32
   return
 }
@@ -305,7 +305,7 @@ func.func @f(%c: i1) {
   %x = arith.constant 1 : i32
   cf.br ^b
 ^b:
-  §func.call @g(%x) : (i32) -> ()
+  func.call @g(§%x) : (i32) -> ()
   return
 }
 func.func private @g(i32)
@@ -322,12 +322,12 @@ func.func @f(%c: i1) {
 // branch to entry | V019 | entry
 func.func @f() {
 ^a:
-  §cf.br ^a
+  cf.br §^a
 }
 // -----
 // branch arguments | V018 | (i32)
 func.func @f(%a: i32) {
-  §cf.br ^b(%a : i32)
+  cf.br §^b(%a : i32)
 ^b:
   return
 }
@@ -336,7 +336,7 @@ func.func @f(%a: i32) {
 func.func @f(%x: f32, %n: index, %A: memref<4x?xf32>) {
   %c0 = arith.constant 0 : index
   %0 = affine.for %i = 0 to 4 iter_args(%s = %x) -> (f32) {
-    §affine.yield %i : index
+    affine.yield §%i : index
   }
   return
 }
@@ -350,7 +350,7 @@ func.func @f(%x: f32, %n: index, %A: memref<4x?xf32>) {
 // integer operation on floats | V021 | integer
 func.func @f(%x: f32, %n: index, %A: memref<4x?xf32>) {
   %c0 = arith.constant 0 : index
-  %0 = §arith.addi %x, %x : f32
+  %0 = arith.addi §%x, %x : f32
   return
 }
 // -----
@@ -399,12 +399,5 @@ func.func @f(%a: memref<4xf32>) {
   ^bb0(%o: f32):
     linalg.yield %o : f32
   }
-  return
-}
-// -----
-// dma types | V021 | integers
-func.func @f(%x: f32, %n: index, %A: memref<4x?xf32>) {
-  %c0 = arith.constant 0 : index
-  §memref.dma_start %A[%n, %n], %A[%n, %n], %n, %A[%n, %n] : memref<4x?xf32>, memref<4x?xf32>, memref<4x?xf32>
   return
 }

@@ -39,6 +39,8 @@ def _adapt_segments(state: State) -> None:
         cases = state.attributes.pop("case_operand_segments", None)
         has_cases = isinstance(cases, DenseArrayAttr)
         counts = [*counts[:2], *(int(n) for n in cases.values)] if has_cases else counts
+    if sum(counts) != len(state.operands) or len(counts) != 1 + len(state.successors):
+        return
     first, *passed = split(state.operands, counts)
     state.operands = list(first)
     state.successors = [

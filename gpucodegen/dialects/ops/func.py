@@ -6,6 +6,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects import func as view
 from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.operands import wrong_operand
 from gpucodegen.dialects.ops.declare import op
 from gpucodegen.dialects.ops.signatures import parse_signature, print_function
 from gpucodegen.dialects.syntax import Reader, State, Writer
@@ -76,6 +77,7 @@ def _check_return(last: Operation, function: view.Function) -> None:
             last.location,
             actual=", ".join(map(str, actual)),
             expected=", ".join(map(str, function.result_types)),
+            focus=wrong_operand(last, function.result_types),
         )
 
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects import constraints, kinds
+from gpucodegen.dialects import constraints, kinds, registry
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops import scf_forall as forall
 from gpucodegen.dialects.ops import scf_syntax as syntax
 from gpucodegen.dialects.ops.declare import op
 from gpucodegen.dialects.ops.yields import check_yield
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Region
 
 
 def _check_for(o: Operation) -> None:
     """Carried values, results and yields agree in type; so do bounds and step."""
     lower, upper, step, *inits = (v.type for v in o.operands)
+    if len(o.body.arguments) != 1 + len(inits):
+        raise errors.WrongStructure(
+            o.location,
+            operation=o.name,
+            problem=f"the body takes {len(o.body.arguments)} arguments",
+            hint=f"Give it the variable and {len(inits)} carried values",
+        )
     if not lower == upper == step == o.body.arguments[0].type:
         raise errors.TypesDiffer(
             o.location,
@@ -48,6 +55,8 @@ def _check_if(o: Operation) -> None:
 
 def _check_while(o: Operation) -> None:
     before, after = o.regions
+    _check_end(o, before, "scf.condition")
+    _check_end(o, after, "scf.yield")
     check_yield(o, [v.type for v in o.operands], "scf.yield")
     types = [v.type for v in o.results]
     if before.blocks and [v.type for v in before.blocks[0].arguments] != [
@@ -74,6 +83,16 @@ def _check_while(o: Operation) -> None:
                 operation="scf.condition",
                 expected=", ".join(map(str, types)),
                 actual=", ".join(map(str, forwarded)),
+            )
+
+
+def _check_end(o: Operation, region: Region, name: str) -> None:
+    """The region ends in this terminator, as far as its end is known."""
+    for block in region.blocks:
+        last = block.operations[-1] if block.operations else o
+        if last.name != name and registry.lookup(last.name) is not None:
+            raise errors.MissingTerminator(
+                last.location, operation=o.name, expected=name
             )
 
 
@@ -183,5 +202,13 @@ OPERATIONS = (
         "results*",
         "attr-dict ($results^ `:` type($results))?",
         traits=Trait.TERMINATOR,
+        parents=[
+            "scf.execute_region",
+            "scf.for",
+            "scf.if",
+            "scf.index_switch",
+            "scf.parallel",
+            "scf.while",
+        ],
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen import errors
+from gpucodegen.dialects.operands import wrong_operand
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type
 
@@ -26,4 +27,5 @@ def _check(o: Operation, last: Operation, expected: Sequence[Type]) -> None:
             operation=o.name,
             expected=", ".join(map(str, expected)),
             actual=", ".join(map(str, actual)),
+            focus=wrong_operand(last, expected),
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.operands import first_difference, focus
 from gpucodegen.dialects.printing import VERBATIM
+from gpucodegen.errors.focus import Focus
 from gpucodegen.ir.operation import Block, Label, Operation, Region
 
 
@@ -76,22 +78,38 @@ def _check_terminator(
 def _check_successors(
     op: Operation, region: Region, labels: dict[Label, Block]
 ) -> None:
-    for successor in op.successors:
+    for i, successor in enumerate(op.successors):
         target = labels.get(successor.label)
         if target is None:
             raise errors.NotDominated(
                 op.location,
                 value=f"'^{successor.label.name}'",
                 advice="Branch to a block of the same region",
+                focus=_named(op, i),
             )
         if target is region.blocks[0]:
-            raise errors.EntryIsSuccessor(op.location)
-        actual = [v.type for v in successor.operands]
-        expected = [v.type for v in target.arguments]
-        if actual != expected:
-            raise errors.BranchMismatch(
-                op.location,
-                name=successor.label.name,
-                actual=", ".join(map(str, actual)),
-                expected=", ".join(map(str, expected)),
-            )
+            raise errors.EntryIsSuccessor(op.location, focus=_named(op, i))
+        _check_passed(op, i, target)
+
+
+def _named(op: Operation, position: int) -> Focus:
+    """Where the branch names its target; it may name one several times."""
+    label = op.successors[position].label
+    skip = sum(s.label is label for s in op.successors[:position])
+    return Focus(f"^{label.name}", skip)
+
+
+def _check_passed(op: Operation, position: int, target: Block) -> None:
+    successor = op.successors[position]
+    actual = [v.type for v in successor.operands]
+    expected = [v.type for v in target.arguments]
+    if actual == expected:
+        return
+    wrong = first_difference(successor.operands, expected)
+    raise errors.BranchMismatch(
+        op.location,
+        name=successor.label.name,
+        actual=", ".join(map(str, actual)),
+        expected=", ".join(map(str, expected)),
+        focus=_named(op, position) if wrong is None else focus(op, wrong),
+    )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.operands import defined_here, focus, shown
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
 
 
@@ -41,17 +42,20 @@ class _Walk:
 
     def misuse(self, op: Operation, value: Value) -> errors.VerifyError:
         """The error for a use of an invisible value."""
-        shown = f"'%{value.name}'" if value.name else "this value"
         for isolated, values in self.hidden:
             if value in values:
                 return errors.CapturedValue(
                     op.location,
-                    value=shown,
+                    value=shown(value),
                     operation=isolated.name,
-                    notes=[(value.location, "defined here")],
+                    notes=defined_here(value),
+                    focus=focus(op, value),
                 )
         return errors.NotDominated(
-            op.location, value=shown, notes=[(value.location, "defined here")]
+            op.location,
+            value=shown(value),
+            notes=defined_here(value),
+            focus=focus(op, value),
         )
 
     def regions(self, op: Operation) -> None:

@@ -8,6 +8,8 @@ from itertools import pairwise
 from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op, Slot
+from gpucodegen.dialects.operands import focus
+from gpucodegen.dialects.verifier.regions import check_regions
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
@@ -24,6 +26,7 @@ def check_structure(root: Operation) -> None:
             continue
         check_attributes(op, definition)
         check_counts(op, definition)
+        check_regions(op, definition)
         groups = definition.operand_groups(op) | definition.result_groups(op)
         check_types(op, definition, groups)
         check_equal_types(op, definition, groups)
@@ -55,7 +58,7 @@ def check_attributes(op: Operation, definition: Op) -> None:
 
 
 def check_counts(op: Operation, definition: Op) -> None:
-    """Operands, results, regions and successors are as many as declared."""
+    """Operands, results and successors are as many as declared."""
     if definition.is_segmented:
         _check_segments(op, definition)
     elif not _fits(definition.operands, len(op.operands)):
@@ -71,13 +74,6 @@ def check_counts(op: Operation, definition: Op) -> None:
             operation=op.name,
             expected=_expected(definition.results),
             actual=len(op.results),
-        )
-    if definition.regions is not None and len(op.regions) != definition.regions:
-        raise errors.WrongRegionCount(
-            op.location,
-            operation=op.name,
-            expected=f"{definition.regions} regions",
-            actual=len(op.regions),
         )
     if (
         definition.successors is not None
@@ -141,6 +137,7 @@ def check_types(op: Operation, definition: Op, groups: Groups) -> None:
                     what=f"{_kind(op, value)} '{name}'",
                     expected=constraint.what,
                     actual=value.type,
+                    focus=focus(op, value),
                 )
 
 
@@ -153,18 +150,19 @@ def check_equal_types(op: Operation, definition: Op, groups: Groups) -> None:
     for group in definition.same:
         values = [(name, value) for name in group for value in groups.get(name, ())]
         for (first, a), (second, b) in pairwise(values):
-            _require_equal(op, first, a.type, second, b.type)
+            _require_equal(op, f"'{first}'", a, f"'{second}'", b.type)
 
 
-def _require_equal(op: Operation, first: str, a: Type, second: str, b: Type) -> None:
-    if a != b and not _is_opaque(a) and not _is_opaque(b):
+def _require_equal(op: Operation, first: str, a: Value, second: str, b: Type) -> None:
+    if a.type != b and not _is_opaque(a.type) and not _is_opaque(b):
         raise errors.TypesDiffer(
             op.location,
             operation=op.name,
-            first=f"'{first}'",
-            first_type=a,
-            second=f"'{second}'",
+            first=first,
+            first_type=a.type,
+            second=second,
             second_type=b,
+            focus=focus(op, a),
         )
 
 
@@ -188,4 +186,4 @@ def check_inferred_types(op: Operation, definition: Op, groups: Groups) -> None:
                 op.location, operation=op.name, expected=len(full), actual=len(values)
             )
         for ty, value in zip(full, values, strict=True):
-            _require_equal(op, name, value.type, "what follows from the rest", ty)
+            _require_equal(op, f"'{name}'", value, "what follows from the rest", ty)

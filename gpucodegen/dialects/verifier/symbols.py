@@ -9,6 +9,8 @@ from gpucodegen.dialects import registry
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.operands import wrong_operand
+from gpucodegen.errors.focus import Focus
 from gpucodegen.ir.attributes import SymbolRefAttr, TypeAttr, print_symbol
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FunctionType, Type
@@ -52,6 +54,7 @@ def _table(op: Operation) -> Table:
                     raise errors.RedefinedSymbol(
                         nested.location,
                         name=name,
+                        focus=Focus(print_symbol(name)),
                         notes=[(table[name].location, "first defined here")],
                     )
                 if name:
@@ -67,10 +70,17 @@ def _check_reference(op: Operation, tables: Sequence[Table]) -> None:
     if target is None:
         known = [print_symbol(name) for table in tables for name in table]
         advice = errors.did_you_mean(str(reference), known)
-        raise errors.UnknownSymbol(op.location, name=reference, advice=advice)
+        raise errors.UnknownSymbol(
+            op.location, name=reference, advice=advice, focus=_named(reference)
+        )
     check = _SIGNATURES.get(op.name)
     if check is not None:
         check(op, target)
+
+
+def _named(reference: SymbolRefAttr) -> Focus:
+    """Where the operation names the symbol's root."""
+    return Focus(print_symbol(reference.path[0]))
 
 
 def _resolve(path: Sequence[str], tables: Sequence[Table]) -> Operation | None:
@@ -101,6 +111,7 @@ def _check_call(op: Operation, target: Operation) -> None:
             actual=actual,
             expected=callee.type,
             notes=[(target.location, "the function is defined here")],
+            focus=wrong_operand(op, callee.type.inputs),
         )
 
 
