@@ -130,11 +130,15 @@ class Op:
     def from_generic(self, state: State) -> None:
         """Normalise an operation read in generic form."""
         _modern_segments(state)
+        self.drop_defaults(state)
+        if self.adapt is not None:
+            self.adapt(state)
+
+    def drop_defaults(self, state: State) -> None:
+        """Leave out attributes that say what their absence says."""
         for name, kind in self.attributes.items():
             if kind.default is not None and state.attributes.get(name) == kind.default:
                 del state.attributes[name]
-        if self.adapt is not None:
-            self.adapt(state)
 
 
 def _grouped(

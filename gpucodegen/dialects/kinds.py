@@ -203,6 +203,7 @@ def enumeration(names: Sequence[str], ty: Type = I64, *, default: str = "") -> K
         f"one of {', '.join(names)}",
         read,
         write,
+        starts=lambda r: r.token.strip('"') in positions,
         accepts=accepts,
         default=IntegerAttr(positions[default], ty) if default else None,
         optional=bool(default),

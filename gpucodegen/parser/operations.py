@@ -194,6 +194,7 @@ def _custom(p: Parser, start: int, names: Names) -> State:
         state = State(definition.name, start)
         if not vintages.is_old_spelling(p, definition.name, state):
             definition.parse(p, state)
+            definition.drop_defaults(state)
         return state
     old = vintages.lookup(name)
     if old is not None:

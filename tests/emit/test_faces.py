@@ -8,7 +8,7 @@ import pytest
 
 from gpucodegen.emit import scalars
 from gpucodegen.emit.kinds import CONSTRUCTORS
-from gpucodegen.emit.reductions import COMBINERS
+from gpucodegen.dialects.affine.reductions import COMBINERS
 
 OPERATIONS = (
     *(*scalars.INTRINSICS, *scalars.INTEGER_OPERATORS, *scalars.FLOAT_OPERATORS),

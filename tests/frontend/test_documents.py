@@ -17,9 +17,8 @@ from gpucodegen import errors
 from gpucodegen.parser import parse_module
 
 PRINTED = [file for block in all_blocks() for file in block.files()]
-COMPLETED = [
-    file for block in read(HERE / "completed.blocks") for file in block.files()
-]
+MEANT = read(HERE / "completed.blocks")
+COMPLETED = [file for block in MEANT for file in block.files()]
 
 
 def parse(text: str) -> str:

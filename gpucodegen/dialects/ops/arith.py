@@ -17,7 +17,7 @@ from gpucodegen.ir.attributes import (
     OpaqueAttr,
 )
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I1, Type
+from gpucodegen.ir.types import I1, I32, Type
 
 _PURE = Trait.PURE
 _COMMUTATIVE = Trait.PURE | Trait.COMMUTATIVE
@@ -181,7 +181,7 @@ _CASTS = {
 _ROUNDING = ("to_nearest_even downward upward toward_zero to_nearest_away").split()
 _ROUNDED = {
     "fastmath": kinds.FASTMATH,
-    "roundingmode": kinds.optional(kinds.keyword_of("arith.round", _ROUNDING, "")),
+    "roundingmode": kinds.optional(kinds.enumeration(_ROUNDING, I32)),
 }
 _OVERFLOWING = ("addi", "muli")
 _PLAIN_INTEGER = "ceildivsi ceildivui floordivsi remsi remui".split()

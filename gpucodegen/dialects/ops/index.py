@@ -46,7 +46,7 @@ OPERATIONS = (
         "index.cmp",
         "lhs rhs -> result",
         "$pred `` `(` $lhs `,` $rhs `)` attr-dict",
-        attributes={"pred": kinds.keyword_of("index<cmp_predicate ", CMPI_PREDICATES)},
+        attributes={"pred": kinds.keyword_of("index.cmp_predicate<", CMPI_PREDICATES)},
         infer={"lhs": indices, "rhs": indices, "result": always(I1)},
         traits=Trait.PURE,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import vector_contract as contract
 from gpucodegen.dialects.ops import vector_masks as masks
 from gpucodegen.dialects.ops import vector_memory as memory
 from gpucodegen.dialects.ops import vector_syntax as syntax
@@ -217,12 +218,14 @@ OPERATIONS = (
     op(
         "vector.contract",
         "lhs rhs acc -> result",
-        (syntax.parse_contract, syntax.print_contract),
+        (contract.parse_contract, contract.print_contract),
         attributes={
             "indexing_maps": kinds.ARRAY,
             "iterator_types": kinds.ARRAY,
             "kind": kinds.OPTIONAL,
+            "fastmath": kinds.FASTMATH,
         },
+        adapt=contract.modern_contract,
         same="acc result",
         types={"lhs": constraints.VECTOR, "rhs": constraints.VECTOR},
         traits=_PURE,
@@ -236,6 +239,7 @@ OPERATIONS = (
             "in_bounds": kinds.optional(kinds.ARRAY),
         },
         types={"source": constraints.SHAPED, "vector": constraints.VECTOR},
+        adapt=transfers.with_bounds,
         checks=[transfers.check_transfer_read],
     ),
     op(
@@ -247,6 +251,7 @@ OPERATIONS = (
             "in_bounds": kinds.optional(kinds.ARRAY),
         },
         types={"valueToStore": constraints.VECTOR, "source": constraints.SHAPED},
+        adapt=transfers.with_bounds,
         checks=[transfers.check_transfer_write],
     ),
     op(

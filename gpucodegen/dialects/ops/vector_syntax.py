@@ -12,7 +12,6 @@ from gpucodegen.dialects.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
-    DictAttr,
     OpaqueAttr,
 )
 from gpucodegen.ir.operation import Operation, Value
@@ -103,6 +102,8 @@ def parse_outerproduct(r: Reader, state: State) -> None:
             r.location(start), operands=len(uses), types=len(types)
         )
     result = _outer_type(*types)
+    if str(state.attributes.get("kind")) == "#vector.kind<add>":
+        del state.attributes["kind"]
     all_types = [*types, result][: len(uses)]
     state.operands = r.resolve_all(uses, all_types, start)
     state.result_types = [result]
@@ -358,28 +359,3 @@ def print_shuffle(w: Writer, o: Operation) -> None:
     w.write(f" {w.names(o.operands)} [{', '.join(map(str, values))}]")
     w.attr_dict(o, ("mask",))
     w.write(f" : {', '.join(str(v.type) for v in o.operands)}")
-
-
-def parse_contract(r: Reader, state: State) -> None:
-    """``{trait} %a, %b, %acc : types into type``."""
-    if r.token[:1] == "#":
-        trait = r.attribute()
-        entries = dict(trait.entries) if isinstance(trait, DictAttr) else {}
-        state.attributes |= entries
-    state.attributes |= r.attr_dict()
-    start = r.start
-    uses = r.separated(r.use)
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    types = r.types()
-    r.one_of(("into",), "'into'")
-    result = r.type()
-    state.operands = r.resolve_all(uses, [*types[:2], result], start)
-    state.result_types = [result]
-
-
-def print_contract(w: Writer, o: Operation) -> None:
-    """``{trait} %a, %b, %acc : types into type``."""
-    w.attr_dict(o)
-    lhs, rhs = (v.type for v in o.operands[:2])
-    w.write(f" {w.names(o.operands)} : {lhs}, {rhs} into {o.results[0].type}")

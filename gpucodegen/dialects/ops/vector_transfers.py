@@ -5,9 +5,7 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.affine import AffineMap, Dim
-from gpucodegen.ir.attributes import (
-    AffineMapAttr,
-)
+from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
 from gpucodegen.ir.types import (
@@ -71,6 +69,15 @@ def _finish_transfer(
     state.operands = [value for group in groups for value in group]
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
     state.attributes.setdefault("permutation_map", _minor_identity(shaped, vector))
+    with_bounds(state)
+
+
+def with_bounds(state: State) -> None:
+    """Without ``in_bounds`` any element may lie outside."""
+    map_ = state.attributes.get("permutation_map")
+    if isinstance(map_, AffineMapAttr):
+        unknown = ArrayAttr((IntegerAttr(0, I1),) * len(map_.map.results))
+        state.attributes.setdefault("in_bounds", unknown)
 
 
 def _minor_identity(shaped: Type, vector: Type) -> AffineMapAttr:
@@ -99,6 +106,9 @@ def _transfer_attributes(w: Writer, o: Operation, shaped: Type, vector: Type) ->
     elided = [OPERAND_SEGMENTS]
     if o.attributes.get("permutation_map") == _minor_identity(shaped, vector):
         elided.append("permutation_map")
+    bounds = o.attributes.get("in_bounds")
+    if not isinstance(bounds, ArrayAttr) or str(bounds).count("true") == 0:
+        elided.append("in_bounds")
     w.attr_dict(o, elided)
 
 
