@@ -31,7 +31,7 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
 )
 from gpucodegen.ir.operation import Operation, single_block
-from gpucodegen.ir.types import MemRefType, TensorType, VectorType
+from gpucodegen.ir.types import MemRefType, TensorType, Type, VectorType
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 WITH_REGION = frozenset(["generic", "map", "reduce"])
@@ -94,9 +94,13 @@ def default_maps(op: Operation) -> tuple[AffineMap, ...]:
     if name == "broadcast":
         return _without(rank, numbers(op, "dimensions")), identity
     return tuple(
-        identity if isinstance(v.type, MemRefType | TensorType) else _without(rank)
+        identity if name == "elementwise" or _is_shaped(v.type) else _without(rank)
         for v in op.operands
     )
+
+
+def _is_shaped(ty: Type) -> bool:
+    return isinstance(ty, MemRefType | TensorType)
 
 
 def _reduce_maps(op: Operation) -> tuple[AffineMap, ...]:

@@ -57,6 +57,8 @@ def modern_name(name: str) -> str | None:
     dialect, _, short = name.partition(".")
     if dialect != "linalg":
         return None
+    if short == "indexed_generic":
+        return "linalg.generic"
     match = _TYPED.fullmatch(short)
     if match is not None:
         found = match[1] or f"{match[3]}{match[4]}"
@@ -68,7 +70,7 @@ def modern_name(name: str) -> str | None:
 def lookup(name: str) -> OldForm | None:
     """What reads an operation of linalg that is gone."""
     modern = modern_name(name)
-    return _structured(modern) if modern else FORMS.get(name)
+    return FORMS.get(name) or (_structured(modern) if modern else None)
 
 
 # -- structured operations -------------------------------------------------------------
@@ -127,3 +129,5 @@ SPELLINGS: dict[str, Spelling] = {
     "linalg.generic": generic.read_old,
     "linalg.transpose": shapes.transposed,
 }
+
+GENERIC: dict[str, OldForm] = {"linalg.generic": generic.adapt}

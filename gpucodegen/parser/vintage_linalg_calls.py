@@ -63,8 +63,8 @@ def read_fill(p: Parser, state: State) -> bool:
     """``(%out, %value) : types``, from 2021 on ``(%value, %out) : types``."""
     if not read_named(p, state):
         return False
-    first, *rest = state.operands
-    if _is_shaped(first) and rest and not _is_shaped(rest[0]):
+    shaped = [_is_shaped(value) for value in state.operands]
+    if shaped == [True, False]:
         state.operands.reverse()
     return True
 
@@ -77,7 +77,7 @@ def read_copy(p: Parser, state: State) -> bool:
     if not read_named(p, state):
         return False
     maps = [_permutation(state, side) for side in ("input", "output")]
-    if maps == [None, None]:
+    if maps == [None, None] or len(state.operands) != 2:
         return True
     rank = len(getattr(state.operands[-1].type, "shape", ()))
     identity = AffineMap.identity(rank)
@@ -118,7 +118,7 @@ def read_convolution(p: Parser, state: State) -> bool:
     if p.token[:1] not in _STARTS:
         return False
     read_call(p, state)
-    rank = len(getattr(state.operands[-1].type, "shape", ()))
+    rank = _rank(state)
     if "padding" in state.attributes or rank not in _CONVOLUTIONS:
         return True
     filter_, image, output = state.operands
@@ -149,10 +149,13 @@ def read_pooling(p: Parser, state: State) -> bool:
     if p.token[:1] not in _STARTS:
         return False
     read_call(p, state)
-    if "padding" in state.attributes:
+    rank = _rank(state)
+    factors = [_factors(state, name, rank) for name in ("strides", "dilations")]
+    if "padding" in state.attributes or not rank or {*map(len, factors)} != {rank}:
         return True
-    rank = len(getattr(state.operands[-1].type, "shape", ()))
-    strides, dilations = (_factors(state, n, rank) for n in ("strides", "dilations"))
+    strides, dilations = factors
+    for name in ("strides", "dilations"):
+        state.attributes.pop(name, None)
     points, taps = ([Dim(i + start) for i in range(rank)] for start in (0, rank))
     image = [
         x * stride + w * dilation
@@ -169,8 +172,14 @@ def read_pooling(p: Parser, state: State) -> bool:
     return True
 
 
+def _rank(state: State) -> int:
+    """Rank of the output; 0 unless there are three operands."""
+    is_whole = len(state.operands) == 3
+    return len(getattr(state.operands[-1].type, "shape", ())) if is_whole else 0
+
+
 def _factors(state: State, name: str, rank: int) -> tuple[int, ...]:
-    value = state.attributes.pop(name, None)
+    value = state.attributes.get(name)
     if value is None:
         return (1,) * rank
     return numbers(Operation("", attributes={"": value}), "")

@@ -87,6 +87,19 @@ def _is_region(p: Parser) -> bool:
     return not is_entry
 
 
+_COUNTS = ("args_in", "args_out", "n_views")
+
+
+def adapt(p: Parser, state: State) -> None:
+    """Bring a generic operation of old generic text up to date."""
+    is_old = OPERAND_SEGMENTS not in state.attributes
+    if not is_old and not any(name in state.attributes for name in _COUNTS):
+        return
+    arguments = [v for r in state.regions for b in r.blocks[:1] for v in b.arguments]
+    extra = len(arguments) - len(_maps(state))
+    finish(p, state, indexed=0 < extra == _loops(state))
+
+
 def finish(
     p: Parser, state: State, inputs: int | None = None, *, indexed: bool = False
 ) -> None:
@@ -95,11 +108,10 @@ def finish(
     written = _written_inputs(p, state)
     inputs = written if inputs is None else inputs
     if inputs is None:
-        inputs = len(maps) - 1
+        inputs = max(len(maps) - 1, 0)
     if len(state.operands) < len(maps):
         add_outputs(p, state, maps, inputs)
-    if OPERAND_SEGMENTS not in state.attributes:
-        set_segments(state, inputs)
+    set_segments(state, inputs)
     function = state.attributes.pop("fun", None)
     if isinstance(function, SymbolRefAttr) and not state.regions:
         state.regions = [_calling(p, state, function, indexed=indexed)]

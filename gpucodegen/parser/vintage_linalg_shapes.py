@@ -48,8 +48,8 @@ def pad_tensor(p: Parser, state: State) -> None:
 
 
 def _ending_in(block: Block, name: str) -> Block:
-    *body, last = block.operations
-    return block.with_operations([*body, last.with_(name=name)])
+    body, last = block.operations[:-1], block.operations[-1:]
+    return block.with_operations([*body, *(end.with_(name=name) for end in last)])
 
 
 # -- reshapes --------------------------------------------------------------------------
@@ -119,6 +119,12 @@ def transposed(p: Parser, state: State) -> bool:
         )
     state.operands = [p.resolve(source, ty)]
     order = [r.position for r in permutation.results if isinstance(r, Dim)]
+    if sorted(order) != list(range(len(ty.shape))):
+        raise errors.InvalidAffine(
+            p.location(start),
+            problem=f"{permutation} is no permutation of {ty}",
+            hint="Name every dimension once",
+        )
     state.result_types = [_permuted(ty, order)]
     return True
 

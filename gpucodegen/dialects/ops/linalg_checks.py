@@ -11,6 +11,7 @@ from gpucodegen.dialects.linalg_bodies import BINARY, FUNCTIONS, UNARY
 from gpucodegen.dialects.linalg_named import (
     base_name,
     body_kind,
+    default_maps,
     entry_of,
     indexing_maps,
     iterator_types,
@@ -19,9 +20,9 @@ from gpucodegen.dialects.linalg_named import (
 from gpucodegen.dialects.linalg_tables import CONTRACTIONS, POINTWISE
 from gpucodegen.dialects.ops.linalg_shapes import check_maps, fail
 from gpucodegen.dialects.ops.yields import check_yield
-from gpucodegen.ir.affine import Dim
-from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr, IntegerAttr
+from gpucodegen.ir.operation import Block, Operation
 from gpucodegen.ir.types import (
     I64,
     DialectType,
@@ -88,6 +89,7 @@ def check_named(o: Operation) -> None:
     _check_inputs(o)
     _check_windows(o)
     _check_function(o)
+    _check_fill(o)
     check_maps(o, indexing_maps(o), len(iterator_types(o)))
 
 
@@ -148,6 +150,18 @@ def _check_function(o: Operation) -> None:
         )
 
 
+def _check_fill(o: Operation) -> None:
+    value = o.operands[0]
+    if o.name == "linalg.fill" and isinstance(value.type, MemRefType | TensorType):
+        raise errors.InvalidOperandType(
+            o.location,
+            operation=o.name,
+            what="the value",
+            expected="a scalar",
+            actual=value.type,
+        )
+
+
 def check_contraction(o: Operation) -> None:
     """Operands are indexed by single loops; ``contract`` sums over shared ones."""
     name = base_name(o)
@@ -161,8 +175,23 @@ def check_contraction(o: Operation) -> None:
                 f"map {map_} is more than a choice of dimensions",
                 "Use single dimensions only",
             )
-    if name == "contract":
+    if name in CONTRACTIONS:
+        _check_product(o, maps, default_maps(o))
+    else:
         _check_contract(o, *({str(r) for r in m.results} for m in maps))
+
+
+def _check_product(
+    o: Operation, maps: Sequence[AffineMap], defaults: Sequence[AffineMap]
+) -> None:
+    """Operands are transposed, or lack dimensions that they otherwise have."""
+    for position, (map_, default) in enumerate(zip(maps, defaults, strict=True)):
+        if not set(map_.results) <= set(default.results):
+            raise fail(
+                o,
+                f"map {position} is {map_}, which is no form of {default}",
+                "Reorder or leave out dimensions of the operands",
+            )
 
 
 def _check_contract(o: Operation, lhs: set[str], rhs: set[str], out: set[str]) -> None:
@@ -224,4 +253,21 @@ def check_body(o: Operation, outputs: int) -> None:
         raise errors.MissingTerminator(
             last.location, operation=o.name, expected="linalg.yield"
         )
+    _check_positions(blocks[0], len(iterator_types(o)))
     check_yield(o, [element_type(v.type) for v in o.operands[-outputs:]])
+
+
+def _check_positions(block: Block, loops: int) -> None:
+    """``linalg.index`` asks for a loop that exists."""
+    for op in block.operations:
+        dim = op.attributes.get("dim")
+        if op.name != "linalg.index" or not isinstance(dim, IntegerAttr):
+            continue
+        if not 0 <= dim.value < loops:
+            raise errors.OutOfRange(
+                op.location,
+                operation=op.name,
+                what="dimension",
+                value=dim.value,
+                limit=loops,
+            )

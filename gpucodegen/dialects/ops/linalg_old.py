@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gpucodegen import errors
 from gpucodegen.dialects import kinds
 from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.linalg_named import numbers
 from gpucodegen.dialects.ops.declare import always, indices, op
 from gpucodegen.dialects.ops.linalg_shapes import fail
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
@@ -184,8 +185,18 @@ def _print_call(w: Writer, o: Operation) -> None:
 
 
 def _check_call(o: Operation) -> None:
-    if not all(isinstance(v.type, MemRefType) for v in o.operands):
-        raise fail(o, "takes memrefs only", "Pass memrefs")
+    """Memrefs of one rank; a number per window, which a convolution has two less."""
+    types = [v.type for v in o.operands if isinstance(v.type, MemRefType)]
+    if len({len(ty.shape) for ty in types}) != 1 or len(types) != len(o.operands):
+        raise fail(o, "takes memrefs of one rank", "Pass such memrefs")
+    rank = len(types[0].shape)
+    windows = rank - 2 if o.name == "linalg.conv" else rank
+    for name in ("strides", "dilations"):
+        found = len(numbers(o, name))
+        if name in o.attributes and found != windows:
+            raise fail(
+                o, f"{found} {name} for {windows} windows", "Write one per window"
+            )
 
 
 def _call(name: str) -> Op:

@@ -50,8 +50,6 @@ def _tiles(o: Operation) -> tuple[int | None, ...]:
 
 def _check_relayout(o: Operation, rows: Shape, tiled: Shape) -> None:
     check_results(o, 1)
-    if element_type(o.operands[0].type) != element_type(o.operands[1].type):
-        raise fail(o, "changes the element type", "Keep the element type")
     positions, tiles = numbers(o, "inner_dims_pos"), _tiles(o)
     order = numbers(o, "outer_dims_perm")
     if len(positions) != len(tiles):
@@ -76,7 +74,8 @@ def _check_relayout(o: Operation, rows: Shape, tiled: Shape) -> None:
             "The tiled side has one more dimension per tile",
         )
     expected = _tiled_shape(rows, positions, tiles, order)
-    if not all(_agree(a, b) for a, b in zip(expected, tiled, strict=True)):
+    outer = zip(expected[: len(rows)], tiled, strict=False)
+    if tiled[len(rows) :] != tiles or not all(_agree(a, b) for a, b in outer):
         raise fail(
             o,
             f"the tiled shape is {_text(expected)}, found {_text(tiled)}",
@@ -190,6 +189,8 @@ def _check_filter(o: Operation) -> None:
     for extent in (height, width):
         if extent not in (r, 1, None):
             raise fail(o, f"a filter of {height}x{width}", f"Use extents {r} or 1")
+    if r not in (height, width) and None not in (height, width):
+        raise fail(o, f"a filter of {height}x{width}", f"Use extent {r} at least once")
     alphas = [1 if e == 1 else m + r - 1 for e in (height, width)]
     _require(o, output, (*alphas, c, f))
 
@@ -205,7 +206,7 @@ def _tile_counts(
 def _tile_count(extent: int | None, m: int, r: int) -> int | None:
     if extent is None or extent == 1:
         return extent
-    return -((r - 1 - extent) // m)
+    return (extent - r + 1) // m
 
 
 def _check_input(o: Operation) -> None:
