@@ -162,6 +162,8 @@ class Emitter:
     def typed(self, value: Value) -> Text:
         """Like :meth:`text`, but an index expression gets the target's index type."""
         text = self.text(value)
+        if self.target.index_operand and is_index(value.type):
+            return call(self.use(self.target.index_operand), text)
         if value in self.texts:
             return text
         if isinstance(self.indices[value], Const):

@@ -24,13 +24,16 @@ class Target:
     index_dtype: str
     counted_by_while: bool
     wrapped: frozenset[str] = frozenset({"i8", "i16", "i32", "i64"})
+    index_operand: str = ""
 
 
 CPU = Target(
     "cpu", "cpu", PLAIN, "", "i64", False, wrapped=frozenset({"i8", "i16", "i32"})
 )
 CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
-HOST = Target("host", "sim", PLAIN, "", "i64", counted_by_while=False)
+HOST = Target(
+    "host", "sim", PLAIN, "", "i64", counted_by_while=False, index_operand="int64"
+)
 
 TARGETS = {"cpu": CPU, "cuda": CUDA, "sim": CUDA}
 """The emulator executes the text that CUDA gets."""
