@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseElementsAttr,
@@ -14,7 +16,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I1,
     I64,
+    ComplexType,
     FloatType,
+    IntegerType,
     TensorType,
     Type,
     VectorType,
@@ -136,3 +140,25 @@ def cast(
 def is_float(ty: Type) -> bool:
     """Whether a scalar or shaped type holds floats."""
     return isinstance(element_type(ty), FloatType)
+
+
+_FLOAT = re.compile(r"b?f(\d+)")
+_ODD_WIDTHS = {"tf32": 19}
+
+
+def bit_width(ty: Type) -> int:
+    """Bits of a number; zero where the target decides.
+
+    >>> bit_width(FloatType("f8E4M3FN")), bit_width(ComplexType(FloatType("bf16")))
+    (8, 32)
+    """
+    match ty:
+        case IntegerType(bits):
+            return bits
+        case FloatType(name):
+            known = _FLOAT.match(name)
+            return int(known[1]) if known else _ODD_WIDTHS.get(name, 0)
+        case ComplexType(element):
+            return 2 * bit_width(element)
+        case _:
+            return 0

@@ -38,10 +38,14 @@ def _scalar_of(ty: Type) -> Type:
 
 
 def _like(what: str, *kinds: type[Type]) -> Constraint:
-    text = f"{what}, or a vector or tensor of it"
-    return Constraint(
-        text, lambda ty: isinstance(_scalar_of(ty), (*kinds, DialectType))
-    )
+    """Numbers of these kinds; integers have no sign."""
+
+    def accepts(ty: Type) -> bool:
+        scalar = _scalar_of(ty)
+        is_signed = isinstance(scalar, IntegerType) and bool(scalar.signedness)
+        return isinstance(scalar, (*kinds, DialectType)) and not is_signed
+
+    return Constraint(f"{what}, or a vector or tensor of it", accepts)
 
 
 def _is(what: str, *kinds: type[Type]) -> Constraint:
@@ -49,8 +53,8 @@ def _is(what: str, *kinds: type[Type]) -> Constraint:
 
 
 ANY = Constraint("any type", lambda _: True)
-INTEGER_LIKE = _like("an integer or index", IntegerType, IndexType)
-PURE_INTEGER_LIKE = _like("an integer", IntegerType)
+INTEGER_LIKE = _like("a signless integer or index", IntegerType, IndexType)
+PURE_INTEGER_LIKE = _like("a signless integer", IntegerType)
 FLOAT_LIKE = _like("a float", FloatType)
 COMPLEX_LIKE = _like("a complex number", ComplexType)
 NUMBER_LIKE = _like("a number", FloatType, IntegerType, IndexType, ComplexType)
@@ -68,4 +72,10 @@ ANY_TENSOR = _is("a tensor", TensorType, UnrankedTensorType)
 VECTOR = _is("a vector", VectorType)
 SHAPED = _is("a ranked memref or tensor", MemRefType, TensorType)
 FUNCTION = _is("a function", FunctionType)
-COMPLEX = _is("a complex number", ComplexType)
+COMPLEX = Constraint(
+    "a complex number of floats",
+    lambda ty: (
+        isinstance(ty, DialectType)
+        or (isinstance(ty, ComplexType) and isinstance(ty.element, FloatType))
+    ),
+)

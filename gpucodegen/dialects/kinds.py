@@ -160,6 +160,12 @@ STRING = Kind(
     starts=lambda r: r.token[:1] == '"',
     accepts=lambda a: isinstance(a, StringAttr),
 )
+_VISIBILITIES = ("public", "private", "nested")
+VISIBILITY = Kind(
+    '"public", "private" or "nested"',
+    lambda r: StringAttr(r.string()),
+    accepts=lambda a: isinstance(a, StringAttr) and a.value in _VISIBILITIES,
+)
 TYPE = Kind(
     "a type", lambda r: TypeAttr(r.type()), accepts=lambda a: isinstance(a, TypeAttr)
 )
@@ -211,14 +217,19 @@ def enumeration(names: Sequence[str], ty: Type = I64, *, default: str = "") -> K
 
 
 def bracketed(
-    prefix: str, default: str = "", renamed: Mapping[str, str] | None = None
+    prefix: str,
+    default: str = "",
+    renamed: Mapping[str, str] | None = None,
+    words: str = "",
 ) -> Kind:
     """``<a, b>`` for a dialect attribute ``#prefix<a, b>``, kept as text.
 
     Older text may have it whole or as a string; ``renamed`` gives today's words.
+    ``words`` are the only ones allowed, if given.
     """
     head = f"#{prefix}"
     today = renamed or {}
+    allowed = frozenset(words.split())
 
     def read(r: Reader) -> Attribute:
         if r.token[:1] == "#" and r.token != head:
@@ -226,8 +237,15 @@ def bracketed(
         if r.token == head:
             r.advance()
         is_string = r.token[:1] == '"'
-        words = [r.string()] if is_string else r.listed("<", ">", r.keyword)
-        return OpaqueAttr(f"{head}<{','.join(today.get(w, w) for w in words)}>")
+        written = [r.string()] if is_string else r.listed("<", ">", lambda: word(r))
+        return OpaqueAttr(f"{head}<{','.join(today.get(w, w) for w in written)}>")
+
+    def word(r: Reader) -> str:
+        return r.one_of(allowed, "a flag") if allowed else r.keyword()
+
+    def accepts(attribute: Attribute) -> bool:
+        has_head = isinstance(attribute, OpaqueAttr) and attribute.text.startswith(head)
+        return has_head or not allowed
 
     def write(attribute: Attribute) -> str:
         return str(attribute).removeprefix(head)
@@ -237,6 +255,7 @@ def bracketed(
         read,
         write,
         starts=lambda r: r.token in ("<", head) or r.token[:1] == '"',
+        accepts=accepts,
         default=OpaqueAttr(f"{head}<{default}>") if default else None,
         optional=bool(default),
     )
@@ -257,8 +276,12 @@ def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> Kind:
     return Kind(f"one of {', '.join(names)}", read, write)
 
 
-FASTMATH = bracketed("arith.fastmath", "none")
-OVERFLOW = bracketed("arith.overflow", "none")
+FASTMATH = bracketed(
+    "arith.fastmath",
+    "none",
+    words="none reassoc nnan ninf nsz arcp contract afn fast",
+)
+OVERFLOW = bracketed("arith.overflow", "none", words="none nsw nuw")
 
 
 def vector_kind(default: str = "") -> Kind:

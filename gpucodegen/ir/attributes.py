@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
-import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.literals import is_bare, print_float, quote
+from gpucodegen.ir.packing import (
+    Scalar,
+    element_size,
+    element_texts,
+    pack,
+    unpack,
+)
 from gpucodegen.ir.types import (
     F64,
     I1,
@@ -50,45 +55,19 @@ class IntegerAttr(Attribute):
 
 @dataclass(frozen=True, slots=True)
 class FloatAttr(Attribute):
-    """Floating-point constant, held as a Python float."""
+    """Floating-point constant, held as a Python float.
+
+    ``bits`` are set when that float cannot tell the value: a NaN with a payload, a
+    number of ``f80`` or ``f128``.
+    """
 
     value: float
     type: Type = F64
+    bits: int | None = None
 
     def __str__(self) -> str:
-        text = print_float(self.value, self.type)
+        text = print_float(self.value, self.type, self.bits)
         return text if self.type == F64 and "x" not in text else f"{text} : {self.type}"
-
-
-_FLOAT_BITS: dict[str, tuple[str, str]] = {
-    "f16": ("<e", "<H"),
-    "f32": ("<f", "<I"),
-    "f64": ("<d", "<Q"),
-}
-
-
-def print_float(value: float, ty: Type) -> str:
-    """MLIR spelling of a float: decimal with a point, hexadecimal for inf and nan."""
-    if math.isfinite(value):
-        return _print_finite(value, ty)
-    name = ty.name if isinstance(ty, FloatType) else "f64"
-    if name == "bf16":
-        return f"0x{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
-    pack, unpack = _FLOAT_BITS.get(name, _FLOAT_BITS["f64"])
-    bits = struct.unpack(unpack, struct.pack(pack, value))[0]
-    return f"0x{bits:0{2 * struct.calcsize(unpack)}X}"
-
-
-def _print_finite(value: float, ty: Type) -> str:
-    text = f"{value:e}"
-    if float(text) != value:
-        text = repr(value)
-        if ty == FloatType("f32"):
-            text = f"{value:.9g}"
-    mantissa, e, exponent = text.partition("e")
-    if "." not in mantissa:
-        mantissa += ".0"
-    return mantissa + (f"e{exponent}" if e else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +82,6 @@ class StringAttr(Attribute):
         return text if self.type is None else f"{text} : {self.type}"
 
 
-def quote(text: str) -> str:
-    r"""MLIR string literal: ``\n \t \\ \"`` and two hex digits for the rest.
-
-    >>> print(quote('a"b'))
-    "a\"b"
-    """
-    escapes = {"\n": "\\n", "\t": "\\t", "\\": "\\\\", '"': '\\"'}
-    return '"' + "".join(_escape(c, escapes) for c in text) + '"'
-
-
-def _escape(char: str, escapes: Mapping[str, str]) -> str:
-    if char in escapes:
-        return escapes[char]
-    if char.isprintable():
-        return char
-    return "".join(f"\\{byte:02X}" for byte in char.encode("utf-8", "surrogateescape"))
-
-
 @dataclass(frozen=True, slots=True)
 class SymbolRefAttr(Attribute):
     """``@root::@nested``."""
@@ -133,10 +94,7 @@ class SymbolRefAttr(Attribute):
 
 def print_symbol(name: str) -> str:
     """``@name``, quoted when it is not a bare identifier."""
-    return f"@{name if _BARE.fullmatch(name) else quote(name)}"
-
-
-_BARE = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
+    return f"@{name if is_bare(name) else quote(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +156,7 @@ def dictionary(entries: Mapping[str, Attribute]) -> DictAttr:
 
 def print_entry(name: str, value: Attribute) -> str:
     """``name = value``, or the bare name of a unit attribute."""
-    key = name if _BARE.fullmatch(name) else quote(name)
+    key = name if is_bare(name) else quote(name)
     return key if isinstance(value, UnitAttr) else f"{key} = {value}"
 
 
@@ -235,61 +193,93 @@ class StridedLayoutAttr(Attribute):
         return f"strided<[{strides}]{'' if offset == '0' else f', offset: {offset}'}>"
 
 
-Scalar = int | float | str | complex
+HEX_ABOVE = 100
+"""Literals of more elements are kept and printed as bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DenseElementsAttr(Attribute):
-    """``dense<...> : type``; one value is a splat, else row-major elements."""
+    """``dense<...> : type``; one value is a splat, else row-major elements.
 
-    values: tuple[Scalar, ...]
+    Many elements, and such that Python numbers cannot tell, are stored as bytes.
+    """
+
+    stored: tuple[Scalar, ...] | bytes
     type: Type
     element: Type
+
+    def __post_init__(self) -> None:
+        stored = self.stored
+        if len(stored) > HEX_ABOVE and not isinstance(stored, bytes):
+            if element_size(self.element):
+                object.__setattr__(self, "stored", pack(stored, self.element))
+
+    @staticmethod
+    def of_bytes(data: bytes, ty: Type, element: Type) -> DenseElementsAttr:
+        """The literal with these little-endian elements, in its one normal form."""
+        size = element_size(element)
+        if data and data == data[:size] * (len(data) // size):
+            data = data[:size]
+        if len(data) > size * HEX_ABOVE:
+            return DenseElementsAttr(data, ty, element)
+        values = unpack(data, element)
+        is_exact = pack(values, element) == data
+        return DenseElementsAttr(values if is_exact else data, ty, element)
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """The one value of a splat, or all elements."""
+        if isinstance(self.stored, bytes):
+            return unpack(self.stored, self.element)
+        return self.stored
 
     @property
     def is_splat(self) -> bool:
         """Whether all elements are the one value stored."""
-        return len(self.values) == 1
+        one = element_size(self.element) if isinstance(self.stored, bytes) else 1
+        return len(self.stored) == one
 
     def __str__(self) -> str:
+        return f"dense<{self._body()}> : {self.type}"
+
+    def _body(self) -> str:
+        stored = self.stored
+        size = element_size(self.element)
+        if isinstance(stored, bytes) and len(stored) > size * HEX_ABOVE:
+            return f'"0x{stored.hex().upper()}"'
+        if isinstance(stored, bytes) or size:
+            data = stored if isinstance(stored, bytes) else pack(stored, self.element)
+            texts = element_texts(data, self.element)
+        else:
+            texts = [quote(str(value)) for value in stored]
         shape: tuple[int, ...] = tuple(getattr(self.type, "shape", ()))
-        body = self._print_nested(list(self.values), shape)
-        if self.is_splat:
-            body = self._print_value(self.values[0])
-        return f"dense<{body}> : {self.type}"
+        return texts[0] if self.is_splat else nested(texts, shape)
 
-    def _print_nested(self, values: list[Scalar], shape: tuple[int, ...]) -> str:
-        if not shape:
-            return self._print_value(values[0]) if values else ""
-        if not values:
-            return ""
-        size = len(values) // shape[0]
-        rows = (values[i * size : (i + 1) * size] for i in range(shape[0]))
-        return f"[{', '.join(self._print_nested(r, shape[1:]) for r in rows)}]"
 
-    def _print_value(self, value: Scalar) -> str:
-        match value:
-            case str():
-                return quote(value)
-            case complex():
-                return f"({self._real(value.real)}, {self._real(value.imag)})"
-            case _:
-                return self._real(value)
+def nested(texts: Sequence[str], shape: Sequence[int]) -> str:
+    """Elements in brackets, by their shape.
 
-    def _real(self, value: float) -> str:
-        element = getattr(self.element, "element", self.element)
-        if isinstance(element, FloatType):
-            return print_float(float(value), element)
-        if element == I1:
-            return "true" if value else "false"
-        return str(int(value))
+    >>> print(nested(["1", "2", "3", "4"], (2, 2)))
+    [[1, 2], [3, 4]]
+    """
+    if not texts:
+        return ""
+    if not shape:
+        return texts[0]
+    size = len(texts) // shape[0]
+    rows = (texts[i : i + size] for i in range(0, len(texts), size))
+    return f"[{', '.join(nested(row, shape[1:]) for row in rows)}]"
 
 
 @dataclass(frozen=True, slots=True)
 class OpaqueAttr(Attribute):
-    """An attribute this package does not interpret, kept as its text."""
+    """An attribute this package does not interpret, kept as its text.
+
+    ``type`` is the one written at its end, if any.
+    """
 
     text: str
+    type: Type | None = None
 
     def __str__(self) -> str:
         return self.text

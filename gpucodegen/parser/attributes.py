@@ -22,7 +22,7 @@ from gpucodegen.ir.attributes import (
     dictionary,
 )
 from gpucodegen.ir.types import I1, FloatType, IntegerType, Type
-from gpucodegen.parser import aliases, dense, numbers
+from gpucodegen.parser import aliases, dense, numbers, sparse
 from gpucodegen.parser.types import parse_strided
 
 if TYPE_CHECKING:
@@ -150,12 +150,21 @@ _BY_FIRST: dict[str, Callable[[Parser, Type | None], Attribute]] = {
 
 
 def _boolean(p: Parser, ty: Type | None) -> Attribute:
-    value = int(p.advance() == "true")
+    start, word = p.start, p.advance()
     if p.token == ":":
         p.advance()
         ty = p.type()
+        _check_boolean(p, word, ty, start)
+    value = int(word == "true")
     is_integer = isinstance(ty, IntegerType)
     return IntegerAttr(value, ty if is_integer else I1)
+
+
+def _check_boolean(p: Parser, word: str, ty: Type, start: int) -> None:
+    if ty != I1:
+        raise errors.LiteralTypeMismatch(
+            p.location(start), literal=word, type=ty, example="a number"
+        )
 
 
 def _unit(p: Parser, ty: Type | None) -> Attribute:
@@ -187,12 +196,14 @@ def _dense_array(p: Parser, ty: Type | None) -> Attribute:
     del ty
     p.advance()
     p.expect("<")
+    start = p.start
     element = p.type()
-    if not isinstance(element, IntegerType | FloatType):
+    is_whole = isinstance(element, IntegerType) and element.width % 8 == 0
+    if element != I1 and not is_whole and not isinstance(element, FloatType):
         raise errors.InvalidAttribute(
-            p.location(),
+            p.location(start),
             problem=f"array<{element}> is not an attribute",
-            hint="The element must be an integer or a float",
+            hint="The element must be a float, i1, or an integer of whole bytes",
         )
     values: list[int | float] = []
     if p.accept(":"):
@@ -215,7 +226,7 @@ def _location(p: Parser, ty: Type | None) -> Attribute:
 
 def _verbatim(p: Parser, ty: Type | None) -> Attribute:
     """``opaque<..>``, ``distinct[0]<..>``, ``dense_resource<..> : type`` as text."""
-    del ty
+    ty = None
     begin = p.start
     p.advance()
     while p.token in ("<", "["):
@@ -223,9 +234,36 @@ def _verbatim(p: Parser, ty: Type | None) -> Attribute:
     stop = p.previous_end
     if p.token == ":":
         p.advance()
-        p.type()
+        ty = p.type()
         stop = p.previous_end
-    return OpaqueAttr(p.text[begin:stop])
+    return OpaqueAttr(p.text[begin:stop], ty)
+
+
+def _sparse(p: Parser, ty: Type | None) -> Attribute:
+    """``sparse<indices, values> : type``, checked and kept as text."""
+    start = p.start
+    sparse.check_sparse(p)
+    p.move_to(start)
+    return _verbatim(p, ty)
+
+
+def _distinct(p: Parser, ty: Type | None) -> Attribute:
+    """``distinct[0]<attribute>``; one number stands for one attribute."""
+    start = p.start
+    p.advance()
+    p.expect("[")
+    number = p.integer()
+    p.close("[", "]")
+    body = p.start
+    text = p.balanced() if p.token == "<" else "<>"
+    if p.distinct.setdefault(number, text) != text:
+        raise errors.InvalidAttribute(
+            p.location(body + 1),
+            problem=f"distinct[{number}] is {p.distinct[number][1:-1]} elsewhere",
+            hint="Use another number",
+        )
+    p.move_to(start)
+    return _verbatim(p, ty)
 
 
 def _dense(p: Parser, ty: Type | None) -> Attribute:
@@ -241,10 +279,10 @@ _BY_WORD: dict[str, Callable[[Parser, Type | None], Attribute]] = {
     "array": _dense_array,
     "dense": _dense,
     "splat": _dense,
-    "sparse": _verbatim,
+    "sparse": _sparse,
     "dense_resource": _verbatim,
     "opaque": _verbatim,
-    "distinct": _verbatim,
+    "distinct": _distinct,
     "strided": _strided,
     "loc": _location,
 }

@@ -79,6 +79,9 @@ _CASTS = {
     "arith.index_cast": ("i32", "index"),
     "arith.index_castui": ("i32", "index"),
     "arith.bitcast": ("i32", "f32"),
+    "arith.convertf": ("f16", "bf16"),
+    "arith.scaling_extf": ("f16", "f32"),
+    "arith.scaling_truncf": ("f32", "f16"),
 }
 _OWN = {"arith.constant", "arith.select", "arith.cmpi", "arith.cmpf", "math.fpowi"}
 

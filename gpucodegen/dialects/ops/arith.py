@@ -6,84 +6,31 @@ from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
 from gpucodegen.dialects.constraints import Constraint
-from gpucodegen.dialects.definition import Op, Trait
-from gpucodegen.dialects.ops.declare import bool_like, op
+from gpucodegen.dialects.definition import Check, Op, Trait
+from gpucodegen.dialects.ops import arith_constant as constant
+from gpucodegen.dialects.ops import cast_checks as casts
+from gpucodegen.dialects.ops.declare import bool_like, op, with_element
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.attributes import (
-    Attribute,
-    DenseElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    OpaqueAttr,
-)
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I1, I32, Type
+from gpucodegen.ir.types import I1, I32, DialectType
 
 _PURE = Trait.PURE
 _COMMUTATIVE = Trait.PURE | Trait.COMMUTATIVE
-
-
-# -- constant --------------------------------------------------------------------------
-
-
-def parse_constant(r: Reader, state: State) -> None:
-    """``{attrs} value``."""
-    state.attributes |= r.attr_dict()
-    start = r.start
-    value = r.attribute()
-    ty = type_of(value)
-    if ty is None:
-        if not isinstance(value, OpaqueAttr) or not r.accept(":"):
-            raise errors.InvalidAttribute(
-                r.location(start),
-                problem=f"{value} is not a constant value",
-                hint="Write a number with its type, or dense<...> : type",
-            )
-        ty = r.type()
-    state.attributes["value"] = value
-    state.result_types = [ty]
-
-
-def type_of(value: Attribute) -> Type | None:
-    """The type of a number or elements attribute."""
-    known = isinstance(value, IntegerAttr | FloatAttr | DenseElementsAttr)
-    return value.type if known else None
-
-
-def print_constant(w: Writer, o: Operation) -> None:
-    """``{attrs} value : type``, the type always written."""
-    w.attr_dict(o, ("value",))
-    value = o.attributes["value"]
-    text = str(value)
-    is_bool = isinstance(value, IntegerAttr) and value.type == I1
-    written = is_bool or isinstance(value, DenseElementsAttr)
-    written = written or " : " in text
-    w.write(f" {text}" if written else f" {text} : {o.results[0].type}")
-
-
-def check_constant(o: Operation) -> None:
-    """The value has the result's type."""
-    ty = type_of(o.attributes["value"])
-    if ty is not None and ty != o.results[0].type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the value",
-            first_type=ty,
-            second="the result",
-            second_type=o.results[0].type,
-        )
 
 
 # -- families --------------------------------------------------------------------------
 
 _FASTMATH = "(`fastmath` `` $fastmath^)?"
 _OVERFLOW = "(`overflow` `` $overflowFlags^)?"
+_ROUNDED = f"($roundingmode^)? {_FASTMATH}"
 _EXACT = "(`exact` $isExact^)?"
 _NON_NEGATIVE = "(`nneg` $nonNeg^)?"
+_ROUNDING = "to_nearest_even downward upward toward_zero to_nearest_away".split()
+_ROUNDING_MODE = kinds.optional(kinds.enumeration(_ROUNDING, I32))
 _FLAGS: dict[str, dict[str, kinds.Kind]] = {
     "": {},
     _FASTMATH: {"fastmath": kinds.FASTMATH},
+    _ROUNDED: {"fastmath": kinds.FASTMATH, "roundingmode": _ROUNDING_MODE},
     _OVERFLOW: {"overflowFlags": kinds.OVERFLOW},
     _EXACT: {"isExact": kinds.UNIT},
     _NON_NEGATIVE: {"nonNeg": kinds.UNIT},
@@ -104,7 +51,9 @@ def _binary(
     )
 
 
-def _cast(name: str, source: Constraint, target: Constraint, flag: str = "") -> Op:
+def _cast(
+    name: str, source: Constraint, target: Constraint, check: Check, flag: str = ""
+) -> Op:
     return op(
         f"arith.{name}",
         "in -> out",
@@ -112,6 +61,32 @@ def _cast(name: str, source: Constraint, target: Constraint, flag: str = "") -> 
         attributes=_FLAGS[flag],
         types={"in": source, "out": target},
         traits=_PURE,
+        checks=[check],
+    )
+
+
+def _extended(name: str, result: str, carry: str) -> Op:
+    return op(
+        f"arith.{name}_extended",
+        f"lhs rhs -> {result} {carry}",
+        f"$lhs `,` $rhs attr-dict `:` type(${result}) `,` type(${carry})",
+        same=f"lhs rhs {result}",
+        infer={carry: bool_like("lhs")},
+        types={"lhs": constraints.INTEGER_LIKE},
+        traits=_PURE,
+    )
+
+
+def _scaling(name: str, flag: str, check: Check) -> Op:
+    return op(
+        f"arith.scaling_{name}",
+        "in scale -> out",
+        f"$in `,` $scale {flag} attr-dict"
+        " `:` type($in) `,` type($scale) `to` type($out)",
+        attributes=_FLAGS[flag],
+        types=dict.fromkeys(("in", "scale", "out"), constraints.FLOAT_LIKE),
+        traits=_PURE,
+        checks=[check],
     )
 
 
@@ -161,42 +136,52 @@ def _print_select(w: Writer, o: Operation) -> None:
     w.write(f" : {prefix}{o.results[0].type}")
 
 
-_CASTS = {
-    "bitcast": (constraints.NUMBER_LIKE, constraints.NUMBER_LIKE, ""),
-    "extf": (constraints.FLOAT_LIKE, constraints.FLOAT_LIKE, _FASTMATH),
-    "extsi": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, ""),
-    "extui": (
-        constraints.PURE_INTEGER_LIKE,
-        constraints.PURE_INTEGER_LIKE,
-        _NON_NEGATIVE,
-    ),
-    "fptosi": (constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE, ""),
-    "fptoui": (constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE, ""),
-    "index_cast": (constraints.ANY, constraints.ANY, ""),
-    "index_castui": (constraints.ANY, constraints.ANY, ""),
-    "sitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, ""),
-    "trunci": (constraints.PURE_INTEGER_LIKE, constraints.PURE_INTEGER_LIKE, _OVERFLOW),
-    "uitofp": (constraints.PURE_INTEGER_LIKE, constraints.FLOAT_LIKE, _NON_NEGATIVE),
-}
-_ROUNDING = ("to_nearest_even downward upward toward_zero to_nearest_away").split()
-_ROUNDED = {
-    "fastmath": kinds.FASTMATH,
-    "roundingmode": kinds.optional(kinds.enumeration(_ROUNDING, I32)),
-}
+def _check_select(o: Operation) -> None:
+    """One condition for all, or one for each element."""
+    condition, ty = o.operands[0].type, o.results[0].type
+    is_opaque = isinstance(condition, DialectType) or isinstance(ty, DialectType)
+    if not is_opaque and condition not in (I1, with_element(ty, I1)):
+        raise errors.TypesDiffer(
+            o.location,
+            operation=o.name,
+            first="the condition",
+            first_type=condition,
+            second="what it selects",
+            second_type=ty,
+        )
+
+
+_FLOAT, _INTEGER = constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE
+_ANY = constraints.ANY
+_CASTS = (
+    _cast("bitcast", _ANY, _ANY, casts.check_bitcast),
+    _cast("extf", _FLOAT, _FLOAT, casts.check_wider, _FASTMATH),
+    _cast("truncf", _FLOAT, _FLOAT, casts.check_narrower, _ROUNDED),
+    _cast("convertf", _FLOAT, _FLOAT, casts.check_converts, _ROUNDED),
+    _cast("extsi", _INTEGER, _INTEGER, casts.check_wider),
+    _cast("extui", _INTEGER, _INTEGER, casts.check_wider, _NON_NEGATIVE),
+    _cast("trunci", _INTEGER, _INTEGER, casts.check_narrower, _OVERFLOW),
+    _cast("fptosi", _FLOAT, _INTEGER, casts.check_same_shape),
+    _cast("fptoui", _FLOAT, _INTEGER, casts.check_same_shape),
+    _cast("sitofp", _INTEGER, _FLOAT, casts.check_same_shape),
+    _cast("uitofp", _INTEGER, _FLOAT, casts.check_same_shape, _NON_NEGATIVE),
+    _cast("index_cast", _ANY, _ANY, casts.check_index_cast),
+    _cast("index_castui", _ANY, _ANY, casts.check_index_cast, _NON_NEGATIVE),
+)
 _OVERFLOWING = ("addi", "muli")
 _PLAIN_INTEGER = "ceildivsi ceildivui floordivsi remsi remui".split()
 _EXACT_INTEGER = "divsi divui shrsi shrui".split()
 _COMMUTATIVE_INTEGER = "andi ori xori maxsi maxui minsi minui".split()
-_COMMUTATIVE_FLOAT = "addf mulf maximumf maxnumf minimumf minnumf".split()
+_EXTREMES = "maximumf maximumnumf maxnumf minimumf minimumnumf minnumf".split()
 
 OPERATIONS = (
     op(
         "arith.constant",
         "-> result",
-        (parse_constant, print_constant),
+        (constant.parse_constant, constant.print_constant),
         attributes={"value": kinds.ANY},
         traits=_PURE | Trait.CONSTANT,
-        checks=[check_constant],
+        checks=[constant.check_constant],
     ),
     *(
         _binary(n, constraints.INTEGER_LIKE, _OVERFLOW, _COMMUTATIVE)
@@ -209,19 +194,21 @@ OPERATIONS = (
         _binary(n, constraints.INTEGER_LIKE, "", _COMMUTATIVE)
         for n in _COMMUTATIVE_INTEGER
     ),
+    *(_binary(n, _FLOAT, _FASTMATH, _COMMUTATIVE) for n in _EXTREMES),
+    *(_binary(n, _FLOAT, _ROUNDED, _COMMUTATIVE) for n in ("addf", "mulf")),
+    *(_binary(n, _FLOAT, _ROUNDED) for n in ("subf", "divf")),
+    _binary("remf", _FLOAT, _FASTMATH),
     *(
-        _binary(n, constraints.FLOAT_LIKE, _FASTMATH, _COMMUTATIVE)
-        for n in _COMMUTATIVE_FLOAT
-    ),
-    *(_binary(n, constraints.FLOAT_LIKE, _FASTMATH) for n in ("subf", "divf", "remf")),
-    op(
-        "arith.negf",
-        "operand -> result",
-        f"$operand {_FASTMATH} attr-dict `:` type($result)",
-        attributes={"fastmath": kinds.FASTMATH},
-        same="operand result",
-        types={"operand": constraints.FLOAT_LIKE},
-        traits=_PURE,
+        op(
+            f"arith.{name}",
+            "operand -> result",
+            f"$operand {_FASTMATH} attr-dict `:` type($result)",
+            attributes=_FLAGS[_FASTMATH],
+            same="operand result",
+            types={"operand": _FLOAT},
+            traits=_PURE,
+        )
+        for name in ("negf", "flush_denormals")
     ),
     _compare("cmpi", CMPI_PREDICATES, constraints.INTEGER_LIKE, ""),
     _compare("cmpf", CMPF_PREDICATES, constraints.FLOAT_LIKE, _FASTMATH),
@@ -232,15 +219,10 @@ OPERATIONS = (
         same="true_value false_value result",
         types={"condition": constraints.BOOL_LIKE},
         traits=_PURE,
+        checks=[_check_select],
     ),
-    op(
-        "arith.addui_extended",
-        "lhs rhs -> sum overflow",
-        "$lhs `,` $rhs attr-dict `:` type($sum) `,` type($overflow)",
-        same="lhs rhs sum",
-        types={"lhs": constraints.INTEGER_LIKE},
-        traits=_PURE,
-    ),
+    _extended("addui", "sum", "overflow"),
+    _extended("subui", "diff", "borrow"),
     *(
         op(
             f"arith.{name}",
@@ -252,31 +234,7 @@ OPERATIONS = (
         )
         for name in ("mulsi_extended", "mului_extended")
     ),
-    *(_cast(name, *row) for name, row in _CASTS.items()),
-    op(
-        "arith.truncf",
-        "in -> out",
-        f"$in ($roundingmode^)? {_FASTMATH} attr-dict `:` type($in) `to` type($out)",
-        attributes=_ROUNDED,
-        types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
-        traits=_PURE,
-    ),
-    op(
-        "arith.scaling_extf",
-        "in scale -> out",
-        f"$in `,` $scale {_FASTMATH} attr-dict"
-        " `:` type($in) `,` type($scale) `to` type($out)",
-        attributes=_FLAGS[_FASTMATH],
-        types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
-        traits=_PURE,
-    ),
-    op(
-        "arith.scaling_truncf",
-        "in scale -> out",
-        f"$in `,` $scale ($roundingmode^)? {_FASTMATH} attr-dict"
-        " `:` type($in) `,` type($scale) `to` type($out)",
-        attributes=_ROUNDED,
-        types={"in": constraints.FLOAT_LIKE, "out": constraints.FLOAT_LIKE},
-        traits=_PURE,
-    ),
+    *_CASTS,
+    _scaling("extf", _FASTMATH, casts.check_wider),
+    _scaling("truncf", _ROUNDED, casts.check_narrower),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpucodegen import errors
 from gpucodegen.dialects import kinds
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.ops.declare import op
@@ -29,6 +30,13 @@ def print_module(w: Writer, o: Operation) -> None:
     w.region(o.regions[0])
 
 
+def _check_cast(o: Operation) -> None:
+    if not o.results:
+        raise errors.WrongResultCount(
+            o.location, operation=o.name, expected="at least 1", actual=0
+        )
+
+
 _MODULE = (
     Trait.ISOLATED
     | Trait.SYMBOL_TABLE
@@ -51,5 +59,6 @@ OPERATIONS = (
         "inputs* -> outputs*",
         "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
         traits=Trait.PURE,
+        checks=[_check_cast],
     ),
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait, Types
+from gpucodegen.dialects.ops import cast_checks as casts
 from gpucodegen.dialects.ops.declare import always, op
-from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.attributes import ArrayAttr, Attribute, FloatAttr, IntegerAttr
+from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import I1, ComplexType, Type
 
 _FASTMATH = "(`fastmath` `` $fastmath^)?"
@@ -34,6 +37,20 @@ def _function(name: str, operands: str) -> Op:
         types={"result": constraints.COMPLEX},
         traits=Trait.PURE,
     )
+
+
+def _check_constant(o: Operation) -> None:
+    """Two numbers of the element's type."""
+    value, ty = o.attributes["value"], o.results[0].type
+    parts = value.values if isinstance(value, ArrayAttr) else ()
+    types = [p.type for p in parts if isinstance(p, FloatAttr | IntegerAttr)]
+    if not isinstance(ty, ComplexType) or types != [ty.element] * 2:
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"{value} is no constant of type {ty}",
+            hint="Write [real, imaginary], each with its type : complex<...>",
+        )
 
 
 OPERATIONS = (
@@ -85,13 +102,14 @@ OPERATIONS = (
         "-> complex",
         "$value attr-dict `:` type($complex)",
         attributes={"value": kinds.ARRAY},
-        types={"complex": constraints.COMPLEX},
         traits=Trait.PURE | Trait.CONSTANT,
+        checks=[_check_constant],
     ),
     op(
         "complex.bitcast",
         "operand -> result",
         "$operand attr-dict `:` type($operand) `to` type($result)",
         traits=Trait.PURE,
+        checks=[casts.check_bitcast],
     ),
 )

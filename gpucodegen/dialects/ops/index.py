@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.arith import CMPI_PREDICATES
 from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.ops import cast_checks as casts
 from gpucodegen.dialects.ops.declare import always, indices, op
+from gpucodegen.dialects.syntax import State
+from gpucodegen.ir.attributes import Attribute, OpaqueAttr
 from gpucodegen.ir.types import I1
 
 _BINARY = (
@@ -27,6 +32,26 @@ def _binary(name: str) -> Op:
     )
 
 
+_OLD_PREDICATE = "#index<cmp_predicate "
+
+
+def _is_predicate(attribute: Attribute) -> bool:
+    return isinstance(attribute, OpaqueAttr)
+
+
+_PREDICATE = replace(
+    kinds.keyword_of("index.cmp_predicate<", CMPI_PREDICATES), accepts=_is_predicate
+)
+
+
+def _modern_predicate(state: State) -> None:
+    """``#index<cmp_predicate slt>`` of 2022 to 2025."""
+    text = str(state.attributes.get("pred"))
+    if text.startswith(_OLD_PREDICATE):
+        predicate = text.removeprefix(_OLD_PREDICATE)
+        state.attributes["pred"] = OpaqueAttr(f"#index.cmp_predicate<{predicate}")
+
+
 OPERATIONS = (
     *(_binary(name) for name in _BINARY),
     *(
@@ -39,6 +64,7 @@ OPERATIONS = (
                 "output": constraints.INTEGER_OR_INDEX,
             },
             traits=Trait.PURE,
+            checks=[casts.check_index_cast],
         )
         for name in ("casts", "castu")
     ),
@@ -46,9 +72,10 @@ OPERATIONS = (
         "index.cmp",
         "lhs rhs -> result",
         "$pred `` `(` $lhs `,` $rhs `)` attr-dict",
-        attributes={"pred": kinds.keyword_of("index.cmp_predicate<", CMPI_PREDICATES)},
+        attributes={"pred": _PREDICATE},
         infer={"lhs": indices, "rhs": indices, "result": always(I1)},
         traits=Trait.PURE,
+        adapt=_modern_predicate,
     ),
     op(
         "index.constant",

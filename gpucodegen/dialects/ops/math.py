@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.ops.cast_checks import check_same_shape
 from gpucodegen.dialects.ops.declare import bool_like, op
 
 _FASTMATH = "(`fastmath` `` $fastmath^)?"
@@ -58,6 +59,7 @@ OPERATIONS = (
         same="lhs result",
         types={"lhs": constraints.FLOAT_LIKE, "rhs": constraints.INTEGER_LIKE},
         traits=Trait.PURE,
+        checks=[check_same_shape],
     ),
     op(
         "math.clampf",
