@@ -42,11 +42,13 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
     from gpucodegen.passes.map_passes import CheckBounds
     from gpucodegen.passes.normalize_transfers import NormalizeTransfers
+    from gpucodegen.passes.place_allocations import PlaceAllocations
     from gpucodegen.passes.raise_to_affine import RaiseToAffine
     from gpucodegen.passes.specialize import Specialize
 
     return [
         Inline(),
+        PlaceAllocations(),
         Specialize(function, types),
         Generalize(),
         Bufferize(),

@@ -19,6 +19,8 @@ from gpucodegen.ir.types import (
     element_type,
 )
 
+ADDRESS = "gpucodegen.address"
+"""Attribute of an allocation at a fixed address, in bytes (alloc_static of 2019)."""
 DYNAMIC_MARK = -(2**63)
 """What stands for a dynamic entry in ``static_offsets`` / ``sizes`` / ``strides``."""
 

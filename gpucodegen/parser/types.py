@@ -32,6 +32,7 @@ from gpucodegen.ir.types import (
     VectorType,
 )
 from gpucodegen.parser import aliases
+from gpucodegen.parser import shaped_rules as rules
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -49,7 +50,7 @@ _SCALARS: dict[str, Type] = {
     "affineint": INDEX,
     **{f"tf_{name}": DialectType(f"tf.{name}") for name in _TENSORFLOW},
 }
-_INTEGER = re.compile(r"([su]?)i([1-9]\d*)")
+_INTEGER = re.compile(r"([su]?)i0*(0|[1-9]\d*)")
 _MAX_WIDTH = (1 << 24) - 1
 _SIMPLE = re.compile(r"(?:memref|tensor|vector)\s*<[^<>\[#!\"/]*>", re.ASCII)
 _EXTENT = re.compile(r"\s*(\?|\d+|\[\s*\d+\s*\])\s*x", re.ASCII)
@@ -186,9 +187,11 @@ def _parse_extents(p: Parser, offset: int) -> tuple[Shape, tuple[bool, ...]]:
     scalable: list[bool] = []
     while match := _EXTENT.match(p.text, offset):
         written = match[1]
+        place = match.start(1)
         scalable.append(written[0] == "[")
         digits = written.strip("[] \t\n")
         extents.append(None if digits == "?" else p.to_int(digits))
+        rules.check_extent(p, extents[-1] or 0, place)
         offset = match.end()
     p.move_to(offset)
     return tuple(extents), tuple(scalable)
@@ -199,7 +202,10 @@ def _element(p: Parser, kind: str) -> Type:
         example = "*xf32" if p.token == "*" else "4xf32"
         advice = f"Write {kind}<{example}>, with 'x' before the element type"
         raise p.unexpected("an element type", advice)
-    return parse_type(p)
+    start = p.start
+    element = parse_type(p)
+    rules.check_element(p, kind, element, start)
+    return element
 
 
 def _parse_vector(p: Parser, offset: int) -> Type:
@@ -223,18 +229,19 @@ def _parse_tensor(p: Parser, offset: int) -> Type:
         element = _element(p, "tensor")
         p.close("<", ">")
         return UnrankedTensorType(element)
+    start = p.start
     shape, scalable = _parse_extents(p, offset)
-    _no_scalable(p, scalable)
+    _no_scalable(p, scalable, start)
     element = _element(p, "tensor")
     encoding = p.attribute() if p.accept(",") else None
     p.close("<", ">")
     return TensorType(shape, element, encoding)
 
 
-def _no_scalable(p: Parser, scalable: tuple[bool, ...]) -> None:
+def _no_scalable(p: Parser, scalable: tuple[bool, ...], start: int) -> None:
     if any(scalable):
         raise errors.InvalidType(
-            p.location(),
+            p.location(start),
             problem="only vectors scale",
             hint="Use '?' for a dynamic extent",
         )
@@ -244,16 +251,19 @@ def _parse_memref(p: Parser, offset: int) -> Type:
     if match := _UNRANKED.match(p.text, offset):
         p.move_to(match.end())
         element = _element(p, "memref")
-        space = _memory_space(p) if p.accept(",") else None
+        space = _unranked_space(p) if p.accept(",") else None
         p.close("<", ">")
         return UnrankedMemRefType(element, space)
+    start = p.start
     shape, scalable = _parse_extents(p, offset)
-    _no_scalable(p, scalable)
+    _no_scalable(p, scalable, start)
     element = _element(p, "memref")
+    begin = p.start
     layouts: list[Attribute] = []
     space: Attribute | None = None
     while p.token == ",":
         p.advance()
+        begin = begin if layouts else p.start
         layout = _layout(p)
         if layout is not None:
             layouts.append(layout)
@@ -261,7 +271,16 @@ def _parse_memref(p: Parser, offset: int) -> Type:
         space = _memory_space(p)
         break
     p.close("<", ">")
-    return MemRefType(shape, element, _composed(p, layouts, len(shape)), space)
+    layout = _composed(p, layouts, len(shape))
+    rules.check_layout(p, layout, len(shape), begin)
+    return MemRefType(shape, element, layout, space)
+
+
+def _unranked_space(p: Parser) -> Attribute | None:
+    start = p.start
+    space = _memory_space(p)
+    rules.no_layout(p, space, start)
+    return space
 
 
 def parse_bare_memref(p: Parser) -> Type:

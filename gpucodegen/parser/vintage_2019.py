@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import registry
-from gpucodegen.dialects.memref import DYNAMIC_MARK
+from gpucodegen.dialects.memref import ADDRESS, DYNAMIC_MARK
 from gpucodegen.dialects.ops.bufferization_syntax import tensor_like
 from gpucodegen.dialects.syntax import State, Use
 from gpucodegen.ir.attributes import (
@@ -170,10 +170,6 @@ def _alloc_static(p: Parser, state: State) -> None:
         ADDRESS: IntegerAttr(address),
         OPERAND_SEGMENTS: segment_sizes([[], []]),
     }
-
-
-ADDRESS = "gpucodegen.address"
-"""Attribute of an allocation at a fixed address, in bytes."""
 
 
 def _tensor_load(p: Parser, state: State) -> None:

@@ -23,6 +23,7 @@ PASSES: dict[str, str] = {
     "memref-dependence-check": "dependence_check:MemrefDependenceCheck",
     "normalize-transfers": "normalize_transfers:NormalizeTransfers",
     "outline-cpu": "map_passes:OutlineCpu",
+    "place-allocations": "place_allocations:PlaceAllocations",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "tile": "map_passes:Tile",
     "verify-kernels": "map_passes:VerifyKernels",

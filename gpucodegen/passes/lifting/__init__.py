@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting.walker import Lifted, Lifter
+from gpucodegen.passes.place_allocations import placed
 
 __all__ = [
     "AFFINE_ACCESSES",
@@ -49,6 +50,7 @@ def lift_function(
 
     ``trust_parallel=False`` checks ``affine.parallel`` like any other loop.
     """
+    function = placed(function)
     lifter = Lifter(
         one_access_per_statement=one_access_per_statement,
         trust_parallel=trust_parallel,
