@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.affine.reductions import COMBINERS, identity
 from gpucodegen.emit.conditions import condition_text
 from gpucodegen.emit.context import Emitter, Handler
-from gpucodegen.dialects.affine.reductions import COMBINERS, identity
 from gpucodegen.emit.structured import (
     Bounds,
     body_of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.affine.reductions import COMBINERS
 from gpucodegen.emit import transfers
 from gpucodegen.emit.addressing import sizes_of, strides_of
 from gpucodegen.emit.context import Emitter, Handler
@@ -12,7 +13,6 @@ from gpucodegen.emit.header import literal
 from gpucodegen.emit.host_context import HostEmitter, shape_text, tuple_text
 from gpucodegen.emit.kinds import is_index
 from gpucodegen.emit.memory import kept_dimensions, memref_type, nothing, stored_dtype
-from gpucodegen.dialects.affine.reductions import COMBINERS
 from gpucodegen.emit.text import Text, call, number
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.attributes import AffineMapAttr, SymbolRefAttr

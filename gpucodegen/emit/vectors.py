@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine, vector
+from gpucodegen.dialects.affine.reductions import identity
 from gpucodegen.emit.addressing import Buffer
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.memory import access, buffer_of
-from gpucodegen.dialects.affine.reductions import identity
 from gpucodegen.emit.text import Text, call
 from gpucodegen.emit.vector_types import shape_of, suffix, vector_dtype
 from gpucodegen.ir.affine import AffineExpr, Const, Dim
