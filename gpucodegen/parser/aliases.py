@@ -46,6 +46,12 @@ def resolve_ahead(p: Parser, name: str) -> None:
 def _alias(p: Parser) -> None:
     start = p.start
     name = p.advance()
+    if "." in name:
+        raise errors.InvalidAttribute(
+            p.location(start),
+            problem=f"an alias such as '{name}' has no dot in its name",
+            hint="Names with a dot belong to dialects",
+        )
     if name in p.ahead:
         p.ahead.discard(name)
     elif _is_known(p, name):

@@ -22,7 +22,7 @@ from gpucodegen.parser import numbers
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
 
-_Item = tuple[str, int]
+Item = tuple[str, int]
 """A written element: its text and where it starts."""
 
 _LIMIT = 1 << 24
@@ -36,9 +36,9 @@ def parse_dense(p: Parser, ty: Type | None) -> Attribute:
     if p.token in _OLD_TYPE:
         ty = p.type()
         p.expect(",")
-    items: list[_Item] = []
+    items: list[Item] = []
     begin = p.start
-    shape = () if p.token == ">" else _literal(p, items)
+    shape = () if p.token == ">" else parse_literal(p, items)
     is_empty = not items and shape == ()
     p.close("<", ">")
     if p.token == ":":
@@ -67,7 +67,7 @@ def _shaped(p: Parser, ty: Type | None, begin: int) -> _Shaped:
 # -- reading ---------------------------------------------------------------------------
 
 
-def _literal(p: Parser, items: list[_Item]) -> tuple[int, ...]:
+def parse_literal(p: Parser, items: list[Item]) -> tuple[int, ...]:
     """Collect the elements; returns the shape of the nesting."""
     if p.token == "[":
         with p.nested():
@@ -80,9 +80,9 @@ def _literal(p: Parser, items: list[_Item]) -> tuple[int, ...]:
     return ()
 
 
-def _list(p: Parser, items: list[_Item]) -> tuple[int, ...]:
+def _list(p: Parser, items: list[Item]) -> tuple[int, ...]:
     begin = p.start
-    shapes = p.listed("[", "]", lambda: _literal(p, items))
+    shapes = p.listed("[", "]", lambda: parse_literal(p, items))
     if not shapes:
         return (0,)
     if any(shape != shapes[0] for shape in shapes):
@@ -94,7 +94,7 @@ def _list(p: Parser, items: list[_Item]) -> tuple[int, ...]:
     return (len(shapes), *shapes[0])
 
 
-def _item(p: Parser) -> _Item:
+def _item(p: Parser) -> Item:
     start = p.start
     if p.token == "(":
         return p.balanced(), start
@@ -112,7 +112,7 @@ def _item(p: Parser) -> _Item:
 
 
 def _elements(
-    p: Parser, ty: _Shaped, items: list[_Item], shape: tuple[int, ...], begin: int
+    p: Parser, ty: _Shaped, items: list[Item], shape: tuple[int, ...], begin: int
 ) -> Attribute:
     element = ty.element
     is_string = len(items) == 1 and items[0][0].startswith('"0x')
@@ -131,8 +131,13 @@ def _shown(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
 
 
-def _value(p: Parser, item: _Item, element: Type) -> Scalar:
+def _value(p: Parser, item: Item, element: Type) -> Scalar:
     text, start = item
+    is_number = isinstance(element, FloatType | IntegerType | IndexType)
+    if is_number and text[0] in '"(':
+        raise errors.LiteralTypeMismatch(
+            p.location(start), literal=text, type=element, example="a number"
+        )
     if text[0] == '"':
         from gpucodegen.parser.lexer import unquote
 
@@ -154,7 +159,7 @@ _NUMBER = r"(-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*(?:[eE][-+]?\d+)?)?))"
 _PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)", re.ASCII)
 
 
-def _complex(p: Parser, item: _Item, ty: ComplexType) -> complex:
+def _complex(p: Parser, item: Item, ty: ComplexType) -> complex:
     text, start = item
     match = _PAIR.fullmatch(text)
     if match is None:
@@ -171,7 +176,7 @@ def _complex(p: Parser, item: _Item, ty: ComplexType) -> complex:
 _LAYOUTS = {"f16": "e", "f32": "f", "f64": "d"}
 
 
-def _blob(p: Parser, item: _Item, ty: _Shaped) -> tuple[Scalar, ...]:
+def _blob(p: Parser, item: Item, ty: _Shaped) -> tuple[Scalar, ...]:
     """Little-endian elements from a hexadecimal string."""
     text, start = item
     try:

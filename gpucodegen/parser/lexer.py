@@ -40,6 +40,9 @@ _TOKEN = re.compile(
 _OPENING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _CLOSING = {opening: closing for closing, opening in _OPENING.items()}
 _ESCAPE = re.compile(r'\\([nt\\"]|[0-9a-fA-F]{2})')
+_WRONG_ESCAPE = re.compile(
+    r'(?:[^\\]|\\[nt\\"]|\\[0-9a-fA-F]{2})*+\\[^nt\\"]', re.DOTALL
+)
 _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
 
 
@@ -143,6 +146,10 @@ class Lexer:
         """Consume a string literal and return its value."""
         if self.token[:1] != '"' or len(self.token) < 2:
             raise self.unexpected("a string")
+        wrong = _WRONG_ESCAPE.match(self.token)
+        if wrong:
+            place = self.location(self.start + wrong.end() - 2)
+            raise errors.InvalidCharacter(place, character=f"'{wrong[0][-2:]}'")
         return unquote(self.advance())
 
     def symbol_name(self) -> str:

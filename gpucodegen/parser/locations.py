@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpucodegen import errors
 from gpucodegen.ir.locations import (
     UNKNOWN,
     CallSiteLoc,
@@ -33,10 +34,7 @@ def _instance(p: Parser) -> Location:
         if token[:1] == '"':
             return _file_or_name(p)
         if token[:1] == "#":
-            p.advance()
-            if token not in p.location_aliases:
-                aliases.resolve_ahead(p, token)
-            return p.location_aliases.get(token, UNKNOWN)
+            return _alias(p)
         if token in ("unknown", "?"):
             p.advance()
             return UNKNOWN
@@ -45,6 +43,15 @@ def _instance(p: Parser) -> Location:
         if token == "fused":
             return _fused(p)
     raise p.unexpected("a location")
+
+
+def _alias(p: Parser) -> Location:
+    start, name = p.start, p.advance()
+    if name not in p.location_aliases:
+        aliases.resolve_ahead(p, name)
+    if name not in p.location_aliases:
+        raise errors.UnknownAlias(p.location(start), name=name)
+    return p.location_aliases[name]
 
 
 def _file_or_name(p: Parser) -> Location:

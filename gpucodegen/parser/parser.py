@@ -43,6 +43,7 @@ class Parser(Lexer):
         self.type_aliases: dict[str, Type] = {}
         self.attribute_aliases: dict[str, Attribute] = {}
         self.location_aliases: dict[str, Location] = {}
+        self.distinct: dict[int, str] = {}
         self.ahead: set[str] = set()
         self.guessed: set[Value] = set()
         self.refined: dict[Value, Value] = {}

@@ -8,9 +8,14 @@ from gpucodegen.dialects import func as view
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.operands import wrong_operand
 from gpucodegen.dialects.ops.declare import op
-from gpucodegen.dialects.ops.signatures import parse_signature, print_function
+from gpucodegen.dialects.ops.signatures import (
+    SIGNATURE,
+    check_attributes,
+    parse_signature,
+    print_function,
+)
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.attributes import StringAttr, print_symbol
+from gpucodegen.ir.attributes import Attribute, StringAttr, print_symbol
 from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import FunctionType
 
@@ -24,7 +29,7 @@ def parse_func(r: Reader, state: State) -> None:
     state.attributes["sym_name"] = StringAttr(r.symbol_name())
     signature = parse_signature(r)
     state.attributes |= signature.attributes
-    state.attributes |= r.attr_dict_with_keyword()
+    state.attributes |= _further_attributes(r)
     region = Region()
     if r.token == "{":
         start = r.start
@@ -39,6 +44,20 @@ def parse_func(r: Reader, state: State) -> None:
     state.regions = [region]
 
 
+def _further_attributes(r: Reader) -> dict[str, Attribute]:
+    """``attributes {..}`` without what the signature states."""
+    start = r.start
+    entries = r.attr_dict_with_keyword()
+    for name in ("sym_name", "function_type"):
+        if name in entries:
+            raise errors.InvalidAttribute(
+                r.location(start),
+                problem=f"'{name}' is already stated by the signature",
+                hint="Remove it from the attributes",
+            )
+    return entries
+
+
 def print_func(w: Writer, o: Operation) -> None:
     """``private @name(arguments) -> results attributes {..} { body }``."""
     function = view.Function(o)
@@ -50,6 +69,7 @@ def print_func(w: Writer, o: Operation) -> None:
 
 def check_func(o: Operation) -> None:
     """Entry block arguments and returned values fit the signature."""
+    check_attributes(o)
     function = view.Function(o)
     if function.is_external:
         return
@@ -133,8 +153,8 @@ OPERATIONS = (
         (parse_func, print_func),
         attributes={
             "sym_name": kinds.SYMBOL_NAME,
-            "function_type": kinds.TYPE,
-            "sym_visibility": kinds.optional(kinds.STRING),
+            "function_type": SIGNATURE,
+            "sym_visibility": kinds.optional(kinds.VISIBILITY),
             "arg_attrs": kinds.optional(kinds.ARRAY),
             "res_attrs": kinds.optional(kinds.ARRAY),
         },

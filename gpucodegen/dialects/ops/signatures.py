@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen import errors
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.kinds import Kind
 from gpucodegen.dialects.syntax import Argument, Reader, Writer
 from gpucodegen.ir.attributes import (
     ArrayAttr,
@@ -38,6 +39,34 @@ class Signature:
         if any(d.entries for d in self.result_attributes):
             found["res_attrs"] = ArrayAttr(tuple(self.result_attributes))
         return found
+
+
+SIGNATURE = Kind(
+    "a function type",
+    lambda r: TypeAttr(r.function_type()),
+    accepts=lambda a: isinstance(a, TypeAttr) and isinstance(a.type, FunctionType),
+)
+
+
+def check_attributes(o: Operation) -> None:
+    """One dictionary for each argument and result, where there are any."""
+    ty = Function(o).type
+    for name, types in (("arg_attrs", ty.inputs), ("res_attrs", ty.results)):
+        value = o.attributes.get(name)
+        if value is not None and not _is_one_each(value, len(types)):
+            raise errors.WrongAttribute(
+                o.location,
+                operation=o.name,
+                problem=f"attribute '{name}' is not a list of {len(types)}"
+                " dictionaries",
+                hint=f"Write {len(types)} dictionaries",
+            )
+
+
+def _is_one_each(value: Attribute, count: int) -> bool:
+    if not isinstance(value, ArrayAttr) or len(value.values) != count:
+        return False
+    return all(isinstance(entry, DictAttr) for entry in value.values)
 
 
 def parse_signature(r: Reader) -> Signature:

@@ -95,14 +95,8 @@ def _resolve(path: Sequence[str], tables: Sequence[Table]) -> Operation | None:
 
 
 def _check_call(op: Operation, target: Operation) -> None:
+    _require_kind(op, target, "func.func")
     callee = Function(target)
-    if target.name != "func.func":
-        raise errors.CallMismatch(
-            op.location,
-            name=symbol_name(target),
-            actual="a function",
-            expected=f"a {target.name}",
-        )
     actual = FunctionType(_types(op.operands), _types(op.results))
     if actual != callee.type:
         raise errors.CallMismatch(
@@ -135,7 +129,28 @@ def _check_launch(op: Operation, target: Operation) -> None:
         )
 
 
+def _check_constant(op: Operation, target: Operation) -> None:
+    _require_kind(op, target, "func.func")
+    callee, actual = Function(target).type, op.results[0].type
+    if actual != callee:
+        raise errors.CallMismatch(
+            op.location, name=symbol_name(target), actual=actual, expected=callee
+        )
+
+
+def _require_kind(op: Operation, target: Operation, kind: str) -> None:
+    """The symbol is defined by an operation of this name."""
+    if target.name != kind and registry.lookup(target.name) is not None:
+        raise errors.CallMismatch(
+            op.location,
+            name=symbol_name(target),
+            actual=f"a {kind}",
+            expected=f"a {target.name}",
+        )
+
+
 def _check_global(op: Operation, target: Operation) -> None:
+    _require_kind(op, target, "memref.global")
     ty = target.attributes.get("type")
     if isinstance(ty, TypeAttr) and ty.type != op.results[0].type:
         raise errors.TypesDiffer(
@@ -150,6 +165,7 @@ def _check_global(op: Operation, target: Operation) -> None:
 
 _SIGNATURES = {
     "func.call": _check_call,
+    "func.constant": _check_constant,
     "gpu.launch_func": _check_launch,
     "memref.get_global": _check_global,
 }
