@@ -1,14 +1,12 @@
 """Text of 2019 to 2021 whose syntax changed: ``func``, ``store 0 to %m[0]``, ``dim``.
 
-``FORMS`` are read after their name, ``GENERIC`` adapts the generic form.  All become
-today's operations while they are read; those that changed their name only are listed in
-``vintage_names``.
+``FORMS`` are read after their name and become today's operations.  Those that changed
+their name only are listed in ``vintage_names``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import registry
@@ -17,25 +15,21 @@ from gpucodegen.dialects.ops.bufferization_syntax import tensor_like
 from gpucodegen.dialects.syntax import State, Use
 from gpucodegen.ir.attributes import (
     DenseArrayAttr,
-    FloatAttr,
     IntegerAttr,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
 )
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import (
     I64,
     INDEX,
-    FunctionType,
-    MemRefType,
     TensorType,
-    Type,
     UnrankedTensorType,
     VectorType,
     element_type,
 )
 from gpucodegen.parser import types
+from gpucodegen.parser import vintage_generic as generic
 from gpucodegen.parser import vintage_literals as literals
 
 if TYPE_CHECKING:
@@ -216,6 +210,17 @@ def _func(p: Parser, state: State) -> None:
         state.attributes.setdefault("sym_visibility", StringAttr("private"))
 
 
+def _splat(p: Parser, state: State) -> None:
+    """``splat %x : type`` of a vector or a tensor."""
+    use = p.use()
+    state.attributes = p.attr_dict()
+    p.expect(":")
+    ty = p.type()
+    state.operands = [p.resolve(use, element_type(ty))]
+    state.result_types = [ty]
+    generic.name_splat(p, state)
+
+
 def _memref_cast(p: Parser, state: State) -> None:
     """``memref_cast %m : type to type``, also with an arrow."""
     state.name = "memref.cast"
@@ -283,65 +288,11 @@ FORMS: dict[str, OldForm] = {
     "linalg.store": _store,
     "load": _load,
     "memref_cast": _memref_cast,
+    "splat": _splat,
     "store": _store,
     "tensor_from_elements": _from_elements,
     "tensor_load": _tensor_load,
     "tensor_store": _tensor_store,
     "memref.tensor_store": _tensor_store,
     "memref.tensor_load": _tensor_load,
-}
-
-
-# -- generic forms ---------------------------------------------------------------------
-
-
-def bare_signature(p: Parser) -> FunctionType:
-    """``type -> types`` of one operand, or ``type`` of the only result."""
-    ty = p.type()
-    if p.token == "->":
-        return FunctionType((ty,), tuple(p.arrow_types()))
-    return FunctionType((), (ty,))
-
-
-def function_results(p: Parser, signature: FunctionType) -> Sequence[Type]:
-    """``() -> (types) -> type``: one result, which is a function."""
-    if p.token != "->":
-        return signature.results
-    return [FunctionType(signature.results, tuple(p.arrow_types()))]
-
-
-def _typed_value(p: Parser, state: State) -> None:
-    """``"constant"(){value: 42} : () -> i32``: the number takes the result's type."""
-    del p
-    if isinstance(state.attributes.get("value"), SymbolRefAttr):
-        state.name = "func.constant"
-    number, types = state.attributes.get("value"), state.result_types
-    if types and isinstance(number, IntegerAttr | FloatAttr):
-        state.attributes["value"] = replace(number, type=types[0])
-
-
-def _dim_operand(p: Parser, state: State) -> None:
-    """``"dim"(%t) {index = 2}``: the number becomes an operand."""
-    index = state.attributes.pop("index", None)
-    if isinstance(index, IntegerAttr):
-        state.operands.append(literals.constant(p, index.value, INDEX, state.start))
-    is_tensor = isinstance(state.operands[0].type, TensorType | UnrankedTensorType)
-    state.name = "tensor.dim" if is_tensor else "memref.dim"
-
-
-def _alloc_segments(p: Parser, state: State) -> None:
-    """Allocations without segment sizes: the dynamic sizes come first."""
-    del p
-    (ty,) = state.result_types
-    if isinstance(ty, MemRefType) and OPERAND_SEGMENTS not in state.attributes:
-        dynamic = sum(extent is None for extent in ty.shape)
-        groups = [state.operands[:dynamic], state.operands[dynamic:]]
-        state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
-
-
-GENERIC: dict[str, OldForm] = {
-    "arith.constant": _typed_value,
-    "memref.alloc": _alloc_segments,
-    "memref.alloca": _alloc_segments,
-    "memref.dim": _dim_operand,
 }

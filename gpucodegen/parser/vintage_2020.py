@@ -29,7 +29,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.parser import vintage_literals as literals
-from gpucodegen.parser.vintage_2019 import OldForm, renamed
+from gpucodegen.parser.vintage_2019 import FORMS, OldForm, renamed
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -103,7 +103,14 @@ def neutral(kind: Attribute, ty: Type) -> float:
     return table.get(word, 0)
 
 
+def _vector_splat(p: Parser, state: State) -> bool:
+    """``vector.splat`` is a broadcast today."""
+    FORMS["splat"](p, state)
+    return True
+
+
 SPELLINGS: dict[str, Spelling] = {
+    "vector.splat": _vector_splat,
     "vector.multi_reduction": _multi_reduction,
     "func.constant": _constant,
     "gpu.shuffle": _shuffle,

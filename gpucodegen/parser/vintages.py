@@ -10,7 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.syntax import State
-from gpucodegen.parser import vintage_2018, vintage_2019, vintage_2020, vintage_linalg
+from gpucodegen.parser import (
+    vintage_2018,
+    vintage_2019,
+    vintage_2020,
+    vintage_generic,
+    vintage_linalg,
+)
 from gpucodegen.parser.vintage_names import RENAMED
 
 if TYPE_CHECKING:
@@ -20,7 +26,7 @@ OldForm = Callable[["Parser", State], None]
 
 _FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS)
 _SPELLINGS = ChainMap(vintage_2020.SPELLINGS, vintage_linalg.SPELLINGS)
-_GENERIC = ChainMap(vintage_2019.GENERIC, vintage_2018.GENERIC)
+_GENERIC = ChainMap(vintage_generic.GENERIC, vintage_2018.GENERIC)
 
 is_of_2018 = vintage_2018.is_of_2018
 
@@ -48,8 +54,8 @@ def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
             adapter(p, state)
 
 
-bare_signature = vintage_2019.bare_signature
-function_results = vintage_2019.function_results
+bare_signature = vintage_generic.bare_signature
+function_results = vintage_generic.function_results
 
 
 def is_old_spelling(p: Parser, name: str, state: State) -> bool:
