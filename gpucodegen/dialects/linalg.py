@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,12 +16,33 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
-from gpucodegen.ir.types import Type
+from gpucodegen.ir.types import (
+    INDEX,
+    DialectType,
+    FloatType,
+    IntegerType,
+    Type,
+    element_type,
+)
 
 
 def iterator(kind: str) -> OpaqueAttr:
     """``#linalg.iterator_type<parallel>`` and the like."""
     return OpaqueAttr(f"#linalg.iterator_type<{kind}>")
+
+
+_VIEW = re.compile(r"linalg\.(?:view|buffer)<(?:[\d?]+x)*([if]\d+|bf16|index)>")
+
+
+def scalar_of(ty: Type) -> Type:
+    """The element of a shaped type, a view of 2019 included; else the type itself."""
+    match = _VIEW.fullmatch(ty.text) if isinstance(ty, DialectType) else None
+    if match is None:
+        return element_type(ty)
+    name = match[1]
+    if name == "index":
+        return INDEX
+    return IntegerType(int(name[1:])) if name[0] == "i" else FloatType(name)
 
 
 @dataclass(frozen=True, slots=True)

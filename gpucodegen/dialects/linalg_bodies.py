@@ -19,7 +19,6 @@ from gpucodegen.ir.types import (
     IndexType,
     IntegerType,
     Type,
-    element_type,
 )
 
 UNARY = {
@@ -163,7 +162,7 @@ def scalar_body(
     """The body of the given kind for these operands."""
     names = ["in"] * len(inputs) + ["out"] * len(outputs)
     arguments = [
-        Value(element_type(v.type), name, op.location)
+        Value(linalg.scalar_of(v.type), name, op.location)
         for v, name in zip((*inputs, *outputs), names, strict=True)
     ]
     body = Scalar(op.location, arguments)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpucodegen.dialects.linalg import iterator, yield_
+from gpucodegen.dialects.linalg import iterator, scalar_of, yield_
 from gpucodegen.dialects.linalg_bodies import scalar_body
 from gpucodegen.dialects.linalg_named import default_maps, numbers
 from gpucodegen.dialects.linalg_tables import NAMED, POINTWISE
@@ -26,10 +26,9 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import (
     I64,
+    DialectType,
     MemRefType,
     TensorType,
-    UnrankedMemRefType,
-    element_type,
 )
 from gpucodegen.parser.vintage_linalg_outputs import add_outputs
 
@@ -40,7 +39,7 @@ _STARTS = ("(", "%")
 
 
 def _is_shaped(value: Value) -> bool:
-    return isinstance(value.type, MemRefType | TensorType | UnrankedMemRefType)
+    return isinstance(value.type, MemRefType | TensorType | DialectType)
 
 
 def read_named(p: Parser, state: State) -> bool:
@@ -81,7 +80,7 @@ def read_copy(p: Parser, state: State) -> bool:
         return True
     rank = len(getattr(state.operands[-1].type, "shape", ()))
     identity = AffineMap.identity(rank)
-    scalars = [Value(element_type(v.type)) for v in state.operands]
+    scalars = [Value(scalar_of(v.type)) for v in state.operands]
     body = [yield_(scalars[:1], location=p.location(state.start))]
     _become_generic(state, [m or identity for m in maps], rank, 0)
     state.regions = [single_block(body, scalars)]

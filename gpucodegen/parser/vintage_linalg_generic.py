@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.linalg import yield_
+from gpucodegen.dialects.linalg import iterator, scalar_of, yield_
 from gpucodegen.dialects.ops.linalg_syntax import (
     read_operands,
     read_trait,
@@ -29,7 +29,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
-from gpucodegen.ir.types import I64, INDEX, element_type
+from gpucodegen.ir.types import I64, INDEX
 from gpucodegen.parser.vintage_linalg_outputs import add_outputs
 
 if TYPE_CHECKING:
@@ -104,19 +104,21 @@ def finish(
     p: Parser, state: State, inputs: int | None = None, *, indexed: bool = False
 ) -> None:
     """Counts, outputs and body as today."""
+    _loop_counts(state)
     maps = _maps(state)
-    written = _written_inputs(p, state)
-    inputs = written if inputs is None else inputs
+    counted = _written_inputs(p, state)
     if inputs is None:
-        inputs = max(len(maps) - 1, 0)
-    if len(state.operands) < len(maps):
+        inputs = max(len(maps) - 1, 0) if counted is None else counted
+    written = len(state.operands)
+    if written < len(maps):
         add_outputs(p, state, maps, inputs)
     set_segments(state, inputs)
     function = state.attributes.pop("fun", None)
     if isinstance(function, SymbolRefAttr) and not state.regions:
         state.regions = [_calling(p, state, function, indexed=indexed)]
     elif state.regions:
-        state.regions = [_modern_body(p, state, indexed=indexed)]
+        added = state.operands[written:]
+        state.regions = [_modern_body(p, state, added, indexed=indexed)]
     else:
         raise errors.OldSyntax(
             p.location(state.start),
@@ -161,6 +163,19 @@ def _written_inputs(p: Parser, state: State) -> int | None:
     return pair[0]
 
 
+def _loop_counts(state: State) -> None:
+    """``n_loop_types = [2, 1, 0]``: parallel, reduction and window loops."""
+    counts = state.attributes.pop("n_loop_types", None)
+    if isinstance(counts, ArrayAttr):
+        words = ("parallel", "reduction", "reduction")
+        kinds = [
+            iterator(word)
+            for word, count in zip(words, counts.values, strict=False)
+            for _ in range(_number(count) or 0)
+        ]
+        state.attributes["iterator_types"] = ArrayAttr(tuple(kinds))
+
+
 # -- bodies ----------------------------------------------------------------------------
 
 
@@ -184,7 +199,7 @@ def _calling(
 ) -> Region:
     """A body that passes positions and elements to a function."""
     location = p.location(state.start)
-    arguments = [Value(element_type(v.type), "", location) for v in state.operands]
+    arguments = [Value(scalar_of(v.type), "", location) for v in state.operands]
     loops = _loops(state) if indexed else 0
     places = [Value(INDEX, "", location) for _ in range(loops)]
     sizes = len(_maps(state)) - _input_count(state)
@@ -206,8 +221,10 @@ def _input_count(state: State) -> int:
     return values[0]
 
 
-def _modern_body(p: Parser, state: State, *, indexed: bool) -> Region:
-    """The body with one argument per operand, positions from ``linalg.index``."""
+def _modern_body(
+    p: Parser, state: State, added: list[Value], *, indexed: bool
+) -> Region:
+    """The body with arguments for added outputs, positions from ``linalg.index``."""
     (region,) = state.regions
     if not region.blocks:
         return region
@@ -218,7 +235,7 @@ def _modern_body(p: Parser, state: State, *, indexed: bool) -> Region:
         loops = _loops(state)
         operations = [*_positions(p, state, arguments[:loops]), *operations]
         arguments = arguments[loops:]
-    missing = state.operands[len(arguments) :]
-    arguments += [Value(element_type(v.type), "out") for v in missing]
+    if len(arguments) == len(state.operands) - len(added):
+        arguments += [Value(scalar_of(v.type), "out") for v in added]
     whole = Block(tuple(arguments), tuple(operations), block.label)
     return Region((whole, *others))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.linalg import Structured
+from gpucodegen.dialects.linalg import Structured, scalar_of
 from gpucodegen.dialects.linalg_bodies import BINARY, FUNCTIONS, UNARY
 from gpucodegen.dialects.linalg_named import (
     base_name,
@@ -29,7 +29,6 @@ from gpucodegen.ir.types import (
     MemRefType,
     TensorType,
     Type,
-    element_type,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ def check_generic(o: Operation) -> None:
 
 def check_body(o: Operation, outputs: int) -> None:
     """One block; an argument per operand, a yielded value per output."""
-    expected = [element_type(v.type) for v in o.operands]
+    expected = [scalar_of(v.type) for v in o.operands]
     blocks = o.regions[0].blocks
     if not blocks or not blocks[0].operations:
         raise errors.EmptyBody(o.location, operation=o.name, expected="a linalg.yield")
@@ -254,7 +253,7 @@ def check_body(o: Operation, outputs: int) -> None:
             last.location, operation=o.name, expected="linalg.yield"
         )
     _check_positions(blocks[0], len(iterator_types(o)))
-    check_yield(o, [element_type(v.type) for v in o.operands[-outputs:]])
+    check_yield(o, [scalar_of(v.type) for v in o.operands[-outputs:]])
 
 
 def _check_positions(block: Block, loops: int) -> None:

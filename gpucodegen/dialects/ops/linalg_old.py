@@ -7,12 +7,12 @@ equivalent of today becomes it while it is read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import kinds
 from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.linalg import scalar_of
 from gpucodegen.dialects.linalg_named import numbers
 from gpucodegen.dialects.ops.declare import always, indices, op
 from gpucodegen.dialects.ops.linalg_shapes import fail
@@ -21,11 +21,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     INDEX,
     DialectType,
-    FloatType,
-    IntegerType,
     MemRefType,
     Type,
-    element_type,
 )
 
 RANGE = DialectType("linalg.range")
@@ -95,17 +92,6 @@ def _view(name: str) -> Op:
 
 # -- elements --------------------------------------------------------------------------
 
-_SCALAR = re.compile(r"linalg\.(?:view|buffer)<(?:[\d?]+x)*(\w+)>")
-
-
-def _scalar_of(ty: Type) -> Type:
-    """``f32`` of ``!linalg.view<?x?xf32>`` or of a memref."""
-    match = _SCALAR.fullmatch(ty.text) if isinstance(ty, DialectType) else None
-    if match is None:
-        return element_type(ty)
-    name = match[1]
-    return IntegerType(int(name[1:])) if name[0] == "i" else FloatType(name)
-
 
 def _read_access(r: Reader, state: State) -> Type:
     """``%v[%i] {attrs} : type``; of memrefs it is an operation of today."""
@@ -116,7 +102,7 @@ def _read_access(r: Reader, state: State) -> Type:
     state.operands = [r.resolve(view, ty), *(r.resolve(e, INDEX) for e in entries)]
     if isinstance(ty, MemRefType):
         state.name = state.name.replace("linalg", "memref")
-    return _scalar_of(ty)
+    return scalar_of(ty)
 
 
 def _parse_load(r: Reader, state: State) -> None:

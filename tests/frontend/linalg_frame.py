@@ -1,0 +1,35 @@
+"""A function whose arguments the chunks of the linalg tests use."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpucodegen import errors
+from gpucodegen.parser import parse_module
+
+FRAME = """func.func @f(%A: memref<4x8xf32>, %B: memref<8x4xf32>, %C: memref<4x4xf32>,
+    %D: memref<?x?xf32>, %r: memref<4xf32>, %x: f32, %n: index, %T: tensor<4x8xf32>,
+    %I: memref<1x8x8x3xf32>, %K: memref<3x3x3x5xf32>, %O: memref<1x6x6x5xf32>,
+    %t: tensor<16x8xf32>, %p: tensor<2x4x8x2xf32>, %s: tensor<17x8xf32>) {{
+  {}
+  return
+}}"""
+ID = "affine_map<(i, j) -> (i, j)>"
+
+Case = tuple[str, str, str]
+"""Operations, the code of their error, and part of its text."""
+
+
+def check_accepted(text: str) -> None:
+    """The operations are sound."""
+    parse_module(FRAME.format(text))
+
+
+def check_refused(case: Case) -> None:
+    """The operations break the rule, and the error says where."""
+    text, code, part = case
+    with pytest.raises(errors.Error) as caught:
+        parse_module(FRAME.format(text), "a.mlir")
+    assert caught.value.code == code
+    assert part in str(caught.value)
+    assert str(caught.value).startswith("a.mlir:")
