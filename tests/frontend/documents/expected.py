@@ -16,7 +16,7 @@ EXPECTED: dict[str, tuple[str, int, int]] = {
     "langref-2019-343": ("UnexpectedToken", 4, 6),
     "langref-2019-394": ("UnexpectedToken", 2, 31),
     "langref-2019-685": ("UnexpectedToken", 1, 6),
-    "langref-2019-975": ("UnknownType", 7, 24),
+    "langref-2019-975": ("LayoutMismatch", 5, 38),
     "langref-2019-1149": ("Unclosed", 3, 37),
     "langref-2019-1379": ("RedefinedValue", 3, 1),
     "langref-2020-21": ("Unclosed", 29, 39),

@@ -43,6 +43,8 @@ WRAPS: dict[str, Wrap] = {
         "func @helper_3D(memref<16x32x64xf32>)\n"
         "func @helper(memref<*xf32>)\n"
     ),
+    "layout_line": Wrap("#layout = (d0) -> (d0 + 1)\n"),
+    "layout_1d": Wrap("#layout = (d0) -> (d0 + 1)\n"),
     "layout_map0": Wrap("#layout_map0 = (d0, d1) -> (d1, d0)\n"),
     "layouts": Wrap(_LAYOUTS),
     "layouts_2020": Wrap(_LAYOUTS_2020),
