@@ -210,9 +210,9 @@ class DenseElementsAttr(Attribute):
 
     def __post_init__(self) -> None:
         stored = self.stored
-        if len(stored) > HEX_ABOVE and not isinstance(stored, bytes):
-            if element_size(self.element):
-                object.__setattr__(self, "stored", pack(stored, self.element))
+        is_long = len(stored) > HEX_ABOVE and not isinstance(stored, bytes)
+        if is_long and element_size(self.element):
+            object.__setattr__(self, "stored", pack(stored, self.element))
 
     @staticmethod
     def of_bytes(data: bytes, ty: Type, element: Type) -> DenseElementsAttr:

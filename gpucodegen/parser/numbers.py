@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import struct
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
+from gpucodegen.ir.float_formats import FORMATS, of_bits, to_bits
+from gpucodegen.ir.packing import wrapped
 from gpucodegen.ir.types import (
     F64,
     I1,
     I64,
-    INDEX,
     FloatType,
     IndexType,
     IntegerType,
@@ -21,8 +21,6 @@ from gpucodegen.ir.types import (
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
-
-_FORMATS = {"f16": ("<H", "<e", 4), "f32": ("<I", "<f", 8), "f64": ("<Q", "<d", 16)}
 
 
 def parse_number(p: Parser, ty: Type | None = None) -> Attribute:
@@ -38,10 +36,16 @@ def parse_number(p: Parser, ty: Type | None = None) -> Attribute:
         ty = p.type()
     if ty is None:
         ty = F64 if "." in token else I64
-    value = literal_value(p, token, ty, start, negative=negative)
     if isinstance(ty, FloatType):
-        return FloatAttr(float(value), ty)
-    return IntegerAttr(int(value), ty)
+        return float_attribute(float_bits(p, token, ty, start, negative=negative), ty)
+    return IntegerAttr(int(literal_value(p, token, ty, start, negative=negative)), ty)
+
+
+def float_attribute(bits: int, ty: FloatType) -> FloatAttr:
+    """The constant with these bits."""
+    value = of_bits(bits, ty.name)
+    is_exact = to_bits(value, ty.name) == bits
+    return FloatAttr(value, ty, None if is_exact else bits)
 
 
 def parse_scalar(p: Parser, ty: Type) -> int | float:
@@ -64,7 +68,7 @@ def literal_value(
 ) -> int | float:
     """Value of a number token at a type, once it fits."""
     if isinstance(ty, FloatType):
-        return _float_value(p, token, ty, start, negative=negative)
+        return of_bits(float_bits(p, token, ty, start, negative=negative), ty.name)
     if not isinstance(ty, IntegerType | IndexType):
         raise errors.LiteralTypeMismatch(
             p.location(start), literal=token, type=ty, example="a number of that type"
@@ -72,8 +76,7 @@ def literal_value(
     if "." in token:
         raise _wrong_kind(p, token, ty, start)
     value = -p.to_int(token) if negative else p.to_int(token)
-    _check_range(p, value, ty, start)
-    return value
+    return _in_range(p, value, ty, start)
 
 
 def _wrong_kind(p: Parser, token: str, ty: Type, start: int) -> errors.ParseError:
@@ -83,63 +86,53 @@ def _wrong_kind(p: Parser, token: str, ty: Type, start: int) -> errors.ParseErro
     )
 
 
-def _check_range(
-    p: Parser, value: int, ty: IntegerType | IndexType, start: int
-) -> None:
-    width = 64 if ty == INDEX or isinstance(ty, IndexType) else ty.width
-    signedness = "" if isinstance(ty, IndexType) else ty.signedness
-    low = 0 if signedness == "u" else -(1 << (width - 1))
-    high = (1 << (width - 1)) - 1 if signedness == "s" else (1 << width) - 1
+def _in_range(p: Parser, value: int, ty: IntegerType | IndexType, start: int) -> int:
+    """The value as its type holds it: without a sign of its own, ``255 : i8`` is -1."""
+    if isinstance(ty, IndexType):
+        width, signedness = 64, "s"
+    else:
+        width, signedness = ty.width, ty.signedness
+    half = 1 << width >> 1
+    low = 0 if signedness == "u" else -half
+    high = half - 1 if signedness == "s" else (1 << width) - 1
     if not low <= value <= high:
         raise errors.LiteralOutOfRange(p.location(start), literal=value, type=ty)
+    return value & 1 if ty == I1 else wrapped(value, width, signedness)
 
 
-def _float_value(
+def float_bits(
     p: Parser, token: str, ty: FloatType, start: int, *, negative: bool
-) -> float:
+) -> int:
+    """The bits of a float literal."""
     if token.startswith("0x"):
         if negative:
             raise _wrong_kind(p, f"-{token}", ty, start)
-        return float_of_bits(p, token, ty, start)
+        return _written_bits(p, token, ty, start)
     if "." not in token:
         raise errors.LiteralTypeMismatch(
             p.location(start), literal=token, type=ty, example=f"{token}.0"
         )
-    value = float(token)
-    return rounded(-value if negative else value, ty)
+    if negative and not FORMATS[ty.name].is_signed:
+        raise errors.LiteralOutOfRange(p.location(start), literal=f"-{token}", type=ty)
+    value = _exact(token, ty)
+    return to_bits(-value if negative else value, ty.name)
 
 
-def rounded(value: float, ty: Type) -> float:
-    """The nearest value of ``ty``, so that equal constants are equal attributes."""
-    name = ty.name if isinstance(ty, FloatType) else "f64"
-    if name not in ("f32", "f16", "bf16"):
-        return value
-    if name == "bf16":
-        return _rounded_bf16(value)
-    layout = "<e" if name == "f16" else "<f"
-    try:
-        return struct.unpack(layout, struct.pack(layout, value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
+def _exact(token: str, ty: FloatType) -> float | Fraction:
+    """A decimal number, unrounded unless it is a Python float's own type."""
+    exponent = token.lower().partition("e")[2]
+    is_sane = len(exponent) < _EXPONENT_DIGITS and len(token) < _EXACT_DIGITS
+    if ty == F64 or not is_sane:
+        return float(token)
+    return Fraction(token) or 0.0
 
 
-def _rounded_bf16(value: float) -> float:
-    single = rounded(value, FloatType("f32"))
-    if not math.isfinite(single):
-        return single
-    bits = struct.unpack("<I", struct.pack("<f", single))[0]
-    bits += 0x7FFF + ((bits >> 16) & 1)
-    return struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0]
+_EXPONENT_DIGITS = 6
+_EXACT_DIGITS = 200
 
 
-def float_of_bits(p: Parser, token: str, ty: FloatType, start: int) -> float:
-    """The float whose bits a hexadecimal literal spells."""
-    digits = token[2:]
-    if ty.name == "bf16" and len(digits) <= 4:
-        return struct.unpack("<f", struct.pack("<I", int(digits, 16) << 16))[0]
-    if ty.name not in _FORMATS:
-        raise _wrong_kind(p, token, ty, start)
-    from_bits, to_float, width = _FORMATS[ty.name]
-    if len(digits) > width:
+def _written_bits(p: Parser, token: str, ty: FloatType, start: int) -> int:
+    bits = p.to_int(token)
+    if bits >> FORMATS[ty.name].width:
         raise errors.LiteralOutOfRange(p.location(start), literal=token, type=ty)
-    return struct.unpack(to_float, struct.pack(from_bits, int(digits, 16)))[0]
+    return bits
