@@ -12,6 +12,7 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.bounds_check import check_bounds
 from gpucodegen.passes.gpu_launch import gpu_module
 from gpucodegen.passes.map_gpu import GpuMapper
+from gpucodegen.passes.outline_blocks import outline_blocks
 from gpucodegen.passes.outline_cpu import CpuOutliner
 from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
 from gpucodegen.passes.race_check import check_kernel
@@ -50,7 +51,8 @@ def _definitions(op: Operation) -> dict[Value, Operation]:
 def _users(op: Operation) -> dict[Value, list[Operation]]:
     users: dict[Value, list[Operation]] = {}
     for inner in op.walk():
-        for value in inner.operands:
+        passed = (value for target in inner.successors for value in target.operands)
+        for value in (*inner.operands, *passed):
             users.setdefault(value, []).append(inner)
     return users
 
@@ -112,10 +114,10 @@ class OutlineCpu(ModulePass):
         """Outline every function."""
 
         def outline(op: Operation) -> list[Operation]:
-            if len(op.regions[0].blocks) != 1:
-                return [op]
             outliner = CpuOutliner(symbol_name(op), _definitions(op), _users(op))
             host = _with_blocks(op, outliner.operations)
+            if not outliner.kernels and len(op.regions[0].blocks) > 1:
+                return outline_blocks(op, f"{symbol_name(op)}_k0") or [op]
             return [*outliner.kernels, host]
 
         return _functions(module, outline)

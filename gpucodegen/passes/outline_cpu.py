@@ -14,7 +14,8 @@ from gpucodegen.ir.attributes import (
     SymbolRefAttr,
     TypeAttr,
 )
-from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.locations import Location
+from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import isolate
@@ -101,21 +102,25 @@ class CpuOutliner:
         arguments, parameters, body = isolate(operations, self.definitions)
         body.append(Operation("func.return", location=b.location))
         name = f"{self.name}_k{len(self.kernels)}"
-        function_type = FunctionType(tuple(p.type for p in parameters), ())
-        self.kernels.append(
-            Operation(
-                "func.func",
-                attributes={
-                    "sym_name": StringAttr(name),
-                    "sym_visibility": StringAttr("private"),
-                    "function_type": TypeAttr(function_type),
-                    "gcg.kernel": StringAttr("cpu"),
-                },
-                regions=(single_block(body, parameters),),
-                location=b.location,
-            )
-        )
+        region = single_block(body, parameters)
+        self.kernels.append(cpu_kernel(name, region, b.location))
         b.add("func.call", arguments, (), {"callee": SymbolRefAttr((name,))})
+
+
+def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
+    """The private function of a kernel; it returns nothing."""
+    function_type = FunctionType(tuple(p.type for p in body.blocks[0].arguments), ())
+    return Operation(
+        "func.func",
+        attributes={
+            "sym_name": StringAttr(name),
+            "sym_visibility": StringAttr("private"),
+            "function_type": TypeAttr(function_type),
+            "gcg.kernel": StringAttr("cpu"),
+        },
+        regions=(body,),
+        location=location,
+    )
 
 
 def is_kernel(op: Operation) -> bool:
