@@ -151,9 +151,7 @@ class MemRefType(Type):
 
     def __str__(self) -> str:
         layout = "" if self.layout is None else f", {self.layout}"
-        space = (
-            "" if self.memory_space is None else f", {_print_space(self.memory_space)}"
-        )
+        space = "" if self.memory_space is None else f", {self.memory_space}"
         return f"memref<{_print_shape(self.shape)}{self.element}{layout}{space}>"
 
     @property
@@ -170,9 +168,7 @@ class UnrankedMemRefType(Type):
     memory_space: Attribute | None = None
 
     def __str__(self) -> str:
-        space = (
-            "" if self.memory_space is None else f", {_print_space(self.memory_space)}"
-        )
+        space = "" if self.memory_space is None else f", {self.memory_space}"
         return f"memref<*x{self.element}{space}>"
 
 
@@ -184,12 +180,6 @@ class DialectType(Type):
 
     def __str__(self) -> str:
         return f"!{self.text}"
-
-
-def _print_space(space: Attribute) -> str:
-    value = getattr(space, "value", None)
-    is_plain = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if is_plain else str(space)
 
 
 INDEX = IndexType()

@@ -207,7 +207,7 @@ class Lexer:
         )
 
     def balanced(self) -> str:
-        """Consume a bracketed text, brackets included, and return it as written."""
+        """Consume a bracketed text and return it on one line, brackets included."""
         begin = self.start
         stack: list[tuple[str, int]] = []
         while True:
@@ -222,7 +222,7 @@ class Lexer:
             stop = self.end
             self.advance()
             if not stack:
-                return self.text[begin:stop]
+                return one_line(self.text[begin:stop])
 
     # -- positions and errors ----------------------------------------------------------
 
@@ -273,6 +273,16 @@ _MAX_SHOWN = 40
 
 def _shortened(token: str) -> str:
     return token if len(token) <= _MAX_SHOWN else token[: _MAX_SHOWN - 3] + "..."
+
+
+_BREAK = re.compile(r'("(?:[^"\\\n]|\\.)*")|\s*(?://[^\n]*)?\n\s*')
+
+
+def one_line(text: str) -> str:
+    """Comments and line breaks become blanks, but for those inside strings."""
+    if "\n" not in text:
+        return text
+    return _BREAK.sub(lambda found: found[1] or " ", text)
 
 
 def unquote(token: str) -> str:

@@ -353,18 +353,26 @@ def _dynamic_or_integer(p: Parser) -> int | None:
 
 
 def _memory_space(p: Parser) -> Attribute | None:
-    """An integer (0 is the default), an attribute, or a bare word of old text."""
+    """An attribute, or a bare word of old text; zero is the default space."""
+    space = _bare_space(p) if _is_bare_word(p) else p.attribute()
+    is_default = isinstance(space, IntegerAttr) and space.value == 0
+    return None if is_default else space
+
+
+def _is_bare_word(p: Parser) -> bool:
     token = p.token
-    if token[:1].isdigit():
-        space = p.attribute()
-        return None if space == IntegerAttr(0) else space
-    if token[:1].isalpha() and token not in ("affine_map", "dense", "array"):
-        p.advance()
-        number = token.removeprefix("memspace")
-        if not number.isdigit():
-            return StringAttr(token)
-        return IntegerAttr(int(number)) if int(number) else None
-    return p.attribute()
+    is_known = token in _CONSTANTS or token in _SCALARS or _INTEGER.fullmatch(token)
+    return token[:1].isalpha() and not is_known and p.peek() == ">"
+
+
+_CONSTANTS = ("true", "false", "unit")
+
+
+def _bare_space(p: Parser) -> Attribute:
+    """``vmem`` is a name, ``memspace3`` the number 3."""
+    word = p.advance()
+    number = word.removeprefix("memspace")
+    return IntegerAttr(int(number)) if number.isdigit() else StringAttr(word)
 
 
 def _composed(p: Parser, layouts: list[Attribute], rank: int) -> Attribute | None:
