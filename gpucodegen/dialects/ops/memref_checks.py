@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
 from gpucodegen.dialects.definition import Check
-from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.dialects.ops.memref_layouts import is_row_major, symbols_of
+from gpucodegen.dialects.ops.memref_view_checks import (
+    AnyMemRef,
+    check_same_storage,
+    compatible_layouts,
+)
+from gpucodegen.dialects.ops.rules import compatible_shapes, require
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     INDEX,
     MemRefType,
-    Shape,
     Type,
-    UnrankedMemRefType,
 )
 
 
@@ -38,26 +45,38 @@ def check_alloc(o: Operation) -> None:
     ty = alloc.type
     if not isinstance(ty, MemRefType):
         return
-    dynamic = ty.shape.count(None)
-    if len(alloc.dynamic_sizes) != dynamic:
+    dynamic, symbols = ty.shape.count(None), symbols_of(ty)
+    _check_count(o, f"{dynamic} sizes (one per '?')", dynamic, alloc.dynamic_sizes)
+    _check_count(o, f"{symbols} layout symbols", symbols, alloc.symbols)
+
+
+def _check_count(
+    o: Operation, expected: str, count: int, values: Sequence[Value]
+) -> None:
+    if len(values) != count:
         raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected=f"{dynamic} sizes (one per '?')",
-            actual=len(alloc.dynamic_sizes),
+            o.location, operation=o.name, expected=expected, actual=len(values)
         )
-    symbols = ty.layout.map.num_syms if isinstance(ty.layout, AffineMapAttr) else 0
-    if len(alloc.symbols) != symbols:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected=f"{symbols} symbol operands",
-            actual=len(alloc.symbols),
-        )
+
+
+def check_realloc(o: Operation) -> None:
+    """Row-major buffers of one element type and memory space."""
+    source, result = o.operands[0].type, o.results[0].type
+    check_same_storage(o, source, result)
+    if not isinstance(result, MemRefType):
+        return
+    for ty in (source, result):
+        is_plain = isinstance(ty, MemRefType) and is_row_major(ty)
+        require(is_plain, o, f"{ty} is not row-major", "Remove the layout")
+    dynamic = result.shape.count(None)
+    _check_count(o, f"{dynamic} size(s) for {result}", dynamic, o.operands[1:])
+
+
+# -- casts and copies ------------------------------------------------------------------
 
 
 def check_cast(o: Operation) -> None:
-    """Elements agree, and so do the extents that both types state."""
+    """Elements and memory space agree, and so does all that both types state."""
     source, target = o.operands[0].type, o.results[0].type
     if not _castable(source, target):
         raise errors.InvalidCast(
@@ -65,15 +84,22 @@ def check_cast(o: Operation) -> None:
             operation=o.name,
             source=source,
             target=target,
-            hint="Keep the element type, the rank and the static extents",
+            hint="Keep the element type, the rank, the static extents, the strides"
+            " and the memory space",
         )
 
 
 def _castable(source: Type, target: Type) -> bool:
-    if not isinstance(source, MemRefType | UnrankedMemRefType):
+    if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
         return False
-    if not isinstance(target, MemRefType | UnrankedMemRefType):
+    if source.memory_space != target.memory_space or not _same_array(source, target):
         return False
+    if isinstance(source, MemRefType) and isinstance(target, MemRefType):
+        return compatible_layouts(source, target)
+    return True
+
+
+def _same_array(source: AnyMemRef, target: AnyMemRef) -> bool:
     if source.element != target.element:
         return False
     if isinstance(source, MemRefType) and isinstance(target, MemRefType):
@@ -81,17 +107,27 @@ def _castable(source: Type, target: Type) -> bool:
     return True
 
 
-def compatible_shapes(first: Shape, second: Shape) -> bool:
-    """Same rank, and no two static extents differ."""
-    return len(first) == len(second) and all(
-        a is None or b is None or a == b for a, b in zip(first, second, strict=True)
-    )
+def check_space_cast(o: Operation) -> None:
+    """Only the memory space changes."""
+    source, target = o.operands[0].type, o.results[0].type
+    if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
+        return
+    if replace(source, memory_space=target.memory_space) != target:
+        raise errors.InvalidCast(
+            o.location,
+            operation=o.name,
+            source=source,
+            target=target,
+            hint="Change nothing but the memory space",
+        )
 
 
 def check_copy(o: Operation) -> None:
     """Both sides hold the same elements in compatible shapes."""
     source, target = (v.type for v in o.operands)
-    if not _castable(source, target):
+    if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
+        return
+    if not _same_array(source, target):
         raise errors.InvalidCast(
             o.location,
             operation=o.name,
@@ -101,17 +137,7 @@ def check_copy(o: Operation) -> None:
         )
 
 
-def check_subview(o: Operation) -> None:
-    """One offset, size and stride per dimension of the source."""
-    part = view.Slice(o)
-    ty = part.source.type
-    if not isinstance(ty, MemRefType):
-        return
-    for entries in (part.offsets, part.sizes, part.strides):
-        if len(entries) != ty.rank:
-            raise errors.WrongRank(
-                o.location, type=ty, rank=ty.rank, actual=len(entries)
-            )
+# -- asynchronous copies ---------------------------------------------------------------
 
 
 def check_dma_start(o: Operation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.ops import memref_custom as custom
+from gpucodegen.dialects.ops import memref_shape_syntax as shapes
 from gpucodegen.dialects.ops import tensor_syntax as syntax
 from gpucodegen.dialects.ops.declare import element_of, indices, op
 
@@ -184,7 +184,7 @@ OPERATIONS = (
     op(
         "tensor.expand_shape",
         "src output_shape* -> result",
-        (custom.parse_expand_shape, custom.print_expand_shape),
+        (shapes.parse_expand_shape, shapes.print_expand_shape),
         attributes={
             "reassociation": kinds.ARRAY,
             "static_output_shape": kinds.integers(),

@@ -8,7 +8,7 @@ from math import prod
 from gpucodegen import errors
 from gpucodegen.dialects.definition import Check, Types
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.dialects.ops.memref_checks import compatible_shapes
+from gpucodegen.dialects.ops.rules import compatible_shapes
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
