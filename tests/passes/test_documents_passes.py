@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import pytest
 from lowering import apply, function, names
@@ -232,6 +233,12 @@ def test_the_check_changes_nothing():
 def test_every_pass_is_found_by_its_name(name: str):
     older = {"convert-to-cfg": "lower-if-and-for"}
     assert str(pass_class(name)()) == older.get(name, name)
+
+
+def test_the_page_of_passes_names_them_all():
+    page = Path(__file__).parents[2] / "docs" / "passes.md"
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in PASSES if f"`{name}`" not in text] == []
 
 
 def test_a_lowered_2018_program_runs():
