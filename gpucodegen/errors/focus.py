@@ -31,8 +31,8 @@ class Focus:
         offset = _offset(text, place)
         if place is None or not token or offset is None:
             return None
-        same = (m for m in _TOKEN.finditer(text, offset) if m[0] == token)
-        match = next(islice(same, self.skip, None), None)
+        found = _tokens(text, offset, token) or _tokens(text, offset, token.lstrip("^"))
+        match = next(islice(found, self.skip, None), None)
         return None if match is None else _place(text, match.start(), place.filename)
 
     def _token(self, text: str, place: FileLoc | None) -> str:
@@ -45,6 +45,10 @@ class Focus:
         match = _VALUE.match(text, offset)
         is_same_file = place.filename == definition.filename
         return match[0] if match and is_same_file else ""
+
+
+def _tokens(text: str, offset: int, token: str) -> list[re.Match[str]]:
+    return [m for m in _TOKEN.finditer(text, offset) if m[0] == token]
 
 
 def _offset(text: str, place: FileLoc | None) -> int | None:

@@ -171,8 +171,16 @@ def _factor(p: Parser, leaf: Leaf) -> AffineExpr:
         p.close("(", ")")
         return expr
     if token[:1].isdigit():
-        return Const(p.integer())
+        return Const(_constant(p))
     return leaf()
+
+
+def _constant(p: Parser) -> int:
+    start = p.start
+    value = p.integer()
+    if value >> 63:
+        raise errors.LiteralOutOfRange(p.location(start), literal=value, type=INDEX)
+    return value
 
 
 def _checked(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def parse_definition(p: Parser) -> bool:
     """An alias or a resource section, if one is next."""
     first = p.token[:1]
-    if (first in ("#", "!") and len(p.token) > 1) or p.token[:2] == "@@":
+    is_alias = first in ("#", "!") and len(p.token) > 1 and p.token != "#-}"
+    if is_alias or p.token[:2] == "@@":
         _alias(p)
     elif p.token == "{-#":
         _resources(p)

@@ -22,7 +22,7 @@ from gpucodegen.ir.attributes import (
     dictionary,
 )
 from gpucodegen.ir.types import I1, FloatType, IntegerType, Type
-from gpucodegen.parser import aliases, dense, numbers, sparse
+from gpucodegen.parser import aliases, dense, kept_literals, numbers
 from gpucodegen.parser.types import parse_strided
 
 if TYPE_CHECKING:
@@ -224,48 +224,6 @@ def _location(p: Parser, ty: Type | None) -> Attribute:
     return OpaqueAttr(f"loc{p.balanced()}")
 
 
-def _verbatim(p: Parser, ty: Type | None) -> Attribute:
-    """``opaque<..>``, ``distinct[0]<..>``, ``dense_resource<..> : type`` as text."""
-    ty = None
-    begin = p.start
-    p.advance()
-    while p.token in ("<", "["):
-        p.balanced()
-    stop = p.previous_end
-    if p.token == ":":
-        p.advance()
-        ty = p.type()
-        stop = p.previous_end
-    return OpaqueAttr(p.text[begin:stop], ty)
-
-
-def _sparse(p: Parser, ty: Type | None) -> Attribute:
-    """``sparse<indices, values> : type``, checked and kept as text."""
-    start = p.start
-    sparse.check_sparse(p)
-    p.move_to(start)
-    return _verbatim(p, ty)
-
-
-def _distinct(p: Parser, ty: Type | None) -> Attribute:
-    """``distinct[0]<attribute>``; one number stands for one attribute."""
-    start = p.start
-    p.advance()
-    p.expect("[")
-    number = p.integer()
-    p.close("[", "]")
-    body = p.start
-    text = p.balanced() if p.token == "<" else "<>"
-    if p.distinct.setdefault(number, text) != text:
-        raise errors.InvalidAttribute(
-            p.location(body + 1),
-            problem=f"distinct[{number}] is {p.distinct[number][1:-1]} elsewhere",
-            hint="Use another number",
-        )
-    p.move_to(start)
-    return _verbatim(p, ty)
-
-
 def _dense(p: Parser, ty: Type | None) -> Attribute:
     return dense.parse_dense(p, ty)
 
@@ -279,10 +237,10 @@ _BY_WORD: dict[str, Callable[[Parser, Type | None], Attribute]] = {
     "array": _dense_array,
     "dense": _dense,
     "splat": _dense,
-    "sparse": _sparse,
-    "dense_resource": _verbatim,
-    "opaque": _verbatim,
-    "distinct": _distinct,
+    "sparse": kept_literals.sparse,
+    "dense_resource": kept_literals.dense_resource,
+    "opaque": kept_literals.opaque,
+    "distinct": kept_literals.distinct,
     "strided": _strided,
     "loc": _location,
 }

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import FileLoc
+from gpucodegen.parser.strings import unquote, wrong_escape
 
 T = TypeVar("T")
 
@@ -39,11 +40,6 @@ _TOKEN = re.compile(
 )
 _OPENING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _CLOSING = {opening: closing for closing, opening in _OPENING.items()}
-_ESCAPE = re.compile(r'\\([nt\\"]|[0-9a-fA-F]{2})')
-_WRONG_ESCAPE = re.compile(
-    r'(?:[^\\]|\\[nt\\"]|\\[0-9a-fA-F]{2})*+\\[^nt\\"]', re.DOTALL
-)
-_NAMED_ESCAPES = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
 
 
 class Lexer:
@@ -146,10 +142,11 @@ class Lexer:
         """Consume a string literal and return its value."""
         if self.token[:1] != '"' or len(self.token) < 2:
             raise self.unexpected("a string")
-        wrong = _WRONG_ESCAPE.match(self.token)
-        if wrong:
-            place = self.location(self.start + wrong.end() - 2)
-            raise errors.InvalidCharacter(place, character=f"'{wrong[0][-2:]}'")
+        wrong = wrong_escape(self.token)
+        if wrong is not None:
+            place = self.location(self.start + wrong)
+            shown = self.token[wrong : wrong + 2]
+            raise errors.InvalidCharacter(place, character=f"'{shown}'")
         return unquote(self.advance())
 
     def symbol_name(self) -> str:
@@ -283,25 +280,3 @@ def one_line(text: str) -> str:
     if "\n" not in text:
         return text
     return _BREAK.sub(lambda found: found[1] or " ", text)
-
-
-def unquote(token: str) -> str:
-    r"""Value of a string literal.
-
-    >>> unquote('"a\\22b"')
-    'a"b'
-    """
-    body = token[1:-1]
-    if "\\" not in body:
-        return body
-    parts = _ESCAPE.split(body)
-    raw = b"".join(
-        _unescaped(part) if i % 2 else part.encode("utf-8", "surrogateescape")
-        for i, part in enumerate(parts)
-    )
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _unescaped(code: str) -> bytes:
-    named = _NAMED_ESCAPES.get(code)
-    return named if named is not None else bytes([int(code, 16)])

@@ -64,6 +64,7 @@ def _dim(p: Parser, state: State) -> None:
     ty = p.type()
     is_tensor = isinstance(ty, TensorType | UnrankedTensorType)
     state.name = "tensor.dim" if is_tensor else "memref.dim"
+    literals.check_dimension(p, state.name, written, ty)
     state.operands = [p.resolve(source, ty), literals.value(p, written, INDEX)]
     state.result_types = [INDEX]
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpucodegen import errors
 from gpucodegen.dialects.arith import constant_attribute
 from gpucodegen.dialects.syntax import Use
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import INDEX, FloatType, Type, element_type
+from gpucodegen.ir.types import (
+    INDEX,
+    FloatType,
+    MemRefType,
+    TensorType,
+    Type,
+    element_type,
+)
 from gpucodegen.parser import numbers
 
 if TYPE_CHECKING:
@@ -47,6 +55,21 @@ def _number(p: Parser, token: str, ty: Type, start: int, *, negative: bool) -> f
     if isinstance(element_type(ty), FloatType) and "." not in token:
         return -p.to_int(token) if negative else p.to_int(token)
     return numbers.literal_value(p, token, ty, start, negative=negative)
+
+
+def check_dimension(p: Parser, name: str, number: Written, ty: Type) -> None:
+    """A dimension that is written as a number is one of the rank."""
+    if isinstance(number, Use) or not isinstance(ty, MemRefType | TensorType):
+        return
+    token, negative, start = number
+    if negative or not token.isdigit() or int(token) >= len(ty.shape):
+        raise errors.OutOfRange(
+            p.location(start),
+            operation=name,
+            what="dimension",
+            value=f"{'-' * negative}{token}",
+            limit=len(ty.shape),
+        )
 
 
 def constant(p: Parser, number: float, ty: Type, start: int) -> Value:

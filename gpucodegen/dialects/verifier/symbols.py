@@ -17,6 +17,9 @@ from gpucodegen.ir.types import FunctionType, Type
 
 Table = dict[str, Operation]
 
+_SYMBOLS = frozenset(["builtin.module", "func.func", "gpu.module", "memref.global"])
+"""Operations that define a symbol, and so stand in a table of symbols."""
+
 _REFERENCES = {
     "func.call": "callee",
     "func.constant": "value",
@@ -24,6 +27,9 @@ _REFERENCES = {
     "gpu.launch_func": "kernel",
 }
 """Operation -> the attribute that names a symbol."""
+
+_FROM_OUTSIDE = frozenset(["gpu.launch_func"])
+"""Operations that see the tables around the nearest one, too."""
 
 
 def check_symbols(root: Operation) -> None:
@@ -38,10 +44,22 @@ def _check(op: Operation, tables: list[Table]) -> None:
         tables = [*tables, _table(op)]
     elif op.name in _REFERENCES:
         _check_reference(op, tables)
+    is_known = is_table or definition is None
     for region in op.regions:
         for block in region.blocks:
             for nested in block.operations:
+                if nested.name in _SYMBOLS and not is_known and symbol_name(nested):
+                    raise _outside_table(nested, op)
                 _check(nested, tables)
+
+
+def _outside_table(op: Operation, parent: Operation) -> errors.VerifyError:
+    return errors.WrongParent(
+        op.location,
+        operation=op.name,
+        expected="a module",
+        actual=parent.name,
+    )
 
 
 def _table(op: Operation) -> Table:
@@ -50,7 +68,7 @@ def _table(op: Operation) -> Table:
         for block in region.blocks:
             for nested in block.operations:
                 name = symbol_name(nested)
-                if name in table:
+                if name in table and _is_known(nested) and _is_known(table[name]):
                     raise errors.RedefinedSymbol(
                         nested.location,
                         name=name,
@@ -62,13 +80,18 @@ def _table(op: Operation) -> Table:
     return table
 
 
+def _is_known(op: Operation) -> bool:
+    return registry.lookup(op.name) is not None
+
+
 def _check_reference(op: Operation, tables: Sequence[Table]) -> None:
     reference = op.attributes.get(_REFERENCES[op.name])
     if not isinstance(reference, SymbolRefAttr) or not tables:
         return
-    target = _resolve(reference.path, tables)
+    visible = tables if op.name in _FROM_OUTSIDE else tables[-1:]
+    target = _resolve(reference.path, visible)
     if target is None:
-        known = [print_symbol(name) for table in tables for name in table]
+        known = [print_symbol(name) for table in visible for name in table]
         advice = errors.did_you_mean(str(reference), known)
         raise errors.UnknownSymbol(
             op.location, name=reference, advice=advice, focus=_named(reference)
@@ -140,7 +163,7 @@ def _check_constant(op: Operation, target: Operation) -> None:
 
 def _require_kind(op: Operation, target: Operation, kind: str) -> None:
     """The symbol is defined by an operation of this name."""
-    if target.name != kind and registry.lookup(target.name) is not None:
+    if target.name != kind and _is_known(target):
         raise errors.CallMismatch(
             op.location,
             name=symbol_name(target),
