@@ -26,11 +26,17 @@ def _check_region(op: Operation, definition: Op | None, region: Region) -> None:
             _check_parent(op, nested)
             if nested is not block.operations[-1]:
                 _check_not_terminator(nested)
-        if definition is not None and not definition.has(Trait.NO_TERMINATOR):
+        if not _may_lack_terminator(definition, region):
             _check_terminator(op, definition, region, block)
         for nested in block.operations[-1:]:
             if VERBATIM not in nested.attributes:
                 _check_successors(nested, region, labels)
+
+
+def _may_lack_terminator(definition: Op | None, region: Region) -> bool:
+    """Whether the only block of a region may end in any operation, or be empty."""
+    is_free = definition is None or definition.has(Trait.NO_TERMINATOR)
+    return is_free and len(region.blocks) == 1
 
 
 def _check_parent(op: Operation, nested: Operation) -> None:
@@ -53,21 +59,23 @@ def _is_terminator(op: Operation) -> bool:
 
 
 def _check_not_terminator(op: Operation) -> None:
-    if registry.lookup(op.name) is not None and _is_terminator(op):
+    branches = bool(op.successors) and VERBATIM not in op.attributes
+    is_known = registry.lookup(op.name) is not None
+    if branches or (is_known and _is_terminator(op)):
         raise errors.MisplacedTerminator(op.location, operation=op.name)
 
 
 def _check_terminator(
-    op: Operation, definition: Op, region: Region, block: Block
+    op: Operation, definition: Op | None, region: Region, block: Block
 ) -> None:
     last = block.operations[-1] if block.operations else None
-    is_structured = bool(definition.terminators) and len(region.blocks) == 1
+    own = () if definition is None else definition.terminators
     fits = last is not None and _is_terminator(last)
-    if fits and is_structured and last is not None:
+    if fits and own and len(region.blocks) == 1 and last is not None:
         known = registry.lookup(last.name) is not None
-        fits = not known or last.name in definition.terminators
+        fits = not known or last.name in own
     if not fits:
-        expected = " or ".join(definition.terminators) or "a return or a branch"
+        expected = " or ".join(own) or "a return or a branch"
         raise errors.MissingTerminator(
             last.location if last is not None else op.location,
             operation=op.name,
@@ -101,6 +109,8 @@ def _named(op: Operation, position: int) -> Focus:
 
 def _check_passed(op: Operation, position: int, target: Block) -> None:
     successor = op.successors[position]
+    if not successor.operands and registry.lookup(op.name) is None:
+        return  # how an unknown operation passes values is its own affair
     actual = [v.type for v in successor.operands]
     expected = [v.type for v in target.arguments]
     if actual == expected:

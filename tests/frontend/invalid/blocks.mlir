@@ -219,6 +219,42 @@ func.func @f() {
 
 // -----
 
+// an unknown operation that branches is the last operation
+func.func @f() {
+  "test.br"()[^a] : () -> ()
+//^ V005
+  cf.br ^a
+^a:
+  return
+}
+
+// -----
+
+// a region of several blocks has no empty one
+func.func @f() {
+  "test.region"() ({
+//^ V004
+    "test.br"()[^a] : () -> ()
+  ^a:
+  }) : () -> ()
+  return
+}
+
+// -----
+
+// a block of an unknown operation ends in what may be a terminator
+func.func @f() {
+  "test.region"() ({
+    "test.br"()[^a] : () -> ()
+  ^a:
+    %0 = arith.constant 1 : i32
+//       ^ V004
+  }) : () -> ()
+  return
+}
+
+// -----
+
 // a label is followed by a colon
 func.func @f() {
   cf.br ^a
