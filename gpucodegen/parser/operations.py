@@ -151,7 +151,7 @@ def _generic(p: Parser) -> State:
 
 def _renamed(p: Parser, state: State) -> Op | None:
     """Give an old generic operation its modern name, or refuse an unknown one."""
-    modern = vintages.modern_name(state.name)
+    modern = vintages.modern_name(p, state.name)
     definition = p.definition(modern) if modern else None
     if definition is not None:
         state.name = definition.name

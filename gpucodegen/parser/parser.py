@@ -15,8 +15,10 @@ from gpucodegen.dialects.definition import Op
 from gpucodegen.dialects.syntax import Argument, State, Use
 from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
+from gpucodegen.ir.elements import DistinctAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Successor, Value
+from gpucodegen.ir.resources import Resource
 from gpucodegen.ir.types import INDEX, FunctionType, Type
 from gpucodegen.parser import (
     affine,
@@ -43,7 +45,9 @@ class Parser(Lexer):
         self.type_aliases: dict[str, Type] = {}
         self.attribute_aliases: dict[str, Attribute] = {}
         self.location_aliases: dict[str, Location] = {}
-        self.distinct: dict[int, str] = {}
+        self.distinct: dict[int, DistinctAttr] = {}
+        self.resources: list[Resource] = []
+        self.blobs: dict[str, bytes] = {}
         self.ahead: set[str] = set()
         self.guessed: set[Value] = set()
         self.refined: dict[Value, Value] = {}
@@ -53,6 +57,7 @@ class Parser(Lexer):
         self.pending: list[Operation] = []
         self.default_dialect = "builtin"
         self.is_of_2018 = vintages.is_of_2018(text)
+        self.is_of_2021 = vintages.is_of_2021(text)
         super().__init__(text, filename)
 
     @contextmanager

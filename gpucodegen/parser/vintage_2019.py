@@ -6,6 +6,7 @@ their name only are listed in ``vintage_names``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,14 @@ def renamed(name: str) -> OldForm:
         definition.parse(p, state)
 
     return read
+
+
+_FUNCTION = re.compile(r"^\s*(?:func|mlfunc|cfgfunc|extfunc)\s", re.MULTILINE)
+
+
+def is_of_2021(text: str) -> bool:
+    """Whether a text has functions of before 2022."""
+    return _FUNCTION.search(text) is not None
 
 
 # -- changed forms ---------------------------------------------------------------------
@@ -292,6 +301,7 @@ FORMS: dict[str, OldForm] = {
     "splat": _splat,
     "store": _store,
     "tensor_from_elements": _from_elements,
+    "yield": renamed("tensor.yield"),
     "tensor_load": _tensor_load,
     "tensor_store": _tensor_store,
     "memref.tensor_store": _tensor_store,

@@ -16,6 +16,7 @@ from gpucodegen.parser import (
     vintage_2020,
     vintage_generic,
     vintage_linalg,
+    vintage_vector,
 )
 from gpucodegen.parser.vintage_names import RENAMED
 
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 
 OldForm = Callable[["Parser", State], None]
 
-_FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS)
-_SPELLINGS = ChainMap(vintage_2020.SPELLINGS, vintage_linalg.SPELLINGS)
+_FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS, vintage_vector.FORMS)
+_SPELLINGS = ChainMap(
+    vintage_2020.SPELLINGS, vintage_linalg.SPELLINGS, vintage_vector.SPELLINGS
+)
 _GENERIC = ChainMap(vintage_generic.GENERIC, vintage_2018.GENERIC)
 
 is_of_2018 = vintage_2018.is_of_2018
+is_of_2021 = vintage_2019.is_of_2021
 
 
 def lookup(name: str) -> OldForm | None:
@@ -40,14 +44,25 @@ def lookup(name: str) -> OldForm | None:
     return form
 
 
-def modern_name(name: str) -> str | None:
-    """Today's name of an operation written in generic form under an old one."""
-    return vintage_linalg.modern_name(name) or RENAMED.get(name.removeprefix("std."))
+def modern_name(p: Parser, name: str) -> str | None:
+    """Today's name of an operation written in generic form under an old one.
+
+    Names without a dialect are old only in text with functions of before 2022.
+    """
+    plain = name.removeprefix("std.")
+    if plain == name and "." not in name and not p.is_of_2021:
+        return None
+    return vintage_linalg.modern_name(name) or RENAMED.get(plain)
 
 
 def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
     """Bring an operation written in generic form up to date."""
-    tables = (_GENERIC, vintage_2020.GENERIC, vintage_linalg.GENERIC)
+    tables = (
+        _GENERIC,
+        vintage_2020.GENERIC,
+        vintage_linalg.GENERIC,
+        vintage_vector.GENERIC,
+    )
     for table in tables if renamed else tables[1:]:
         adapter = table.get(state.name)
         if adapter is not None:
