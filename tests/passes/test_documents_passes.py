@@ -219,6 +219,18 @@ def test_a_remark_says_which_accesses_where_and_how_far():
     ]
 
 
+def test_buffers_without_a_rank_may_depend():
+    text = SHIFTED.replace(
+        "  affine.for",
+        "  %u = memref.cast %A : memref<11xf32> to memref<*xf32>\n"
+        "  %B = memref.cast %u : memref<*xf32> to memref<?xf32>\n  affine.for",
+    ).replace(
+        "affine.store %v, %A[%i + 1] : memref<11xf32>",
+        "affine.store %v, %B[%i] : memref<?xf32>",
+    )
+    assert "true" in {remark.details["result"] for remark in _reported(text)}
+
+
 def test_the_check_changes_nothing():
     before = gcg.parse(SHIFTED)
     with warnings.catch_warnings():

@@ -372,3 +372,27 @@ def test_blocks_that_were_there_stay():
     assert function(module)(True, 5) == 10
     assert function(module)(False, 5) == 0
     assert function(text)(True, 5) == 10
+
+
+def test_vectors_of_indices_have_digits_too():
+    text = """
+    func.func @f(%i: vector<4xindex>, %n: index) -> vector<4xindex> {
+      %a:2 = affine.delinearize_index %i into (%n, 4)
+          : vector<4xindex>, vector<4xindex>
+      return %a#1 : vector<4xindex>
+    }"""
+    assert not has_affine(apply(PASS, text))
+
+
+def test_loops_outside_of_functions_become_structured_loops():
+    text = """
+    module {
+      %n = "foo.extent"() : () -> index
+      affine.for %i = 0 to %n {
+        %j = affine.apply affine_map<(d0) -> (d0 * 2)>(%i)
+        "foo.use"(%j) : (index) -> ()
+      }
+    }"""
+    module = LowerAffine().apply(gcg.parse(text, allow_unregistered=True))
+    assert not has_affine(module)
+    assert "scf.for" in names(module)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import IndexType, IntegerType, MemRefType
+from gpucodegen.ir.types import IndexType, IntegerType, MemRefType, UnrankedMemRefType
 from gpucodegen.passes.lifting.expressions import Names
 from gpucodegen.tiling.scop import Array
 
@@ -37,6 +37,13 @@ class View:
                 self.offsets[dimension], self.strides[dimension], index
             )
         return tuple(result)
+
+
+def _rank(buffer: Value, otherwise: int) -> int:
+    """Dimensions of the array of a buffer; without a rank its cells count as a line."""
+    if isinstance(buffer.type, UnrankedMemRefType):
+        return 1
+    return getattr(buffer.type, "rank", otherwise)
 
 
 def _shifted(offset: Text, stride: int, index: Text) -> Text:
@@ -106,7 +113,7 @@ class Environment:
 
     def declare(self, memref: Value, *, local: bool = False) -> None:
         """Declare the array of a buffer; a local one is fresh in each iteration."""
-        shape: tuple[Extent, ...] = ()
+        shape: tuple[Extent, ...] = (None,) * _rank(memref, 0)
         if isinstance(memref.type, MemRefType):
             shape = tuple(
                 self.extent(memref, d) if extent is None else extent
@@ -135,7 +142,6 @@ class Environment:
         """Root array and indices into it of an access through any views."""
         while memref in self.views:
             view = self.views[memref]
-            rank = getattr(view.base.type, "rank", len(indices))
-            indices = view.base_indices(indices, rank)
+            indices = view.base_indices(indices, _rank(view.base, len(indices)))
             memref = view.base
         return self.array(memref), tuple(indices)

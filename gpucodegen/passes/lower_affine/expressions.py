@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, Sym
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, substitute
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import INDEX
+from gpucodegen.ir.types import INDEX, Type
 from gpucodegen.passes.builder import Builder
 
 _OPERATIONS = {
@@ -23,26 +23,25 @@ _OPERATIONS = {
 
 
 def results_of(b: Builder, map_: AffineMap, operands: Sequence[Value]) -> list[Value]:
-    """Values of the results of a map at its operands."""
-    dims, syms = operands[: map_.num_dims], operands[map_.num_dims :]
-    return [value_of(b, expr, dims, syms) for expr in map_.results]
+    """Values of the results of a map at its operands, which may be vectors."""
+    symbols = [Dim(map_.num_dims + position) for position in range(map_.num_syms)]
+    dims = [Dim(position) for position in range(map_.num_dims)]
+    exprs = [substitute(expr, dims, symbols) for expr in map_.results]
+    ty = operands[0].type if operands else INDEX
+    return [_value(b, expr, operands, ty) for expr in exprs]
 
 
-def value_of(
-    b: Builder, expr: AffineExpr, dims: Sequence[Value], syms: Sequence[Value]
-) -> Value:
+def _value(b: Builder, expr: AffineExpr, operands: Sequence[Value], ty: Type) -> Value:
     """The value of an expression; operands stand for themselves."""
 
     def value(node: AffineExpr) -> Value:
-        return value_of(b, node, dims, syms)
+        return _value(b, node, operands, ty)
 
     match expr:
         case Dim(position):
-            return dims[position]
-        case Sym(position):
-            return syms[position]
+            return operands[position]
         case Const(number):
-            return b.constant(number, INDEX)
+            return b.constant(number, ty)
         case Binary("+", lhs, Binary("*", rhs, Const(-1))):
             return index_operation(b, "arith.subi", value(lhs), value(rhs))
         case Binary("*", operand, Const(-1)):
@@ -70,6 +69,6 @@ def extreme(b: Builder, name: str, map_: AffineMap, operands: Sequence[Value]) -
 
 
 def index_operation(b: Builder, name: str, lhs: Value, rhs: Value) -> Value:
-    """A two-operand operation on index values."""
-    (result,) = b.add(name, (lhs, rhs), [INDEX])
+    """A two-operand operation on index values or vectors of them."""
+    (result,) = b.add(name, (lhs, rhs), [lhs.type])
     return result

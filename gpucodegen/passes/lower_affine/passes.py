@@ -58,8 +58,12 @@ class LowerAffine(ModulePass):
     name: ClassVar[str] = "lower-affine"
 
     def apply(self, module: Module) -> Module:
-        """Lower every function that has some."""
-        return _affine_functions(module, _without_affine)
+        """Lower the functions that have some, then what stands outside of functions."""
+        straighten = Straightener(LOWERINGS)
+        branching = _affine_functions(module, in_blocks).operation
+        (structured,) = rewrite_bottom_up(branching, to_scf)
+        (straight,) = rewrite_bottom_up(structured, straighten)
+        return Module(straighten.renamed(straight))
 
 
 def _affine_functions(
@@ -73,13 +77,6 @@ def _affine_functions(
 
     (root,) = rewrite_bottom_up(module.operation, rewritten)
     return Module(root)
-
-
-def _without_affine(function: Operation) -> Operation:
-    straighten = Straightener(LOWERINGS)
-    (structured,) = rewrite_bottom_up(in_blocks(function), to_scf)
-    (straight,) = rewrite_bottom_up(structured, straighten)
-    return straighten.renamed(straight)
 
 
 def _without_applies(function: Operation) -> Operation:

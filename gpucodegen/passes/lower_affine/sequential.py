@@ -9,7 +9,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.affine.reductions import COMBINERS, identity
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import INDEX, Type
+from gpucodegen.ir.types import INDEX, IntegerType, Type
 from gpucodegen.passes.builder import Builder
 
 Bounds = tuple[Value, AffineMap, AffineMap, int]
@@ -37,10 +37,15 @@ def _start(op: Operation, kind: str, ty: Type) -> float:
         raise errors.UnsupportedOperation(
             op.location,
             operation=f"{op.name} reduce {kind}",
-            target="one thread",
-            advice=f"Reduce with one of {errors.one_of(sorted(COMBINERS))}",
+            target=_TARGET,
+            advice=f"Reduce with one of {', '.join(sorted(COMBINERS))}",
         )
+    if isinstance(ty, IntegerType) and ty.signedness:
+        raise errors.UnsupportedType(op.location, type=ty, target=_TARGET)
     return identity(kind, "i64" if ty == INDEX else str(ty))
+
+
+_TARGET = "loops in order"
 
 
 def _nest(

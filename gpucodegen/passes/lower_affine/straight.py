@@ -89,7 +89,7 @@ def _delinearize(b: Builder, op: Operation) -> Sequence[Value]:
     for position in range(len(op.results)):
         digit = Dim(0) // prod(inner[position:], start=Const(1))
         digits.append(digit % inner[position - 1] if position else digit)
-    return results_of(b, _over(op.operands, digits), op.operands)
+    return _digits(b, op, digits)
 
 
 def _linearize(b: Builder, op: Operation) -> Sequence[Value]:
@@ -100,11 +100,19 @@ def _linearize(b: Builder, op: Operation) -> Sequence[Value]:
     total: AffineExpr = Const(0)
     for position in range(len(digits)):
         total = total + Dim(position) * prod(inner[position:], start=Const(1))
-    return results_of(b, _over(op.operands, [total]), op.operands)
+    return _digits(b, op, [total])
 
 
-def _over(operands: Sequence[Value], results: Sequence[AffineExpr]) -> AffineMap:
-    return AffineMap(len(operands), 0, tuple(results))
+def _digits(
+    b: Builder, op: Operation, results: Sequence[AffineExpr]
+) -> Sequence[Value]:
+    """Expressions over the operands; beside vectors, scalars are spread to vectors."""
+    ty = op.results[0].type
+    operands = [
+        value if value.type == ty else b.add("vector.broadcast", (value,), [ty])[0]
+        for value in op.operands
+    ]
+    return results_of(b, AffineMap(len(operands), 0, tuple(results)), operands)
 
 
 # -- accesses --------------------------------------------------------------------------
