@@ -1,0 +1,67 @@
+"""``docs/conformance.md`` from the table."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from conformance.table import HERE, Row, owed, rows, shown
+
+PAGE = HERE.parents[2] / "docs" / "conformance.md"
+
+_INTRODUCTION = """\
+# Conformance
+
+What five documents of the MLIR project describe, and what is tested of it. The
+documents: **000** the builtin dialect, today; **001** and **002** the language
+reference of 2019 and of 2020; **003** the reference, rationale and passes of 2018
+against 2019; **004** the linalg dialect of 2020. Their own code is in
+[tests/frontend/documents](../tests/frontend/documents), all of it is run.
+
+A cell counts the tests: **P** the construct parses, prints as today's MLIR and parses
+back; **V** breaking its rule is an error with line and column; **X** it runs, on the
+CPU and in the emulator of the GPU; **A** the analysis of dependences models it. A dash
+says that nothing is owed, **open** that something is; the reasons stand
+[at the end](#open).
+
+The tests of row R119 run with
+`pytest tests/frontend/test_conformance.py -k R119-`. This page is written by
+`python -m conformance` in `tests/frontend`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    counts, missing = shown(), owed()
+
+    def cell(row: Row, duty: str) -> str:
+        if duty not in row.duties:
+            return "-"
+        words = [str(counts[row.id, duty])] if counts[row.id, duty] else []
+        return ", ".join([*words, *["open"] * ((row.id, duty) in missing)])
+
+    lines = [_INTRODUCTION]
+    lines.append(_summary(missing))
+    for section, members in groupby(rows(), key=lambda row: row.section):
+        lines.append(f"\n## {section}\n")
+        lines.append("| | where | construct | rule | P | V | X | A |")
+        lines.append("|---|---|---|---|---|---|---|---|")
+        for row in members:
+            cells = " | ".join(cell(row, duty) for duty in "PVXA")
+            text = f"{row.where} | {row.construct} | {row.rule}"
+            lines.append(f"| {row.id} | {text} | {cells} |")
+    lines.append("\n## Open\n")
+    reasons: dict[tuple[str, str], str] = {}
+    for (id_, duty), reason in missing.items():
+        reasons[id_, reason] = reasons.get((id_, reason), "") + duty
+    lines += [f"- {id_} {duties}: {text}" for (id_, text), duties in reasons.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(missing: dict[tuple[str, str], str]) -> str:
+    heads = "| | owed | in full | open |\n|---|---|---|---|"
+    lines = [heads]
+    for duty in "PVXA":
+        total = sum(duty in row.duties for row in rows())
+        left = sum(d == duty for _, d in missing)
+        lines.append(f"| {duty} | {total} | {total - left} | {left} |")
+    return "\n".join(lines)
