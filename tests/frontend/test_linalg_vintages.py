@@ -108,7 +108,7 @@ CASES = {
         (
             "%0 = linalg.pad_tensor %s low[1, %n] high[0, 0] {\n"
             "^bb0(%i: index, %j: index):\nlinalg.yield %x : f32\n}"
-            " : tensor<4x5xf32> to tensor<?x?xf32>"
+            " : tensor<4x5xf32> to tensor<5x?xf32>"
         ),
         "tensor.yield %x : f32",
     ),

@@ -46,7 +46,7 @@ func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf3
   %17 = tensor.pad %12 low[1, %c0] high[0, 0] {
   ^bb0(%i: index, %j: index):
     tensor.yield %z : f32
-  } : tensor<2x4xf32> to tensor<?x?xf32>
+  } : tensor<2x4xf32> to tensor<3x?xf32>
   %18 = tensor.generate %c0 {
   ^bb0(%i: index):
     tensor.yield %z : f32
