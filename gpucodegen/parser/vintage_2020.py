@@ -29,7 +29,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.parser import vintage_literals as literals
-from gpucodegen.parser.vintage_2019 import FORMS, OldForm, renamed
+from gpucodegen.parser.vintage_2019 import OldForm, renamed
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -52,7 +52,11 @@ def _shuffle(p: Parser, state: State) -> bool:
     """``gpu.shuffle %x, %offset, %width xor : type`` of 2019 to 2021."""
     if p.token[:1] != "%":
         return False
-    value, offset, width = p.separated(p.use)
+    value = p.use()
+    p.expect(",")
+    offset = p.use()
+    p.expect(",")
+    width = p.use()
     mode = p.one_of(("xor", "up", "down", "idx"), "a mode")
     state.attributes = {"mode": OpaqueAttr(f"#gpu<shuffle_mode {mode}>")}
     state.attributes |= p.attr_dict()
@@ -103,14 +107,7 @@ def neutral(kind: Attribute, ty: Type) -> float:
     return table.get(word, 0)
 
 
-def _vector_splat(p: Parser, state: State) -> bool:
-    """``vector.splat`` is a broadcast today."""
-    FORMS["splat"](p, state)
-    return True
-
-
 SPELLINGS: dict[str, Spelling] = {
-    "vector.splat": _vector_splat,
     "vector.multi_reduction": _multi_reduction,
     "func.constant": _constant,
     "gpu.shuffle": _shuffle,
