@@ -284,7 +284,6 @@ HANDLERS: dict[str, Handler] = {
     "vector.transfer_read": transfer_read,
     "vector.transfer_write": transfer_write,
     "vector.broadcast": broadcast,
-    "vector.splat": broadcast,
     "vector.from_elements": from_elements,
     "vector.fma": fma,
     "vector.outerproduct": outerproduct,

@@ -117,7 +117,7 @@ def _uses(p: Parser) -> tuple[list[Use], Use | None]:
 
 
 def _transfer_read(p: Parser, state: State) -> None:
-    """``vector_transfer_read %m, %i (, (%pad))? {..} : (types) -> vector``."""
+    """``vector_transfer_read %m, %i (, %pad)? {..} : (types) -> vector``."""
     uses, padding = _uses(p)
     state.attributes = p.attr_dict()
     p.expect(":")
@@ -125,8 +125,8 @@ def _transfer_read(p: Parser, state: State) -> None:
     signature = p.function_type()
     every = [*uses, *([padding] if padding else [])]
     values = p.resolve_all(every, signature.inputs, start)
-    if padding is None:
-        element = element_type(values[0].type)
+    element = element_type(values[0].type)
+    if padding is None and values[-1].type != element:
         values.append(literals.constant(p, 0, element, start))
     state.name, state.result_types = "vector.transfer_read", list(signature.results)
     _grouped(state, [values[:1], values[1:-1], values[-1:], []])

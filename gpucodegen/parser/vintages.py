@@ -17,6 +17,7 @@ from gpucodegen.parser import (
     vintage_generic,
     vintage_linalg,
     vintage_vector,
+    vintage_vector_generic,
 )
 from gpucodegen.parser.vintage_names import RENAMED
 
@@ -61,7 +62,7 @@ def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
         _GENERIC,
         vintage_2020.GENERIC,
         vintage_linalg.GENERIC,
-        vintage_vector.GENERIC,
+        vintage_vector_generic.GENERIC,
     )
     for table in tables if renamed else tables[1:]:
         adapter = table.get(state.name)

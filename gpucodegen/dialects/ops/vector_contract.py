@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpucodegen.dialects.ops.declare import with_element
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import (
     ArrayAttr,
@@ -11,10 +12,11 @@ from gpucodegen.ir.attributes import (
     StringAttr,
 )
 from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import I1
 
 
 def parse_contract(r: Reader, state: State) -> None:
-    """``{trait} %a, %b, %acc : types into type``."""
+    """``{trait} %a, %b, %acc : types into type``; two masks may follow until 2022."""
     if r.token[:1] == "#":
         trait = r.attribute()
         entries = dict(trait.entries) if isinstance(trait, DictAttr) else {}
@@ -22,31 +24,42 @@ def parse_contract(r: Reader, state: State) -> None:
     state.attributes |= r.attr_dict()
     start = r.start
     uses = r.separated(r.use)
+    masks = uses[3:]
     state.attributes |= r.attr_dict()
     modern_contract(state)
     r.expect(":")
     types = r.types()
     r.one_of(("into",), "'into'")
     result = r.type()
-    state.operands = r.resolve_all(uses, [*types[:2], result], start)
+    factors = types[:2]
+    masked = [with_element(ty, I1) for ty in factors] if masks else []
+    state.operands = r.resolve_all(uses, [*factors, result, *masked], start)
     state.result_types = [result]
 
 
 _ITERATOR = "#vector.iterator_type<"
-_OLD_KINDS = {"#vector.kind<minf>": "minnumf", "#vector.kind<maxf>": "maxnumf"}
+OLD_KINDS = {"minf": "minnumf", "maxf": "maxnumf"}
 
 
 def modern_contract(state: State) -> None:
-    """Iterators as attributes and kinds under today's names; no default kind."""
+    """Iterators as attributes and kinds under today's names."""
     attributes = state.attributes
     iterators = attributes.get("iterator_types")
     if isinstance(iterators, ArrayAttr):
         attributes["iterator_types"] = ArrayAttr(
             tuple(map(_iterator, iterators.values))
         )
-    kind = str(attributes.get("kind", ""))
-    if kind in _OLD_KINDS:
-        attributes["kind"] = OpaqueAttr(f"#vector.kind<{_OLD_KINDS[kind]}>")
+    modern_kind(state)
+
+
+def modern_kind(state: State) -> None:
+    """``"add"`` of 2020 and ``#vector.kind<maxf>`` as an attribute of today."""
+    kind = state.attributes.get("kind")
+    words = kind.value if isinstance(kind, StringAttr) else str(kind or "")
+    word = words.removeprefix("#vector.kind<").removesuffix(">")
+    if word:
+        today = OLD_KINDS.get(word, word)
+        state.attributes["kind"] = OpaqueAttr(f"#vector.kind<{today}>")
 
 
 def _iterator(value: Attribute) -> Attribute:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects.ops.declare import result_list
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops.declare import op, result_list
+from gpucodegen.dialects.ops.rules import require
+from gpucodegen.dialects.ops.vector_shapes import MASK
+from gpucodegen.dialects.ops.vector_transfer_syntax import mask_type
+from gpucodegen.dialects.ops.vector_types import extents, vector_of
 from gpucodegen.dialects.syntax import Reader, State, Writer
+from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.locations import UNKNOWN
 from gpucodegen.ir.operation import Block, Operation, Region
+from gpucodegen.ir.types import I1, Type
 
 _YIELD = "vector.yield"
 
@@ -48,3 +55,94 @@ def print_mask(w: Writer, o: Operation) -> None:
     w.write(f" : {o.operands[0].type}")
     if o.results:
         w.write(f" -> {result_list(o.results)}")
+
+
+# -- rules -----------------------------------------------------------------------------
+
+_MASKABLE = frozenset(
+    f"vector.{name}"
+    for name in (
+        "contract gather multi_reduction outerproduct reduction scatter"
+        " transfer_read transfer_write"
+    ).split()
+)
+
+
+def check_mask(o: Operation) -> None:
+    """At most one operation that takes a mask, whose results are those of the mask."""
+    *operations, end = o.body.operations
+    types = [v.type for v in o.results]
+    require(
+        [v.type for v in end.operands] == types,
+        o,
+        "the results are not those of the masked operation",
+        "Write the types of what the operation inside gives",
+    )
+    require(
+        len(operations) <= 1,
+        o,
+        f"{len(operations)} operations inside",
+        "Mask one operation",
+    )
+    for nested in operations:
+        _check_maskable(o, nested, end)
+    if len(o.operands) > 1:
+        require(
+            [v.type for v in o.operands[1:]] == types,
+            o,
+            "the value for unselected lanes has not the type of the result",
+            "Pass a value of the result's type",
+        )
+
+
+def _check_maskable(o: Operation, nested: Operation, end: Operation) -> None:
+    require(
+        nested.name in _MASKABLE,
+        o,
+        f"'{nested.name}' takes no mask",
+        "Mask a transfer, a gather, a scatter, a reduction or a product",
+    )
+    require(
+        end.operands == nested.results,
+        o,
+        "what is yielded is not what the masked operation gives",
+        "Leave out the vector.yield",
+    )
+    expected = _expected_mask(nested)
+    require(
+        expected in (None, o.operands[0].type),
+        o,
+        f"'{nested.name}' is masked by {expected}, not {o.operands[0].type}",
+        f"Use a mask of type {expected}",
+    )
+
+
+def _expected_mask(o: Operation) -> Type | None:
+    """The type of the mask of an operation, where it follows from its vector."""
+    if o.name.startswith("vector.transfer"):
+        is_read = o.name == "vector.transfer_read"
+        vector = o.results[0].type if is_read else o.operands[0].type
+        map_ = o.attributes.get("permutation_map")
+        return mask_type(vector, map_.map) if isinstance(map_, AffineMapAttr) else None
+    if o.name in ("vector.reduction", "vector.multi_reduction"):
+        return vector_of(extents(o.operands[0].type), I1)
+    return None
+
+
+OPERATIONS = (
+    op(
+        "vector.mask",
+        "mask passthru? -> results*",
+        (parse_mask, print_mask),
+        types={"mask": MASK},
+        regions=1,
+        terminators=["vector.yield"],
+        checks=[check_mask],
+    ),
+    op(
+        "vector.yield",
+        "operands*",
+        "attr-dict ($operands^ `:` type($operands))?",
+        traits=Trait.TERMINATOR,
+    ),
+)

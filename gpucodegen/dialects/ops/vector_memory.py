@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
+from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.ops import vector_memory_checks as checks
 from gpucodegen.dialects.ops.declare import indices, op
-from gpucodegen.dialects.ops.memref_checks import indices_after
+from gpucodegen.dialects.ops.vector_shapes import MASK
+from gpucodegen.ir.types import IndexType, IntegerType, VectorType
+
+_POSITIONS = Constraint(
+    "a vector of integers or indices",
+    lambda ty: (
+        isinstance(ty, VectorType) and isinstance(ty.element, IntegerType | IndexType)
+    ),
+)
 
 _ALIGNMENT = {"alignment": kinds.integer(optional=True)}
 _ALIGNED = "(`alignment` `=` $alignment^)?"
@@ -21,7 +31,12 @@ def _masked_load(name: str) -> Op:
         " `:` type($base) `,` type($mask) `,` type($pass_thru) `into` type($result)",
         attributes=_ALIGNMENT,
         infer={"indices": indices},
-        types={"base": constraints.SHAPED},
+        types={
+            "base": constraints.SHAPED,
+            "mask": MASK,
+            "pass_thru": constraints.VECTOR,
+        },
+        checks=[checks.masked()],
     )
 
 
@@ -33,7 +48,12 @@ def _masked_store(name: str) -> Op:
         " `:` type($base) `,` type($mask) `,` type($valueToStore)",
         attributes=_ALIGNMENT,
         infer={"indices": indices},
-        types={"base": constraints.SHAPED},
+        types={
+            "base": constraints.SHAPED,
+            "mask": MASK,
+            "valueToStore": constraints.VECTOR,
+        },
+        checks=[checks.masked(stores=True)],
     )
 
 
@@ -44,8 +64,8 @@ OPERATIONS = (
         f"$base `[` $indices `]` {_HINTS} attr-dict `:` type($base) `,` type($result)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
-        types={"base": constraints.MEMREF},
-        checks=[indices_after(0)],
+        types={"base": constraints.MEMREF, "result": constraints.VECTOR},
+        checks=[checks.check_load],
     ),
     op(
         "vector.store",
@@ -54,8 +74,8 @@ OPERATIONS = (
         " `:` type($base) `,` type($valueToStore)",
         attributes=_NONTEMPORAL,
         infer={"indices": indices},
-        types={"base": constraints.MEMREF},
-        checks=[indices_after(1)],
+        types={"base": constraints.MEMREF, "valueToStore": constraints.VECTOR},
+        checks=[checks.check_store],
     ),
     _masked_load("maskedload"),
     _masked_load("expandload"),
@@ -69,7 +89,13 @@ OPERATIONS = (
         " `,` type($pass_thru) `into` type($result)",
         attributes=_ALIGNMENT,
         infer={"offsets": indices},
-        types={"base": constraints.SHAPED, "indices": constraints.VECTOR},
+        types={
+            "base": constraints.SHAPED,
+            "indices": _POSITIONS,
+            "mask": MASK,
+            "pass_thru": constraints.VECTOR,
+        },
+        checks=[checks.masked(gathers=True)],
     ),
     op(
         "vector.scatter",
@@ -79,6 +105,12 @@ OPERATIONS = (
         " `,` type($valueToStore) (`->` type($result)^)?",
         attributes=_ALIGNMENT,
         infer={"offsets": indices},
-        types={"base": constraints.SHAPED, "indices": constraints.VECTOR},
+        types={
+            "base": constraints.SHAPED,
+            "indices": _POSITIONS,
+            "mask": MASK,
+            "valueToStore": constraints.VECTOR,
+        },
+        checks=[checks.masked(gathers=True, stores=True)],
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen import errors
+from gpucodegen.dialects.ops.vector_types import extents, vector_of
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
@@ -34,7 +34,7 @@ def parse_transfer_read(r: Reader, state: State) -> None:
         [r.resolve(source, shaped)],
         [r.resolve(use, INDEX) for use in indices],
         [r.resolve(padding, _element(shaped))],
-        [r.resolve(use, _mask_type(vector)) for use in mask],
+        [r.resolve(use, _mask_type(state, shaped, vector)) for use in mask],
     ]
     _finish_transfer(state, groups, shaped, vector)
     state.result_types = [vector]
@@ -56,7 +56,7 @@ def parse_transfer_write(r: Reader, state: State) -> None:
         [r.resolve(value, vector)],
         [r.resolve(source, shaped)],
         [r.resolve(use, INDEX) for use in indices],
-        [r.resolve(use, _mask_type(vector)) for use in mask],
+        [r.resolve(use, _mask_type(state, shaped, vector)) for use in mask],
     ]
     _finish_transfer(state, groups, shaped, vector)
     if isinstance(shaped, TensorType):
@@ -68,19 +68,23 @@ def _finish_transfer(
 ) -> None:
     state.operands = [value for group in groups for value in group]
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
-    state.attributes.setdefault("permutation_map", _minor_identity(shaped, vector))
+    state.attributes.setdefault("permutation_map", minor_identity(shaped, vector))
     with_bounds(state)
 
 
 def with_bounds(state: State) -> None:
-    """Without ``in_bounds`` any element may lie outside."""
+    """Without ``in_bounds`` any element may lie outside; once ``masked`` said so."""
+    masked = state.attributes.pop("masked", None)
+    if isinstance(masked, ArrayAttr):
+        inverted = (IntegerAttr(int("true" not in str(e)), I1) for e in masked.values)
+        state.attributes["in_bounds"] = ArrayAttr(tuple(inverted))
     map_ = state.attributes.get("permutation_map")
     if isinstance(map_, AffineMapAttr):
         unknown = ArrayAttr((IntegerAttr(0, I1),) * len(map_.map.results))
         state.attributes.setdefault("in_bounds", unknown)
 
 
-def _minor_identity(shaped: Type, vector: Type) -> AffineMapAttr:
+def minor_identity(shaped: Type, vector: Type) -> AffineMapAttr:
     """``(d0, .., dn) -> (dk, .., dn)``: the last dimensions of the buffer."""
     rank = len(shaped.shape) if isinstance(shaped, MemRefType | TensorType) else 0
     depth = len(vector.shape) if isinstance(vector, VectorType) else 0
@@ -96,15 +100,29 @@ def _element(ty: Type) -> Type:
     return ty.element if isinstance(ty, MemRefType | TensorType) else ty
 
 
-def _mask_type(vector: Type) -> Type | None:
+def _mask_type(state: State, shaped: Type, vector: Type) -> Type | None:
+    """The mask's type for the permutation map of the operation being read."""
+    written = state.attributes.get("permutation_map")
+    map_ = written if isinstance(written, AffineMapAttr) else None
+    return mask_type(vector, (map_ or minor_identity(shaped, vector)).map)
+
+
+def mask_type(vector: Type, map_: AffineMap) -> Type | None:
+    """A vector of i1 in the order of the buffer, without dimensions that repeat."""
+    places = [e.position for e in map_.results if isinstance(e, Dim)]
+    dims = extents(vector)[: len(map_.results)]
+    kept = [
+        dim for e, dim in zip(map_.results, dims, strict=False) if isinstance(e, Dim)
+    ]
+    order = sorted(range(len(kept)), key=places.__getitem__)
     if not isinstance(vector, VectorType):
         return None
-    return VectorType(vector.shape, I1, vector.scalable)
+    return vector_of([kept[i] for i in order] or [(1, False)], I1)
 
 
 def _transfer_attributes(w: Writer, o: Operation, shaped: Type, vector: Type) -> None:
     elided = [OPERAND_SEGMENTS]
-    if o.attributes.get("permutation_map") == _minor_identity(shaped, vector):
+    if o.attributes.get("permutation_map") == minor_identity(shaped, vector):
         elided.append("permutation_map")
     bounds = o.attributes.get("in_bounds")
     if not isinstance(bounds, ArrayAttr) or str(bounds).count("true") == 0:
@@ -129,35 +147,3 @@ def print_transfer_write(w: Writer, o: Operation) -> None:
         w.write(f", {w.names(mask)}")
     _transfer_attributes(w, o, source.type, value.type)
     w.write(f" : {value.type}, {source.type}")
-
-
-def check_transfer_read(o: Operation) -> None:
-    """One index per dimension; the padding has the element type."""
-    (source,), indices, _, _ = operand_segments(o, 4)
-    _check_transfer(o, source, len(indices), o.results[0].type)
-
-
-def check_transfer_write(o: Operation) -> None:
-    """One index per dimension."""
-    (value,), (source,), indices, _ = operand_segments(o, 4)
-    _check_transfer(o, source, len(indices), value.type)
-
-
-def _check_transfer(o: Operation, source: Value, count: int, vector: Type) -> None:
-    ty = source.type
-    if not isinstance(ty, MemRefType | TensorType):
-        return
-    rank = len(ty.shape)
-    if rank != count:
-        raise errors.WrongRank(o.location, type=ty, rank=rank, actual=count)
-    map_ = o.attributes.get("permutation_map")
-    if not isinstance(map_, AffineMapAttr) or not isinstance(vector, VectorType):
-        return
-    inner = len(ty.element.shape) if isinstance(ty.element, VectorType) else 0
-    if map_.map.num_dims != rank or len(map_.map.results) != len(vector.shape) - inner:
-        raise errors.WrongMapArity(
-            o.location,
-            what=f"the permutation map of {ty} and {vector}",
-            expected=f"{rank} to {len(vector.shape) - inner}",
-            actual=f"{map_.map.num_dims} to {len(map_.map.results)}",
-        )
