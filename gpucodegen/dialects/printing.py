@@ -17,17 +17,11 @@ from gpucodegen.ir.attributes import (
     print_entry,
     quote,
 )
-from gpucodegen.ir.locations import (
-    CallSiteLoc,
-    FileLoc,
-    FusedLoc,
-    Location,
-    NameLoc,
-    UnknownLoc,
-)
+from gpucodegen.ir.locations import location_text
 from gpucodegen.ir.naming import Names
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
 from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.ir.resources import RESOURCES
 from gpucodegen.ir.types import INDEX, FunctionType
 
 VERBATIM = "gpucodegen.verbatim"
@@ -46,10 +40,12 @@ def print_module(
 
     ``generic`` gives every operation in generic form, ``locations`` adds ``loc(..)``.
     """
+    section = op.attributes.get(RESOURCES)
+    shown = op if section is None else op.with_attribute(RESOURCES, None)
     with deep_recursion():
-        printer = Printer(op, generic=generic, locations=locations)
-        printer.operation(op)
-        return printer.text
+        printer = Printer(shown, generic=generic, locations=locations)
+        printer.operation(shown)
+        return printer.text if section is None else f"{printer.text}\n\n{section}"
 
 
 def print_operation(op: Operation) -> str:
@@ -241,22 +237,3 @@ def _can_elide(op: Operation, name: str, region: Region) -> bool:
 
 def _dictionary(entries: Mapping[str, Attribute]) -> str:
     return "{" + ", ".join(print_entry(k, v) for k, v in sorted(entries.items())) + "}"
-
-
-def location_text(location: Location) -> str:
-    """Text of a location inside ``loc(..)``."""
-    match location:
-        case FileLoc(filename, line, column, end_line, end_column):
-            end = f" to {end_line}:{end_column}" if end_line else ""
-            return f"{quote(filename)}:{line}:{column}{end}"
-        case NameLoc(name, None):
-            return quote(name)
-        case NameLoc(name, child):
-            return f"{quote(name)}({location_text(child)})" if child else quote(name)
-        case CallSiteLoc(callee, caller):
-            return f"callsite({location_text(callee)} at {location_text(caller)})"
-        case FusedLoc(locations, metadata):
-            tag = f"<{metadata}>" if metadata is not None else ""
-            return f"fused{tag}[{', '.join(map(location_text, locations))}]"
-        case UnknownLoc():
-            return "unknown"

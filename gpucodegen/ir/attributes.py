@@ -197,8 +197,16 @@ HEX_ABOVE = 100
 """Literals of more elements are kept and printed as bytes."""
 
 
+class ElementsAttr(Attribute):
+    """Base of constants of a shaped type."""
+
+    __slots__ = ()
+
+    type: Type
+
+
 @dataclass(frozen=True, slots=True)
-class DenseElementsAttr(Attribute):
+class DenseElementsAttr(ElementsAttr):
     """``dense<...> : type``; one value is a splat, else row-major elements.
 
     Many elements, and such that Python numbers cannot tell, are stored as bytes.
@@ -233,6 +241,11 @@ class DenseElementsAttr(Attribute):
             return unpack(self.stored, self.element)
         return self.stored
 
+    def data(self) -> bytes:
+        """The little-endian bytes of the values."""
+        stored = self.stored
+        return stored if isinstance(stored, bytes) else pack(stored, self.element)
+
     @property
     def is_splat(self) -> bool:
         """Whether all elements are the one value stored."""
@@ -240,18 +253,22 @@ class DenseElementsAttr(Attribute):
         return len(self.stored) == one
 
     def __str__(self) -> str:
-        return f"dense<{self._body()}> : {self.type}"
+        return f"dense<{self._blob() or self.listed()}> : {self.type}"
 
-    def _body(self) -> str:
+    def _blob(self) -> str:
+        """The bytes as text, if there are many elements."""
         stored = self.stored
-        size = element_size(self.element)
-        if isinstance(stored, bytes) and len(stored) > size * HEX_ABOVE:
-            return f'"0x{stored.hex().upper()}"'
-        if isinstance(stored, bytes) or size:
-            data = stored if isinstance(stored, bytes) else pack(stored, self.element)
-            texts = element_texts(data, self.element)
+        if not isinstance(stored, bytes):
+            return ""
+        is_long = len(stored) > HEX_ABOVE * element_size(self.element)
+        return f'"0x{stored.hex().upper()}"' if is_long else ""
+
+    def listed(self) -> str:
+        """The elements as nested lists, or the one of a splat."""
+        if element_size(self.element):
+            texts = element_texts(self.data(), self.element)
         else:
-            texts = [quote(str(value)) for value in stored]
+            texts = [quote(str(value)) for value in self.values]
         shape: tuple[int, ...] = tuple(getattr(self.type, "shape", ()))
         return texts[0] if self.is_splat else nested(texts, shape)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gpucodegen import errors
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
+from gpucodegen.parser import resources
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -24,7 +25,7 @@ def parse_definition(p: Parser) -> bool:
     if is_alias or p.token[:2] == "@@":
         _alias(p)
     elif p.token == "{-#":
-        _resources(p)
+        resources.parse_section(p)
     else:
         return False
     return True
@@ -80,13 +81,3 @@ def _value(p: Parser, name: str) -> None:
         p.attribute_aliases[name] = attribute
     else:
         p.attribute_aliases[name] = p.attribute()
-
-
-def _resources(p: Parser) -> None:
-    """``{-# ... #-}``: skipped up to its end."""
-    start = p.start
-    while p.token and p.token != "#-}":
-        p.advance()
-    if not p.token:
-        raise p.unclosed("{-#", "#-}", start)
-    p.advance()

@@ -21,9 +21,10 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
     dictionary,
 )
+from gpucodegen.ir.locations import LocationAttr
 from gpucodegen.ir.types import I1, FloatType, IntegerType, Type
-from gpucodegen.parser import aliases, dense, kept_literals, numbers
-from gpucodegen.parser.types import parse_strided
+from gpucodegen.parser import aliases, dense, elements, numbers
+from gpucodegen.parser.types import dialect_body, parse_strided
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -75,8 +76,17 @@ def _key(p: Parser) -> str:
 def _entry_value(p: Parser) -> Attribute:
     if p.token in ("=", ":"):
         p.advance()
-        return parse_attribute(p)
+        return parse_typed(p)
     return UnitAttr()
+
+
+def parse_typed(p: Parser) -> Attribute:
+    """Any attribute; one of another dialect may have a type."""
+    value = parse_attribute(p)
+    if not isinstance(value, OpaqueAttr) or value.type or not p.accept(":"):
+        return value
+    ty = p.type()
+    return OpaqueAttr(f"{value.text} : {ty}", ty)
 
 
 # -- by leading token ------------------------------------------------------------------
@@ -100,7 +110,7 @@ def _symbol(p: Parser, ty: Type | None) -> Attribute:
 def _array(p: Parser, ty: Type | None) -> Attribute:
     del ty
     with p.nested():
-        return ArrayAttr(tuple(p.listed("[", "]", lambda: parse_attribute(p))))
+        return ArrayAttr(tuple(p.listed("[", "]", lambda: parse_typed(p))))
 
 
 def _dictionary(p: Parser, ty: Type | None) -> Attribute:
@@ -118,11 +128,13 @@ def _hash(p: Parser, ty: Type | None) -> Attribute:
         aliases.resolve_ahead(p, name)
     if name in p.attribute_aliases:
         return p.attribute_aliases[name]
+    if name in p.location_aliases:
+        return LocationAttr(p.location_aliases[name])
     if not adjacent and "." not in name:
         known = list(p.attribute_aliases)
         advice = errors.did_you_mean(name, known)
         raise errors.UnknownAlias(p.location(start), name=name, advice=advice)
-    body = p.balanced() if adjacent else ""
+    body = dialect_body(p) if adjacent else ""
     return OpaqueAttr(name + body)
 
 
@@ -218,14 +230,9 @@ def _strided(p: Parser, ty: Type | None) -> Attribute:
 
 
 def _location(p: Parser, ty: Type | None) -> Attribute:
-    """``loc(...)`` as an attribute is carried as its text."""
+    """``loc(...)``."""
     del ty
-    p.advance()
-    return OpaqueAttr(f"loc{p.balanced()}")
-
-
-def _dense(p: Parser, ty: Type | None) -> Attribute:
-    return dense.parse_dense(p, ty)
+    return LocationAttr(p.trailing_location())
 
 
 _BY_WORD: dict[str, Callable[[Parser, Type | None], Attribute]] = {
@@ -235,12 +242,12 @@ _BY_WORD: dict[str, Callable[[Parser, Type | None], Attribute]] = {
     "affine_map": _affine_map,
     "affine_set": _affine_set,
     "array": _dense_array,
-    "dense": _dense,
-    "splat": _dense,
-    "sparse": kept_literals.sparse,
-    "dense_resource": kept_literals.dense_resource,
-    "opaque": kept_literals.opaque,
-    "distinct": kept_literals.distinct,
+    "dense": dense.parse_dense,
+    "splat": dense.parse_dense,
+    "sparse": elements.parse_sparse,
+    "dense_resource": elements.parse_dense_resource,
+    "opaque": elements.parse_opaque,
+    "distinct": elements.parse_distinct,
     "strided": _strided,
     "loc": _location,
 }

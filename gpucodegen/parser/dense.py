@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
-import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, Scalar
+from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.packing import code_of, element_size, join, part_type
 from gpucodegen.ir.types import (
+    I1,
     ComplexType,
     FloatType,
-    IndexType,
-    IntegerType,
+    MemRefType,
     TensorType,
     Type,
     VectorType,
 )
 from gpucodegen.parser import numbers
+from gpucodegen.parser.strings import unquote
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -25,11 +28,13 @@ if TYPE_CHECKING:
 Item = tuple[str, int]
 """A written element: its text and where it starts."""
 
+Shaped = TensorType | VectorType | MemRefType
+
 _LIMIT = 1 << 24
 _OLD_TYPE = ("tensor", "vector", "memref")
 
 
-def parse_dense(p: Parser, ty: Type | None) -> Attribute:
+def parse_dense(p: Parser, ty: Type | None) -> DenseElementsAttr:
     """``dense<literal> : type``; old text writes ``dense<type, literal>``."""
     p.advance()
     p.expect("<")
@@ -38,30 +43,28 @@ def parse_dense(p: Parser, ty: Type | None) -> Attribute:
         p.expect(",")
     items: list[Item] = []
     begin = p.start
-    shape = () if p.token == ">" else parse_literal(p, items)
-    is_empty = not items and shape == ()
+    shape = (0,) if p.token == ">" else parse_literal(p, items)
     p.close("<", ">")
     if p.token == ":":
         p.advance()
         ty = p.type()
-    return _elements(
-        p, _shaped(p, ty, begin), items, (0,) if is_empty else shape, begin
-    )
+    return elements(p, static_shaped(p, ty, begin), items, shape, begin)
 
 
-_Shaped = TensorType | VectorType
-
-
-def _shaped(p: Parser, ty: Type | None, begin: int) -> _Shaped:
-    if isinstance(ty, VectorType) or (
-        isinstance(ty, TensorType) and None not in ty.shape
-    ):
+def static_shaped(p: Parser, ty: Type | None, start: int) -> Shaped:
+    """The type, which must give every extent."""
+    if isinstance(ty, Shaped) and None not in ty.shape:
         return ty
     raise errors.InvalidAttribute(
-        p.location(begin),
+        p.location(start),
         problem="a dense literal needs a vector or tensor type of static shape",
         hint="Write dense<...> : tensor<4xf32>",
     )
+
+
+def extents(ty: Shaped) -> tuple[int, ...]:
+    """The extents of a type of static shape."""
+    return tuple(extent or 0 for extent in ty.shape)
 
 
 # -- reading ---------------------------------------------------------------------------
@@ -111,109 +114,93 @@ def _item(p: Parser) -> Item:
 # -- meaning ---------------------------------------------------------------------------
 
 
-def _elements(
-    p: Parser, ty: _Shaped, items: list[Item], shape: tuple[int, ...], begin: int
-) -> Attribute:
-    element = ty.element
-    is_string = len(items) == 1 and items[0][0].startswith('"0x')
-    is_blob = is_string and isinstance(element, FloatType | IntegerType | IndexType)
-    if is_blob and shape == ():
-        return DenseElementsAttr(_blob(p, items[0], ty), ty, element)
-    if shape not in ((), ty.shape):
-        raise errors.ShapeMismatch(p.location(begin), actual=_shown(shape), type=ty)
-    values = tuple(_value(p, item, element) for item in items)
-    if len(values) > 1 and all(repr(v) == repr(values[0]) for v in values):
-        values = values[:1]
-    return DenseElementsAttr(values, ty, element)
+def elements(
+    p: Parser, ty: Shaped, items: Sequence[Item], shape: tuple[int, ...], start: int
+) -> DenseElementsAttr:
+    """The literal of these items, nested as ``shape`` tells."""
+    count = math.prod(extents(ty))
+    is_splat = len(items) == 1 and shape == ()
+    is_empty = not items and not count
+    if not is_splat and not is_empty and shape != ty.shape:
+        shown = "x".join(map(str, shape))
+        raise errors.ShapeMismatch(p.location(start), actual=shown, type=ty)
+    if not element_size(ty.element):
+        return _strings(p, ty, items)
+    if is_splat and items[0][0].startswith('"0x'):
+        return _blob(p, items[0], ty, count)
+    data = packed(p, items, ty.element)
+    return DenseElementsAttr.of_bytes(data if count else b"", ty, ty.element)
 
 
-def _shown(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape))
+def _strings(p: Parser, ty: Shaped, items: Sequence[Item]) -> DenseElementsAttr:
+    for text, start in items:
+        if text[0] != '"':
+            raise _wrong_kind(p, text, ty.element, start, '"text"')
+    values = tuple(unquote(text) for text, _ in items)
+    is_splat = len(set(values)) == 1
+    return DenseElementsAttr(values[:1] if is_splat else values, ty, ty.element)
 
 
-def _value(p: Parser, item: Item, element: Type) -> Scalar:
-    text, start = item
-    is_number = isinstance(element, FloatType | IntegerType | IndexType)
-    if is_number and text[0] in '"(':
-        raise errors.LiteralTypeMismatch(
-            p.location(start), literal=text, type=element, example="a number"
-        )
-    if text[0] == '"':
-        from gpucodegen.parser.lexer import unquote
-
-        return unquote(text)
+def packed(p: Parser, items: Sequence[Item], element: Type) -> bytes:
+    """The bytes of written elements."""
+    part = part_type(element)
     if isinstance(element, ComplexType):
-        return _complex(p, item, element)
-    if text in ("true", "false"):
-        is_bool = isinstance(element, IntegerType) and element.width == 1
-        if not is_bool:
-            raise errors.LiteralTypeMismatch(
-                p.location(start), literal=text, type=element, example="a number"
-            )
+        items = [half for item in items for half in _halves(p, item, element)]
+    return join([_code(p, text, start, part) for text, start in items], part)
+
+
+def _code(p: Parser, text: str, start: int, part: Type) -> int:
+    """The bits of one number."""
+    if text in ("true", "false") and part == I1:
         return int(text == "true")
+    if text[0] in '"(tf':
+        raise _wrong_kind(p, text, part, start, "a number")
     negative = text[0] == "-"
-    return numbers.literal_value(p, text.lstrip("-"), element, start, negative=negative)
+    token = text.lstrip("-")
+    if isinstance(part, FloatType):
+        return numbers.float_bits(p, token, part, start, negative=negative)
+    value = numbers.literal_value(p, token, part, start, negative=negative)
+    return code_of(value, part)
 
 
-_NUMBER = r"(-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*(?:[eE][-+]?\d+)?)?))"
+def _wrong_kind(
+    p: Parser, text: str, ty: Type, start: int, example: str
+) -> errors.ParseError:
+    return errors.LiteralTypeMismatch(
+        p.location(start), literal=text, type=ty, example=example
+    )
+
+
+_NUMBER = r"(-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*(?:[eE][-+]?\d+)?)?)|true|false)"
 _PAIR = re.compile(rf"\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)", re.ASCII)
 
 
-def _complex(p: Parser, item: Item, ty: ComplexType) -> complex:
+def _halves(p: Parser, item: Item, ty: ComplexType) -> list[Item]:
     text, start = item
     match = _PAIR.fullmatch(text)
     if match is None:
-        raise errors.LiteralTypeMismatch(
-            p.location(start), literal=text, type=ty, example="(1.0, 0.0)"
-        )
-    real, imaginary = (
-        float(_value(p, (part, start), ty.element))  # type: ignore[arg-type]
-        for part in match.groups()
-    )
-    return complex(real, imaginary)
+        raise _wrong_kind(p, text, ty, start, "(1.0, 0.0)")
+    return [(match[1], start), (match[2], start)]
 
 
-_LAYOUTS = {"f16": "e", "f32": "f", "f64": "d"}
-
-
-def _blob(p: Parser, item: Item, ty: _Shaped) -> tuple[Scalar, ...]:
+def _blob(p: Parser, item: Item, ty: Shaped, count: int) -> DenseElementsAttr:
     """Little-endian elements from a hexadecimal string."""
     text, start = item
-    try:
-        data = bytes.fromhex(text[3:-1])
-    except ValueError:
-        data = b""
-    count = 1
-    for extent in ty.shape:
-        count *= extent or 0
-    values = _unpacked(data, ty.element)
-    if values is None or len(values) not in (1, count) or not values:
+    size = element_size(ty.element)
+    data = hex_bytes(text[1:-1])
+    if data is None or len(data) not in (size * min(count, 1), size * count):
+        given = "This text" if data is None else f"{len(data)} bytes"
         raise errors.InvalidAttribute(
             p.location(start),
-            problem=f"{len(data)} bytes do not make a {ty}",
+            problem=f"{given} cannot make a {ty}",
             hint="Give the little-endian bytes of every element, or of one",
         )
-    is_splat = all(repr(v) == repr(values[0]) for v in values)
-    return values[:1] if is_splat else values
+    return DenseElementsAttr.of_bytes(data, ty, ty.element)
 
 
-def _unpacked(data: bytes, element: Type) -> tuple[Scalar, ...] | None:
-    if isinstance(element, FloatType):
-        code = _LAYOUTS.get(element.name)
-        size = 2 if element.name == "bf16" else struct.calcsize(code or "B")
-        if len(data) % size:
-            return None
-        if element.name == "bf16":
-            halves = struct.unpack(f"<{len(data) // 2}H", data)
-            return tuple(
-                struct.unpack("<f", struct.pack("<I", bits << 16))[0] for bits in halves
-            )
-        return struct.unpack(f"<{len(data) // size}{code}", data) if code else None
-    width = element.width if isinstance(element, IntegerType) else 64
-    size = max(1, (width + 7) // 8)
-    if len(data) % size:
+def hex_bytes(text: str) -> bytes | None:
+    """The bytes that ``0x0A1B`` spells, if it does."""
+    try:
+        return bytes.fromhex(text[2:]) if text.startswith("0x") else None
+    except ValueError:
         return None
-    return tuple(
-        int.from_bytes(data[i : i + size], "little", signed=width > 1)
-        for i in range(0, len(data), size)
-    )

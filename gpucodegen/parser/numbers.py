@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
-from gpucodegen.ir.float_formats import FORMATS, of_bits, to_bits
+from gpucodegen.ir.float_formats import FORMATS, FloatFormat, of_bits, to_bits
 from gpucodegen.ir.packing import wrapped
 from gpucodegen.ir.types import (
     F64,
@@ -119,12 +120,21 @@ def float_bits(
 
 
 def _exact(token: str, ty: FloatType) -> float | Fraction:
-    """A decimal number, unrounded unless it is a Python float's own type."""
+    """A decimal number, unrounded where rounding it twice could differ."""
+    value = float(token)
+    if ty == F64 or _is_safe(value, FORMATS[ty.name]) or not token.strip("0."):
+        return value
     exponent = token.lower().partition("e")[2]
     is_sane = len(exponent) < _EXPONENT_DIGITS and len(token) < _EXACT_DIGITS
-    if ty == F64 or not is_sane:
-        return float(token)
-    return Fraction(token) or 0.0
+    return Fraction(token) or value if is_sane else value
+
+
+def _is_safe(value: float, format_: FloatFormat) -> bool:
+    """Whether the float is no halfway point of the format, nor at its ends."""
+    dropped = FORMATS["f64"].fraction - format_.fraction
+    tail = to_bits(value, "f64") & ((1 << max(dropped, 0)) - 1)
+    is_halfway = dropped < 1 or tail == 1 << (dropped - 1)
+    return not is_halfway and 2.0**format_.low <= abs(value) < math.inf
 
 
 _EXPONENT_DIGITS = 6

@@ -13,7 +13,7 @@ _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
 
 def wrong_escape(token: str) -> int | None:
     """Where the first escape is that means nothing, if there is one."""
-    match = _WRONG_ESCAPE.match(token)
+    match = _WRONG_ESCAPE.match(token) if "\\" in token else None
     return None if match is None else match.end() - 2
 
 

@@ -10,6 +10,7 @@ from gpucodegen.dialects.verifier import verify as verify_module
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.ir.resources import RESOURCES, ResourceSection
 from gpucodegen.parser import aliases
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
 from gpucodegen.parser.unregistered import with_refined
@@ -78,7 +79,9 @@ def _module(p: Parser) -> Module:
         if not aliases.parse_definition(p):
             operations.append(p.operation())
     p.close_isolated()
-    if len(operations) == 1 and operations[0].name == "builtin.module":
-        return Module(with_refined(p, operations[0]))
-    module = Module.of(operations, FileLoc(p.filename, 1, 1))
-    return Module(with_refined(p, module.operation))
+    top = operations[0] if operations else None
+    if len(operations) != 1 or top is None or top.name != "builtin.module":
+        top = Module.of(operations, FileLoc(p.filename, 1, 1)).operation
+    if p.resources:
+        top = top.with_attribute(RESOURCES, ResourceSection(tuple(p.resources)))
+    return Module(with_refined(p, top))

@@ -158,8 +158,23 @@ def _parse_named(p: Parser) -> Type:
         known = list(p.type_aliases)
         advice = errors.did_you_mean(name, known)
         raise errors.UnknownAlias(p.location(start), name=name, advice=advice)
-    body = p.balanced() if p.token == "<" and p.start == start + len(name) else ""
-    return DialectType(name[1:] + body)
+    is_body = p.token == "<" and p.start == start + len(name)
+    return DialectType(name[1:] + (dialect_body(p) if is_body else ""))
+
+
+def dialect_body(p: Parser) -> str:
+    """``<..>`` of a dialect's type or attribute, with its aliases put in."""
+    text = p.balanced()
+    return _INNER_ALIAS.sub(lambda found: _expanded(p, found), text)
+
+
+_INNER_ALIAS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[#!][A-Za-z_][\w$]*(?![\w$.<])')
+
+
+def _expanded(p: Parser, found: re.Match[str]) -> str:
+    name = found[0]
+    value = p.type_aliases.get(name) or p.attribute_aliases.get(name)
+    return name if value is None else str(value)
 
 
 # -- shaped types ----------------------------------------------------------------------

@@ -7,9 +7,8 @@ from gpucodegen.dialects import memref as view
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import (
     Attribute,
-    DenseElementsAttr,
+    ElementsAttr,
     IntegerAttr,
-    OpaqueAttr,
     StringAttr,
     TypeAttr,
     UnitAttr,
@@ -144,8 +143,7 @@ def _initial_value(r: Reader, ty: Type) -> Attribute:
     start = r.start
     is_memref = isinstance(ty, MemRefType)
     value = r.attribute(TensorType(ty.shape, ty.element) if is_memref else None)
-    is_resource = isinstance(value, OpaqueAttr) and value.text[0] != "#"
-    if not isinstance(value, DenseElementsAttr) and not is_resource:
+    if not isinstance(value, ElementsAttr):
         raise errors.InvalidAttribute(
             r.location(start),
             problem=f"{value} cannot initialise a memref",
