@@ -195,23 +195,17 @@ def _checked(
                 hint="One factor must be a constant or a symbol",
             )
         return binary(op, lhs, rhs)
-    problem = _divisor_problem(op, rhs)
-    if problem:
-        hint = "Divide by a positive constant or a symbol"
-        raise errors.InvalidAffine(p.location(start), problem=problem, hint=hint)
+    if _mentions_dims(rhs):
+        raise errors.InvalidAffine(
+            p.location(start),
+            problem=f"the right side of {op} must not depend on a dimension",
+            hint="Divide by a constant or a symbol",
+        )
     return binary(op, lhs, rhs)
 
 
 def _mentions_dims(expr: AffineExpr) -> bool:
     return any(isinstance(leaf, Dim) for leaf in leaves(expr))
-
-
-def _divisor_problem(op: str, rhs: AffineExpr) -> str:
-    if _mentions_dims(rhs):
-        return f"the right side of {op} must not depend on a dimension"
-    if isinstance(rhs, Const) and rhs.value < 1:
-        return f"the right side of {op} must be positive"
-    return ""
 
 
 def _constraint(p: Parser, leaf: Leaf) -> Constraint:

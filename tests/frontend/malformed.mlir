@@ -186,9 +186,6 @@ func.func @f() {
 // two dimensions multiplied | P022 | constant or a symbol
 #m = affine_map<(i, j) -> (i §* j)>
 // -----
-// division by zero | P022 | positive
-#m = affine_map<(i) -> (i §mod 0)>
-// -----
 // undeclared in map | P022 | 'k'
 #m = affine_map<(i) -> (§k)>
 // -----

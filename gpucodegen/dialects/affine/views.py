@@ -189,8 +189,8 @@ class Parallel:
 
 
 ATOMIC_KINDS = (
-    "addf addi assign maximumf maxs maxu minimumf mins minu mulf muli ori andi maxnumf "
-    "minnumf xori"
+    "addf addi andi assign maximumf maxnumf maxs maxu minimumf minnumf mins minu mulf "
+    "muli ori xori"
 ).split()
 
 

@@ -7,10 +7,13 @@ from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import affine_accesses as accesses
 from gpucodegen.dialects.ops import affine_checks as checks
 from gpucodegen.dialects.ops import affine_generic as generic
+from gpucodegen.dialects.ops import affine_linear as linear
 from gpucodegen.dialects.ops import affine_loops as loops
-from gpucodegen.dialects.ops.declare import indices, op
+from gpucodegen.dialects.ops import affine_parallel as parallel
+from gpucodegen.dialects.ops.declare import op
 
 _INDEX = {"result": constraints.INDEX_TYPE}
+_BASIS = {"dynamic_basis": constraints.INDEX_TYPE}
 
 
 def _map_op(name: str) -> Op:
@@ -21,9 +24,7 @@ def _map_op(name: str) -> Op:
         attributes={"map": kinds.MAP},
         types={"mapOperands": constraints.INDEX_TYPE, **_INDEX},
         traits=Trait.PURE,
-        checks=[checks.check_map, checks.check_single_result]
-        if name == "apply"
-        else [checks.check_map],
+        checks=[checks.check_map, checks.check_results],
     )
 
 
@@ -34,12 +35,17 @@ def _access(name: str, signature: str, position: int) -> Op:
         "vector_load": (accesses.parse_vector_load, accesses.print_vector_load),
         "vector_store": (accesses.parse_vector_store, accesses.print_vector_store),
     }
+    vector = "value" if position else "result"
     return op(
         f"affine.{name}",
         signature,
         pair[name],
         attributes={"map": kinds.MAP},
-        types={"memref": constraints.MEMREF, "indices": constraints.INDEX_TYPE},
+        types={
+            "memref": constraints.MEMREF,
+            "indices": constraints.INDEX_TYPE,
+            **({vector: constraints.VECTOR} if "vector" in name else {}),
+        },
         checks=[checks.check_access(position)],
     )
 
@@ -76,7 +82,7 @@ OPERATIONS = (
     op(
         "affine.parallel",
         "mapOperands* -> results*",
-        (loops.parse_parallel, loops.print_parallel),
+        (parallel.parse_parallel, parallel.print_parallel),
         attributes={
             "lowerBoundsMap": kinds.MAP,
             "lowerBoundsGroups": kinds.OPTIONAL,
@@ -116,7 +122,7 @@ OPERATIONS = (
             "isDataCache": kinds.BOOL,
         },
         types={"memref": constraints.MEMREF},
-        checks=[checks.check_access(0)],
+        checks=[checks.check_access(0), checks.check_locality],
     ),
     op(
         "affine.dma_start",
@@ -135,17 +141,19 @@ OPERATIONS = (
     op(
         "affine.delinearize_index",
         "linear_index dynamic_basis* -> multi_index*",
-        (accesses.parse_delinearize, accesses.print_delinearize),
+        (linear.parse_delinearize, linear.print_delinearize),
         attributes={"static_basis": kinds.integers()},
-        types={"linear_index": constraints.INDEX_TYPE},
+        types={"linear_index": linear.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,
+        checks=[linear.check_delinearize],
     ),
     op(
         "affine.linearize_index",
         "multi_index* dynamic_basis* -> linear_index",
-        (accesses.parse_linearize, accesses.print_linearize),
+        (linear.parse_linearize, linear.print_linearize),
         attributes={"static_basis": kinds.integers(), "disjoint": kinds.UNIT},
-        infer={"multi_index": indices, "linear_index": indices},
+        types={"linear_index": linear.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,
+        checks=[linear.check_linearize],
     ),
 )

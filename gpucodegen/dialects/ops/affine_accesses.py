@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.ops.affine_loops import applied, subscripts_text
 from gpucodegen.dialects.ops.memref_custom import parse_prefetch_flags, prefetch_flags
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.affine import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr, UnitAttr
+from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
-from gpucodegen.ir.types import I64, INDEX, Type, element_type
+from gpucodegen.ir.types import INDEX, Type, element_type
 
 # -- apply, min, max -------------------------------------------------------------------
 
@@ -207,69 +205,3 @@ def print_dma_wait(w: Writer, o: Operation) -> None:
     w.write(f" {element}, {w.name(dma.num_elements)}")
     w.attr_dict(o, ("tag_map",))
     w.write(f" : {tag.memref.type}")
-
-
-# -- linear indices --------------------------------------------------------------------
-
-
-def _basis(r: Reader, state: State) -> list[Value]:
-    dynamic: list[Value] = []
-
-    def entry() -> int:
-        if r.token[:1] != "%":
-            return r.integer()
-        dynamic.append(r.resolve(r.use(), INDEX))
-        return DYNAMIC_MARK
-
-    static = r.listed("(", ")", entry)
-    state.attributes["static_basis"] = DenseArrayAttr(I64, tuple(static))
-    return dynamic
-
-
-def _basis_text(w: Writer, o: Operation, dynamic: tuple[Value, ...]) -> str:
-    static = o.attributes.get("static_basis")
-    entries = static.values if isinstance(static, DenseArrayAttr) else ()
-    rest = iter(dynamic)
-    names = [w.name(next(rest)) if e == DYNAMIC_MARK else str(e) for e in entries]
-    return f"({', '.join(names)})"
-
-
-def parse_delinearize(r: Reader, state: State) -> None:
-    """``%i into (%m, 4) : index, index``."""
-    linear = r.resolve(r.use(), INDEX)
-    r.one_of(("into",), "'into'")
-    state.operands = [linear, *_basis(r, state)]
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    state.result_types = r.types()
-
-
-def print_delinearize(w: Writer, o: Operation) -> None:
-    """``%i into (%m, 4) : index, index``."""
-    w.write(f" {w.name(o.operands[0])} into {_basis_text(w, o, o.operands[1:])}")
-    w.attr_dict(o, ("static_basis",))
-    w.write(f" : {', '.join(str(v.type) for v in o.results)}")
-
-
-def parse_linearize(r: Reader, state: State) -> None:
-    """``disjoint? [%i, %j] by (%m, 4) : index``."""
-    if r.token == "disjoint":
-        r.advance()
-        state.attributes["disjoint"] = UnitAttr()
-    indices = r.listed("[", "]", lambda: r.resolve(r.use(), INDEX))
-    r.one_of(("by",), "'by'")
-    basis = _basis(r, state)
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    state.result_types = [r.type()]
-    state.operands = [*indices, *basis]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes([indices, basis])
-
-
-def print_linearize(w: Writer, o: Operation) -> None:
-    """``disjoint? [%i, %j] by (%m, 4) : index``."""
-    indices, basis = operand_segments(o, 2)
-    word = " disjoint" if "disjoint" in o.attributes else ""
-    w.write(f"{word} [{w.names(indices)}] by {_basis_text(w, o, basis)}")
-    w.attr_dict(o, ("static_basis", "disjoint", OPERAND_SEGMENTS))
-    w.write(f" : {o.results[0].type}")

@@ -13,10 +13,19 @@ from gpucodegen.dialects import affine as view
 from gpucodegen.dialects.definition import Check
 from gpucodegen.dialects.ops.yields import check_yield
 from gpucodegen.ir.affine import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
-from gpucodegen.ir.types import INDEX, MemRefType, VectorType, element_type
+from gpucodegen.ir.types import (
+    INDEX,
+    DialectType,
+    FloatType,
+    IntegerType,
+    MemRefType,
+    Type,
+    VectorType,
+    element_type,
+)
 
 
 def _arity(o: Operation, what: str, expected: int, actual: int) -> None:
@@ -38,14 +47,12 @@ def check_map(o: Operation) -> None:
     _arity(o, "the map", _map(o, "map").num_inputs, len(o.operands))
 
 
-def check_single_result(o: Operation) -> None:
-    """The map has one result."""
-    if len(_map(o, "map").results) != len(o.results):
+def check_results(o: Operation) -> None:
+    """The map of ``apply`` has one result, those of ``min`` and ``max`` any."""
+    count = len(_map(o, "map").results)
+    if count != 1 and (o.name == "affine.apply" or not count):
         raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=len(_map(o, "map").results),
-            actual=len(o.results),
+            o.location, operation=o.name, expected=1, actual=count
         )
 
 
@@ -84,6 +91,19 @@ def _check_element(o: Operation, position: int) -> None:
                 second="the value",
                 second_type=value.type,
             )
+
+
+def check_locality(o: Operation) -> None:
+    """The hint of a prefetch is between 0 (none) and 3 (keep)."""
+    hint = o.attributes.get("localityHint")
+    if isinstance(hint, IntegerAttr) and not 0 <= hint.value <= 3:
+        raise errors.OutOfRange(
+            o.location,
+            operation=o.name,
+            what="locality",
+            value=hint.value,
+            limit=4,
+        )
 
 
 def check_for(o: Operation) -> None:
@@ -173,7 +193,28 @@ def check_parallel(o: Operation) -> None:
             problem=f"{len(loop.reductions)} reductions for {len(o.results)} results",
             hint="Name one reduction per result",
         )
+    for kind, result in zip(loop.reductions, o.results, strict=True):
+        _check_reduction(o, kind, result.type)
     check_yield(o, [v.type for v in o.results])
+
+
+def _check_reduction(o: Operation, kind: str, ty: Type) -> None:
+    fits = isinstance(ty, FloatType) if kind in _OF_FLOATS else _is_integer(kind, ty)
+    if not fits and kind != "assign" and not isinstance(ty, DialectType):
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"{kind} reduces no {ty}",
+            hint="Use a reduction of numbers of this type",
+        )
+
+
+_OF_FLOATS = ("addf", "mulf", "maximumf", "maxnumf", "minimumf", "minnumf")
+_NO_SIGN = {"maxs": "u", "mins": "u", "maxu": "s", "minu": "s"}
+
+
+def _is_integer(kind: str, ty: Type) -> bool:
+    return isinstance(ty, IntegerType) and ty.signedness != _NO_SIGN.get(kind, "none")
 
 
 def check_dma_start(o: Operation) -> None:

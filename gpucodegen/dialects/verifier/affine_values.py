@@ -1,9 +1,11 @@
 """Which values affine operations may use as dimensions and symbols.
 
 A symbol has one value for the whole execution of the enclosing affine scope (a
-function): its arguments, values defined at its top level, constants, dims and affine
-functions of symbols.  A dimension is a symbol, an affine loop variable, or an affine
-function of dimensions.
+function): its arguments, values defined at its top level, constants, sizes that are
+symbols, and pure functions of symbols.  A dimension is a symbol, an affine loop
+variable, a size of a memref defined at the top level, or an affine function of
+dimensions.  ``affine.apply``, ``min`` and ``max`` take any index, but no dimension as
+a symbol.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.memref import Alloc
+from gpucodegen.dialects.operands import defined_here, shown
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, DialectType, MemRefType
@@ -21,14 +23,15 @@ from gpucodegen.ir.types import INDEX, DialectType, MemRefType
 Group = tuple[int, Sequence[Value]]
 """A map's number of dimensions, and its operands."""
 
-_FUNCTIONS = (
-    "affine.apply",
-    "affine.min",
-    "affine.max",
-    "affine.delinearize_index",
-    "affine.linearize_index",
-)
+_FUNCTIONS = ("affine.apply", "affine.delinearize_index", "affine.linearize_index")
 _DIMS = ("memref.dim", "tensor.dim")
+_SIZES = {
+    "memref.alloc": "dynamicSizes",
+    "memref.alloca": "dynamicSizes",
+    "memref.subview": "sizes",
+    "memref.view": "sizes",
+}
+"""Operations that state the sizes of their result, and the slot that holds them."""
 
 
 def check_affine_values(root: Operation) -> None:
@@ -37,11 +40,10 @@ def check_affine_values(root: Operation) -> None:
         return
     checker = _Checker(root)
     for op in root.walk():
-        groups = _GROUPS.get(op.name)
-        if groups is None:
-            continue
-        for num_dims, operands in groups(op):
+        for num_dims, operands in _GROUPS.get(op.name, _no_groups)(op):
             checker.check(op, num_dims, operands)
+        if op.name == "affine.apply":
+            checker.check_apply(op)
 
 
 # -- operands of each operation --------------------------------------------------------
@@ -73,6 +75,11 @@ def _maps(
     return groups
 
 
+def _no_groups(op: Operation) -> Iterator[Group]:
+    del op
+    yield from ()
+
+
 _GROUPS: dict[str, Callable[[Operation], Iterator[Group]]] = {
     "affine.for": _maps("lowerBoundMap", "upperBoundMap"),
     "affine.parallel": _maps("lowerBoundsMap", "upperBoundsMap"),
@@ -82,9 +89,6 @@ _GROUPS: dict[str, Callable[[Operation], Iterator[Group]]] = {
     "affine.prefetch": _maps("map", skip=1),
     "affine.store": _maps("map", skip=2),
     "affine.vector_store": _maps("map", skip=2),
-    "affine.apply": _maps("map"),
-    "affine.min": _maps("map"),
-    "affine.max": _maps("map"),
     "affine.dma_start": _maps("src_map", "dst_map", "tag_map", memrefs=True),
     "affine.dma_wait": _maps("tag_map", memrefs=True),
 }
@@ -116,30 +120,27 @@ class _Checker:
     def check(self, op: Operation, num_dims: int, operands: Sequence[Value]) -> None:
         """The first ``num_dims`` operands are dimensions, the others symbols."""
         scope = self.scope(op)
-        for position, value in enumerate(operands):
-            is_dim = position < num_dims
-            if (
-                self.is_dimension(value, scope)
-                if is_dim
-                else self.is_symbol(value, scope)
-            ):
-                continue
-            raise errors.NotADimension(
-                op.location,
-                value=f"'%{value.name}'" if value.name else "this value",
-                role="dimension" if is_dim else "symbol",
-                notes=[(value.location, "defined here")],
-            )
+        for value in operands[:num_dims]:
+            if not self.is_dimension(value, scope):
+                raise _not_usable(op, value, "dimension")
+        for value in operands[num_dims:]:
+            if not self.is_symbol(value, scope):
+                raise _not_usable(op, value, "symbol")
+
+    def check_apply(self, op: Operation) -> None:
+        """No dimension stands for a symbol; other values are taken as they are."""
+        scope = self.scope(op)
+        for value in op.operands[_inputs(op, "map")[0] :]:
+            is_symbol = self.is_symbol(value, scope)
+            if not is_symbol and self.is_dimension(value, scope):
+                raise _not_usable(op, value, "symbol")
 
     def scope(self, op: Operation) -> Operation | None:
         """The nearest surrounding operation that is an affine scope."""
         outer = self.parent.get(op)
-        while outer is not None:
-            definition = registry.lookup(outer.name)
-            if definition is None or definition.has(Trait.AFFINE_SCOPE):
-                return outer
+        while outer is not None and not _is_scope(outer):
             outer = self.parent.get(outer)
-        return None
+        return outer
 
     def is_symbol(self, value: Value, scope: Operation | None) -> bool:
         """Whether the value is constant throughout the scope."""
@@ -150,13 +151,12 @@ class _Checker:
         op = self.definition.get(value)
         if op is None:
             return self._is_outside(self.holder.get(value), scope)
-        if op.name in _FUNCTIONS:
-            return all(self.is_symbol(v, scope) for v in op.operands)
+        definition = registry.lookup(op.name)
+        is_pure = definition is not None and definition.has(Trait.PURE)
+        if is_pure and all(self.is_symbol(v, scope) for v in op.operands):
+            return True
         if op.name in _DIMS:
             return self._is_dim_symbol(op, scope)
-        definition = registry.lookup(op.name)
-        if definition is not None and definition.has(Trait.PURE) and not op.operands:
-            return True
         return self._is_outside(self.parent.get(op), scope)
 
     def _is_outside(self, holder: Operation | None, scope: Operation) -> bool:
@@ -168,36 +168,60 @@ class _Checker:
         return True
 
     def _is_dim_symbol(self, op: Operation, scope: Operation) -> bool:
+        """Whether the size is of something at the top level, or a symbol itself."""
         source = op.operands[0]
-        if self.holder.get(source) is scope:
+        if self._is_top_level(source):
             return True
-        alloc = self.definition.get(source)
-        if alloc is None or alloc.name not in ("memref.alloc", "memref.alloca"):
-            return True
-        return self._is_size_symbol(alloc, op.operands[1], scope)
+        made = self.definition.get(source)
+        while made is not None and made.name == "memref.cast":
+            made = self.definition.get(made.operands[0])
+        if made is None or made.name not in _SIZES:
+            return False
+        return self._is_size_symbol(made, op.operands[1], scope)
 
-    def _is_size_symbol(self, alloc: Operation, index: Value, scope: Operation) -> bool:
-        """Whether the size of an allocation along a constant dimension is a symbol."""
+    def _is_top_level(self, value: Value) -> bool:
+        holder = self.holder.get(value)
+        return holder is not None and _is_scope(holder)
+
+    def _is_size_symbol(self, made: Operation, index: Value, scope: Operation) -> bool:
+        """Whether the size of a result along a constant dimension is a symbol."""
         constant = self.definition.get(index)
         number = constant.attributes.get("value") if constant else None
-        ty = alloc.result.type
+        definition, ty = registry.lookup(made.name), made.result.type
         if not isinstance(number, IntegerAttr) or not isinstance(ty, MemRefType):
             return False
-        if not 0 <= number.value < ty.rank or ty.shape[number.value] is not None:
+        if definition is None or not 0 <= number.value < ty.rank:
+            return False
+        if ty.shape[number.value] is not None:
             return True
+        sizes = definition.operand_groups(made)[_SIZES[made.name]]
         position = ty.shape[: number.value].count(None)
-        return self.is_symbol(Alloc(alloc).dynamic_sizes[position], scope)
+        return position < len(sizes) and self.is_symbol(sizes[position], scope)
 
     def is_dimension(self, value: Value, scope: Operation | None) -> bool:
         """Whether the value is a symbol or an affine function of loop variables."""
         if self.is_symbol(value, scope):
             return True
         op = self.definition.get(value)
+        if op is not None and op.name in _DIMS:
+            return self._is_top_level(op.operands[0])
         if op is not None:
             is_function = op.name in _FUNCTIONS
             return is_function and all(self.is_dimension(v, scope) for v in op.operands)
         holder = self.holder.get(value)
         return _is_index(value) and holder is not None and _is_variable(value, holder)
+
+
+def _not_usable(op: Operation, value: Value, role: str) -> errors.VerifyError:
+    return errors.NotADimension(
+        op.location, value=shown(value), role=role, notes=defined_here(value)
+    )
+
+
+def _is_scope(op: Operation) -> bool:
+    """Whether it is an affine scope, as far as is known."""
+    definition = registry.lookup(op.name)
+    return definition is None or definition.has(Trait.AFFINE_SCOPE)
 
 
 def _is_index(value: Value) -> bool:
