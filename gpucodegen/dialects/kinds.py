@@ -273,7 +273,10 @@ def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> Kind:
     def write(attribute: Attribute) -> str:
         return str(attribute).removeprefix(head).removesuffix(suffix)
 
-    return Kind(f"one of {', '.join(names)}", read, write)
+    def accepts(attribute: Attribute) -> bool:
+        return write(attribute).strip('"') in names
+
+    return Kind(f"one of {', '.join(names)}", read, write, accepts=accepts)
 
 
 FASTMATH = bracketed(

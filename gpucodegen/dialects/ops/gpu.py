@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpucodegen.dialects import kinds
+from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Infer, Op, Trait
 from gpucodegen.dialects.ops import gpu_launch_syntax as launch
 from gpucodegen.dialects.ops import gpu_syntax as syntax
 from gpucodegen.dialects.ops.declare import indices, op
-from gpucodegen.dialects.ops.gpu_async import AsyncClause
+from gpucodegen.dialects.ops.gpu_async import TOKEN, AsyncClause
 
+_TOKEN = Constraint(str(TOKEN), lambda ty: ty == TOKEN)
+_TOKENS = {"asyncDependencies": _TOKEN, "asyncToken": _TOKEN}
 _DIMENSION = kinds.keyword_of("gpu<dim ", ("x", "y", "z"))
 _IDENTITIES = (
     "thread_id block_id block_dim grid_dim global_id cluster_id cluster_dim"
@@ -56,6 +59,7 @@ def _asynchronous(
         f"custom<Async> {syntax_}",
         attributes=attributes,
         infer=infer,
+        types=_TOKENS,
         custom={"Async": AsyncClause()},
     )
 
@@ -104,6 +108,7 @@ OPERATIONS = (
         " dynamicSharedMemorySize? kernelOperands* asyncObject? -> asyncToken?",
         (launch.parse_launch_func, launch.print_launch_func),
         attributes={"kernel": kinds.SYMBOL},
+        types=_TOKENS,
         checks=[launch.check_launch_func],
     ),
     op(
@@ -116,6 +121,7 @@ OPERATIONS = (
             "module": kinds.optional(kinds.SYMBOL),
             "function": kinds.optional(kinds.SYMBOL),
         },
+        types=_TOKENS,
         traits=Trait.AFFINE_SCOPE,
         regions=1,
         terminators=["gpu.terminator"],
