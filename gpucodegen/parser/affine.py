@@ -149,12 +149,16 @@ def _sum(p: Parser, leaf: Leaf) -> AffineExpr:
 
 
 def _product(p: Parser, leaf: Leaf) -> AffineExpr:
+    """A chain, which prints with one parenthesis per operator."""
     expr = _factor(p, leaf)
+    depth = p.depth
     while p.token in _PRODUCTS or (p.is_of_2018 and p.token == "%"):
+        p.deepen()
         start = p.start
         op = p.advance()
         op = _OLD_PRODUCTS.get(op, op)
         expr = _checked(p, op, expr, _factor(p, leaf), start)
+    p.depth = depth
     return expr
 
 
@@ -226,6 +230,15 @@ class _Operands:
     dims: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
     syms: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
 
+    def place(self, value: Value, *, is_symbol: bool) -> AffineExpr:
+        """What stands for a value; it keeps the role in which it comes first."""
+        known = self.dims.get(value) or self.syms.get(value)
+        if known is None and is_symbol:
+            known = self.syms[value] = Sym(len(self.syms))
+        elif known is None:
+            known = self.dims[value] = Dim(len(self.dims))
+        return known
+
     def applied(self, results: list[AffineExpr]) -> tuple[AffineMap, list[Value]]:
         """The map of these results, and its operands."""
         map_ = AffineMap(len(self.dims), len(self.syms), tuple(results))
@@ -256,11 +269,11 @@ def _value_leaf(p: Parser, operands: _Operands) -> AffineExpr:
         p.expect("(")
         value = p.resolve(p.use(), INDEX)
         p.close("(", ")")
-        return operands.syms.setdefault(value, Sym(len(operands.syms)))
+        return operands.place(value, is_symbol=True)
     if p.token[:1] != "%":
         raise p.unexpected("an affine expression of index values")
     value = p.resolve(p.use(), INDEX)
-    return operands.dims.setdefault(value, Dim(len(operands.dims)))
+    return operands.place(value, is_symbol=False)
 
 
 _MAP_AHEAD = re.compile(

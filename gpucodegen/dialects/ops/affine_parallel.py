@@ -102,21 +102,17 @@ def _parse_side(r: Reader, prefix: str, ivs: Sequence[Argument]) -> _Side:
 
 
 def _joined(bounds: Sequence[Bound], groups: tuple[int, ...]) -> _Side:
-    """One map over the operands of all bounds; a value is a dimension once it is one."""
+    """One map over the operands of all bounds."""
     dims: dict[Value, AffineExpr] = {}
     syms: dict[Value, AffineExpr] = {}
-    for map_, operands in bounds:
-        for value in operands[: map_.num_dims]:
-            dims.setdefault(value, Dim(len(dims)))
-    for map_, operands in bounds:
-        for value in operands[map_.num_dims :]:
-            if value not in dims:
-                syms.setdefault(value, Sym(len(syms)))
-    places = syms | dims
     results: list[AffineExpr] = []
     for map_, operands in bounds:
-        inputs = [places[value] for value in operands]
-        own_dims, own_syms = inputs[: map_.num_dims], inputs[map_.num_dims :]
+        own_dims = [
+            dims.setdefault(v, Dim(len(dims))) for v in operands[: map_.num_dims]
+        ]
+        own_syms = [
+            syms.setdefault(v, Sym(len(syms))) for v in operands[map_.num_dims :]
+        ]
         results += [substitute(e, own_dims, own_syms) for e in map_.results]
     whole = AffineMap(len(dims), len(syms), tuple(results))
     return _Side(whole, groups, [*dims, *syms])
