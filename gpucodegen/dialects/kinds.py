@@ -190,9 +190,16 @@ NUMBER = Kind(
 # -- enumerations ----------------------------------------------------------------------
 
 
-def enumeration(names: Sequence[str], ty: Type = I64, *, default: str = "") -> Kind:
-    """A keyword that stands for an integer: its position, or its key in a mapping."""
+def enumeration(
+    names: Sequence[str],
+    ty: Type = I64,
+    *,
+    default: str = "",
+    renamed: Mapping[str, str] | None = None,
+) -> Kind:
+    """A keyword that stands for its position; ``renamed`` holds older words."""
     positions = {name: i for i, name in enumerate(names)}
+    positions |= {old: positions[name] for old, name in (renamed or {}).items()}
 
     def read(r: Reader) -> Attribute:
         return IntegerAttr(positions[r.one_of(positions, "a predicate")], ty)

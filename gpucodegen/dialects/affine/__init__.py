@@ -16,6 +16,7 @@ from gpucodegen.dialects.affine.builders import (
 )
 from gpucodegen.dialects.affine.views import (
     ATOMIC_KINDS,
+    OLD_ATOMIC_KINDS,
     TERMINATOR,
     DmaStart,
     DmaWait,
@@ -30,6 +31,7 @@ from gpucodegen.dialects.affine.views import (
 
 __all__ = [
     "ATOMIC_KINDS",
+    "OLD_ATOMIC_KINDS",
     "TERMINATOR",
     "DmaStart",
     "DmaWait",

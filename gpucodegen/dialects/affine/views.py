@@ -192,6 +192,8 @@ ATOMIC_KINDS = (
     "addf addi andi assign maximumf maxnumf maxs maxu minimumf minnumf mins minu mulf "
     "muli ori xori"
 ).split()
+OLD_ATOMIC_KINDS = {"maxf": "maximumf", "minf": "minimumf"}
+"""Names of kinds until 2023."""
 
 
 @dataclass(frozen=True, slots=True)

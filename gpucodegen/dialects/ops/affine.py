@@ -146,6 +146,7 @@ OPERATIONS = (
         types={"linear_index": linear.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,
         checks=[linear.check_delinearize],
+        adapt=generic.modern_delinearize,
     ),
     op(
         "affine.linearize_index",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.affine import ATOMIC_KINDS
+from gpucodegen.dialects.affine import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.dialects.ops.affine_loops import YIELD, Bound, subscripts_text
 from gpucodegen.dialects.syntax import Argument, Reader, State, Writer
 from gpucodegen.ir.affine import (
@@ -74,8 +74,11 @@ def _parse_reductions(r: Reader) -> list[int]:
     if r.token != "reduce":
         return []
     r.advance()
-    kinds = {name: i for i, name in enumerate(ATOMIC_KINDS)}
-    return r.listed("(", ")", lambda: kinds[r.one_of(kinds, "a reduction")])
+    return r.listed("(", ")", lambda: _KINDS[r.one_of(_KINDS, "a reduction")])
+
+
+_KINDS = {name: i for i, name in enumerate(ATOMIC_KINDS)}
+_KINDS |= {old: _KINDS[name] for old, name in OLD_ATOMIC_KINDS.items()}
 
 
 def _parse_side(r: Reader, prefix: str, ivs: Sequence[Argument]) -> _Side:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
-from gpucodegen.dialects.affine import ATOMIC_KINDS
+from gpucodegen.dialects.affine import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import memref_checks as checks
@@ -141,7 +141,7 @@ OPERATIONS = (
         "value memref indices* -> result",
         "$kind $value `,` $memref `[` $indices `]` attr-dict"
         " `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
-        attributes={"kind": kinds.enumeration(ATOMIC_KINDS)},
+        attributes={"kind": kinds.enumeration(ATOMIC_KINDS, renamed=OLD_ATOMIC_KINDS)},
         infer={"indices": indices},
         same="value result",
         types={"memref": constraints.MEMREF},
