@@ -9,23 +9,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import count
 from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
-from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.registry import lookup
-from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DenseElementsAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from gpucodegen.ir.elements import DenseResourceAttr, SparseElementsAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder, segment_sizes
 from gpucodegen.passes.indexing import Index
-
-MAX_STORED_ELEMENTS = 4096
-"""Largest dense constant that is written out element by element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +41,12 @@ class Bufferize(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Bufferize every function that mentions a tensor."""
-        return module.with_operations(
-            _Bufferizer().function(op) if _has_tensors(op) else op
+        globals_ = _Globals({symbol_name(op) for op in module.operations})
+        operations = [
+            _Bufferizer(globals_).function(op) if _has_tensors(op) else op
             for op in module.operations
-        )
+        ]
+        return module.with_operations([*globals_.operations, *operations])
 
 
 def _has_tensors(op: Operation) -> bool:
@@ -64,9 +71,33 @@ def buffer_type(ty: Type) -> Type:
 
 
 @dataclass(slots=True)
+class _Globals:
+    """The global constants that the functions need."""
+
+    taken: set[str]
+    operations: list[Operation] = field(default_factory=list[Operation])
+
+    def add(self, value: DenseElementsAttr, ty: MemRefType) -> str:
+        """The name of a new constant."""
+        names = (f"constant_{n}" for n in count())
+        name = next(n for n in names if n not in self.taken)
+        self.taken.add(name)
+        attributes: dict[str, Attribute] = {
+            "sym_name": StringAttr(name),
+            "sym_visibility": StringAttr("private"),
+            "type": TypeAttr(ty),
+            "initial_value": value,
+            "constant": UnitAttr(),
+        }
+        self.operations.append(Operation("memref.global", attributes=attributes))
+        return name
+
+
+@dataclass(slots=True)
 class _Bufferizer:
     """Rewrites one function; ``buffers`` holds the memref of each tensor."""
 
+    globals: _Globals
     buffers: dict[Value, Value] = field(default_factory=dict[Value, Value])
     owned: dict[Value, None] = field(default_factory=dict[Value, None])
     uses: Counter[Value] = field(default_factory=Counter[Value])
@@ -196,22 +227,21 @@ class _Bufferizer:
         self.buffers[op.result] = buffer
 
     def constant(self, b: Builder, op: Operation) -> None:
-        """A dense constant: a fill, or one store per element."""
-        value = op.attributes["value"]
-        ty = buffer_type(op.result.type)
+        """A constant of a tensor: a filled buffer, or a global one."""
+        value, ty = op.attributes["value"], buffer_type(op.result.type)
+        if isinstance(value, SparseElementsAttr | DenseResourceAttr):
+            value = value.dense()
         if not isinstance(value, DenseElementsAttr) or not isinstance(ty, MemRefType):
             b.operations.append(op)
-            return
-        if not value.is_splat and len(value.values) > MAX_STORED_ELEMENTS:
-            raise errors.ResourceLimit(
-                op.location,
-                what="the number of elements of a constant",
-                needed=len(value.values),
-                limit=MAX_STORED_ELEMENTS,
-            )
-        buffer = self.allocate_sized(b, ty, [], op.result.name)
-        self.buffers[op.result] = buffer
-        _write_constant(b, value, buffer, ty)
+        elif value.is_splat:
+            buffer = self.allocate_sized(b, ty, [], op.result.name)
+            scalar = b.constant(float(str(value.values[0])), ty.element)
+            _fill(b, scalar, buffer, tuple(n or 0 for n in ty.shape), [])
+            self.buffers[op.result] = buffer
+        else:
+            name = SymbolRefAttr((self.globals.add(value, ty),))
+            (buffer,) = b.add("memref.get_global", (), [ty], {"name": name})
+            self.buffers[op.result] = buffer
 
     def load_tensor(self, b: Builder, op: Operation) -> None:
         """``to_tensor``: an independent copy, so that later stores do not change it."""
@@ -262,19 +292,6 @@ class _Bufferizer:
             if o.name == "memref.cast" and o.operands[0] is buffer
         }
         return any(value in views for value in returned)
-
-
-def _write_constant(
-    b: Builder, value: DenseElementsAttr, buffer: Value, ty: MemRefType
-) -> None:
-    shape = tuple(n or 0 for n in ty.shape)
-    if value.is_splat:
-        scalar = b.constant(float(str(value.values[0])), ty.element)
-        _fill(b, scalar, buffer, shape, [])
-        return
-    places = product(*(range(extent) for extent in shape))
-    for place, element in zip(places, value.values, strict=True):
-        b.store(b.constant(float(str(element)), ty.element), buffer, place)
 
 
 def _fill(

@@ -7,6 +7,7 @@ from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseElementsAttr,
+    ElementsAttr,
     FloatAttr,
     IntegerAttr,
     OpaqueAttr,
@@ -35,8 +36,8 @@ def parse_constant(r: Reader, state: State) -> None:
 
 def type_of(value: Attribute) -> Type | None:
     """The type of a number or elements attribute."""
-    known = isinstance(value, IntegerAttr | FloatAttr | DenseElementsAttr | OpaqueAttr)
-    return value.type if known else None
+    is_typed = isinstance(value, IntegerAttr | FloatAttr | ElementsAttr | OpaqueAttr)
+    return value.type if is_typed else None
 
 
 def print_constant(w: Writer, o: Operation) -> None:
