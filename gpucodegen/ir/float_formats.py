@@ -149,8 +149,7 @@ class FloatFormat:
             negative = math.copysign(1.0, value) < 0
         else:
             negative = value < 0
-        exact = Fraction(value)
-        magnitude = self._encode_magnitude(-exact if negative else exact)
+        magnitude = self._encode_magnitude(-value if negative else value)
         if self.nan == magnitude and self.special == "fn":
             return negative << (self.width - 1) | magnitude
         if not magnitude and self.special == "fnuz":
@@ -168,13 +167,10 @@ class FloatFormat:
             return self._signed(self.largest, negative=value < 0)
         return self.nan
 
-    def _encode_magnitude(self, value: Fraction) -> int:
+    def _encode_magnitude(self, value: Fraction | float) -> int:
         """Round to a multiple of the last place; the carry runs into the exponent."""
-        floor = _exponent(value) if value else self.low
-        e = max(floor, self.low)
-        step = e - self.fraction
-        scaled = value / 2**step if step >= 0 else value * 2**-step
-        m = round(scaled)
+        e = max(_exponent(value), self.low) if value else self.low
+        m = round(_scaled(value, self.fraction - e))
         if self.special == "e8m0":
             code = max(0, e + self.offset + (m - 1 if m else 0))
             return min(code, self.largest + 1)
@@ -192,8 +188,17 @@ class FloatFormat:
         return e << (self.fraction + 1) | (e > 0) << self.fraction | m
 
 
-def _exponent(value: Fraction) -> int:
+def _scaled(value: Fraction | float, exponent: int) -> Fraction | float:
+    """``value * 2**exponent``, exactly."""
+    if isinstance(value, float):
+        return math.ldexp(value, exponent)
+    return value / 2**-exponent if exponent < 0 else value * 2**exponent
+
+
+def _exponent(value: Fraction | float) -> int:
     """The largest e with ``2**e <= value``."""
+    if isinstance(value, float):
+        return math.frexp(value)[1] - 1
     e = value.numerator.bit_length() - value.denominator.bit_length()
     smaller = value.numerator << -e if e < 0 else value.numerator
     return e if smaller >= value.denominator << max(e, 0) else e - 1

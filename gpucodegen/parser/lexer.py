@@ -19,6 +19,7 @@ from gpucodegen.parser.strings import unquote, wrong_escape
 T = TypeVar("T")
 
 _SUFFIX_ID = r"(?:\d+|[A-Za-z_$.\-][\w$.\-]*)"
+_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _TOKEN = re.compile(
     rf"""
     (?:[ \t\r\n]+|//[^\n]*)*
@@ -29,8 +30,8 @@ _TOKEN = re.compile(
     | [()\[\],:=<>{{}}]
     | 0x[0-9a-fA-F]+(?![\w.])
     | \d+(?:\.\d*(?:[eE][-+]?\d+)?)?
-    | "(?:[^"\\\n]|\\.)*"
-    | @(?:[A-Za-z_][\w$.]*|"(?:[^"\\\n]|\\.)*")
+    | {_STRING}
+    | @(?:[A-Za-z_][\w$.]*|{_STRING})
     | [!^\#]{_SUFFIX_ID}
     | @@[\w$.]+|\#\#[\w$.]+
     | [^\s]
@@ -272,7 +273,7 @@ def _shortened(token: str) -> str:
     return token if len(token) <= _MAX_SHOWN else token[: _MAX_SHOWN - 3] + "..."
 
 
-_BREAK = re.compile(r'("(?:[^"\\\n]|\\.)*")|\s*(?://[^\n]*)?\n\s*')
+_BREAK = re.compile(rf"({_STRING})|\s*(?://[^\n]*)?\n\s*")
 
 
 def one_line(text: str) -> str:

@@ -63,11 +63,15 @@ class Parser(Lexer):
     @contextmanager
     def nested(self) -> Generator[None]:
         """One more level of nesting, within the limit."""
+        self.deepen()
+        yield
+        self.depth -= 1
+
+    def deepen(self) -> None:
+        """Count a level of nesting; the caller takes it back."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise errors.TooDeep(self.location(), limit=MAX_DEPTH)
-        yield
-        self.depth -= 1
 
     # -- operations --------------------------------------------------------------------
 

@@ -53,8 +53,9 @@ _SCALARS: dict[str, Type] = {
 _INTEGER = re.compile(r"([su]?)i0*(0|[1-9]\d*)")
 _MAX_WIDTH = (1 << 24) - 1
 _SIMPLE = re.compile(r"(?:memref|tensor|vector)\s*<[^<>\[#!\"/]*>", re.ASCII)
-_EXTENT = re.compile(r"\s*(\?|\d+|\[\s*\d+\s*\])\s*x", re.ASCII)
-_UNRANKED = re.compile(r"\s*\*\s*x", re.ASCII)
+_BLANK = r"(?:\s|//[^\n]*\n)*"
+_EXTENT = re.compile(rf"{_BLANK}(\?|\d+|\[\s*\d+\s*\]){_BLANK}x", re.ASCII)
+_UNRANKED = re.compile(rf"{_BLANK}\*{_BLANK}x", re.ASCII)
 _SHAPED = ("memref", "tensor", "vector")
 
 
