@@ -74,17 +74,17 @@ class Slice:
     @property
     def offsets(self) -> tuple[Mixed, ...]:
         """Start per dimension (one number for ``reinterpret_cast``)."""
-        return self._mixed(1, "static_offsets")
+        return self._mixed(-3, "static_offsets")
 
     @property
     def sizes(self) -> tuple[Mixed, ...]:
         """Extent per dimension."""
-        return self._mixed(2, "static_sizes")
+        return self._mixed(-2, "static_sizes")
 
     @property
     def strides(self) -> tuple[Mixed, ...]:
         """Stride per dimension."""
-        return self._mixed(3, "static_strides")
+        return self._mixed(-1, "static_strides")
 
     def _mixed(self, segment: int, name: str) -> tuple[Mixed, ...]:
         dynamic = iter(operand_segments(self.operation, 4)[segment])

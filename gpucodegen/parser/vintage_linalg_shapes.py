@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects import registry
-from gpucodegen.dialects.memref import DYNAMIC_MARK
+from gpucodegen.dialects.ops.memref_shape_syntax import give_output_shape
 from gpucodegen.dialects.syntax import State
 from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
     Attribute,
-    DenseArrayAttr,
     IntegerAttr,
     StridedLayoutAttr,
 )
@@ -69,8 +68,7 @@ def reshape(p: Parser, state: State) -> None:
     state.result_types = [result]
     state.name = _reshape_name(ty, result)
     if state.name.endswith("expand_shape"):
-        entries = tuple(DYNAMIC_MARK if e is None else e for e in _shape(result))
-        state.attributes["static_output_shape"] = DenseArrayAttr(I64, entries)
+        give_output_shape(p, state)
 
 
 def _shape(ty: Type) -> tuple[int | None, ...]:

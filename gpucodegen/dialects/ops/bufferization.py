@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
-from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.ops import bufferization_checks as checks
 from gpucodegen.dialects.ops import bufferization_syntax as syntax
 from gpucodegen.dialects.ops.declare import always, like, op
+from gpucodegen.dialects.ops.memref_checks import check_copy
 from gpucodegen.ir.types import I1
 
 OPERATIONS = (
@@ -15,6 +16,7 @@ OPERATIONS = (
         (syntax.parse_to_tensor, syntax.print_to_tensor),
         attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
         types={"buffer": constraints.ANY_MEMREF, "result": constraints.ANY_TENSOR},
+        checks=[checks.check_same_array],
     ),
     op(
         "bufferization.to_buffer",
@@ -22,6 +24,7 @@ OPERATIONS = (
         (syntax.parse_to_buffer, syntax.print_to_buffer),
         attributes={"read_only": kinds.UNIT},
         types={"tensor": constraints.ANY_TENSOR, "buffer": constraints.ANY_MEMREF},
+        checks=[checks.check_same_array],
     ),
     op(
         "bufferization.alloc_tensor",
@@ -29,6 +32,7 @@ OPERATIONS = (
         (syntax.parse_alloc_tensor, syntax.print_alloc_tensor),
         attributes={"memory_space": kinds.OPTIONAL},
         types={"result": constraints.TENSOR},
+        checks=[checks.check_alloc_tensor],
     ),
     op(
         "bufferization.dealloc_tensor",
@@ -42,12 +46,15 @@ OPERATIONS = (
         "(`` `(` $memrefs^ `:` type($memrefs) `)` `if` `(` $conditions `)`)?"
         " (`retain` `(` $retained^ `:` type($retained) `)`)? attr-dict",
         infer={"conditions": always(I1), "updatedConditions": syntax.one_per_retained},
+        types={"memrefs": constraints.ANY_MEMREF, "retained": constraints.ANY_MEMREF},
+        checks=[checks.check_dealloc],
     ),
     op(
         "bufferization.clone",
         "input -> output",
         "$input attr-dict `:` type($input) `to` type($output)",
         types={"input": constraints.ANY_MEMREF, "output": constraints.ANY_MEMREF},
+        checks=[check_copy],
     ),
     op(
         "bufferization.materialize_in_destination",
@@ -55,6 +62,6 @@ OPERATIONS = (
         (syntax.parse_materialize, syntax.print_materialize),
         attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
         infer={"result": like("dest")},
-        traits=Trait.NONE,
+        checks=[checks.check_materialize],
     ),
 )

@@ -124,7 +124,7 @@ def check_space_cast(o: Operation) -> None:
 
 def check_copy(o: Operation) -> None:
     """Both sides hold the same elements in compatible shapes."""
-    source, target = (v.type for v in o.operands)
+    source, target = (v.type for v in (*o.operands, *o.results))
     if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
         return
     if not _same_array(source, target):

@@ -10,33 +10,24 @@ from gpucodegen.dialects.ops.memref_layouts import (
     Strided,
     is_row_major,
     product,
+    row_major,
     strided_form,
     times,
     with_strides,
 )
+from gpucodegen.dialects.ops.memref_shape_syntax import Groups, groups_of
 from gpucodegen.dialects.ops.memref_view_checks import check_same_storage
 from gpucodegen.dialects.ops.rules import agree, require, shown
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
-    ArrayAttr,
     DenseArrayAttr,
-    IntegerAttr,
 )
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Shape, TensorType, Type, element_type
 
-Groups = Sequence[Sequence[int]]
 
-
-def groups_of(o: Operation) -> Groups:
-    """The reassociation: dimensions of the larger shape per one of the smaller."""
-    value = o.attributes.get("reassociation")
-    rows = value.values if isinstance(value, ArrayAttr) else ()
-    return [
-        [e.value for e in row.values if isinstance(e, IntegerAttr)]
-        for row in rows
-        if isinstance(row, ArrayAttr)
-    ]
+def _groups(o: Operation) -> Groups:
+    return groups_of(o.attributes.get("reassociation"))
 
 
 # -- shapes ----------------------------------------------------------------------------
@@ -44,8 +35,9 @@ def groups_of(o: Operation) -> Groups:
 
 def check_collapse(o: Operation) -> None:
     """Neighbouring dimensions become one."""
-    _check_groups(o, large=o.operands[0].type, small=o.results[0].type)
     source, result = o.operands[0].type, o.results[0].type
+    _check_groups(o, large=source, small=result)
+    _check_element(o, source, result)
     if isinstance(source, MemRefType) and isinstance(result, MemRefType):
         _check_layout(o, source, result, _collapsed(o, source))
 
@@ -54,6 +46,7 @@ def check_expand(o: Operation) -> None:
     """One dimension becomes several."""
     source, result = o.operands[0].type, o.results[0].type
     _check_groups(o, large=result, small=source)
+    _check_element(o, source, result)
     _check_output_shape(o, result)
     if isinstance(source, MemRefType) and isinstance(result, MemRefType):
         _check_layout(o, source, result, _expanded(o, source, result.shape))
@@ -64,7 +57,7 @@ def _check_groups(o: Operation, *, large: Type, small: Type) -> None:
         return
     if not isinstance(small, MemRefType | TensorType):
         return
-    groups = groups_of(o)
+    groups = _groups(o)
     require(
         len(groups) == len(small.shape),
         o,
@@ -95,6 +88,15 @@ def _check_groups(o: Operation, *, large: Type, small: Type) -> None:
         )
 
 
+def _check_element(o: Operation, source: Type, result: Type) -> None:
+    require(
+        element_type(source) == element_type(result),
+        o,
+        f"turns elements {element_type(source)} into {element_type(result)}",
+        "Keep the element type",
+    )
+
+
 def _check_output_shape(o: Operation, result: Type) -> None:
     static = o.attributes.get("static_output_shape")
     if not isinstance(static, DenseArrayAttr):
@@ -122,8 +124,9 @@ def _check_layout(
     """The layout follows from the source's; maps of old text may say less."""
     check_same_storage(o, source, result)
     if is_row_major(source):
+        is_same = strided_form(result) == Strided(0, row_major(result.shape))
         require(
-            is_row_major(result) or isinstance(result.layout, AffineMapAttr),
+            is_same or isinstance(result.layout, AffineMapAttr),
             o,
             f"gives a row-major memref, not {result}",
             "Remove the layout",
@@ -143,7 +146,7 @@ def _collapsed(o: Operation, source: MemRefType) -> Strided | None:
     if form is None:
         return None
     strides: list[Extent] = []
-    for group in groups_of(o):
+    for group in _groups(o):
         last = next((d for d in reversed(group) if source.shape[d] != 1), group[0])
         step = form.strides[last]
         is_open = source.shape[last] is None and last != group[0]
@@ -168,14 +171,14 @@ def _expanded(o: Operation, source: MemRefType, shape: Shape) -> Strided | None:
     if form is None:
         return None
     strides: list[Extent] = []
-    for group, step in zip(groups_of(o), form.strides, strict=True):
+    for group, step in zip(_groups(o), form.strides, strict=True):
         inner: Extent = step
         own: list[Extent] = []
         for d in reversed(group):
             own.append(inner)
             inner = times(inner, shape[d])
         strides += reversed(own)
-    if not groups_of(o):
+    if not _groups(o):
         strides = [1] * len(shape)
     return Strided(form.offset, tuple(strides))
 
@@ -187,12 +190,7 @@ def check_reshape(o: Operation) -> None:
     """As many elements, in row-major order, with one extent per dimension."""
     source, sizes = (v.type for v in o.operands)
     result = o.results[0].type
-    require(
-        element_type(source) == element_type(result),
-        o,
-        f"turns elements {element_type(source)} into {element_type(result)}",
-        "Keep the element type",
-    )
+    _check_element(o, source, result)
     for ty in (source, result):
         is_plain = not isinstance(ty, MemRefType) or is_row_major(ty)
         require(is_plain, o, f"{ty} is not row-major", "Remove the layout")
@@ -203,4 +201,19 @@ def check_reshape(o: Operation) -> None:
         o,
         f"{shown(given)} extents for {result}",
         "Pass one extent per dimension, or make the result unranked",
+    )
+
+
+def check_tensor_reshape(o: Operation) -> None:
+    """A reshape of tensors keeps the number of elements."""
+    check_reshape(o)
+    source, result = o.operands[0].type, o.results[0].type
+    if not isinstance(source, TensorType) or not isinstance(result, TensorType):
+        return
+    before, after = product(source.shape), product(result.shape)
+    require(
+        agree(before, after),
+        o,
+        f"turns {before} elements into {after}",
+        "Keep the number of elements",
     )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.ops import memref_shape_syntax as shapes
+from gpucodegen.dialects.ops import memref_shape_checks as shapes
+from gpucodegen.dialects.ops import memref_shape_syntax as shape_syntax
+from gpucodegen.dialects.ops import tensor_checks as checks
+from gpucodegen.dialects.ops import tensor_slice_checks as slices
 from gpucodegen.dialects.ops import tensor_syntax as syntax
 from gpucodegen.dialects.ops.declare import element_of, indices, op
 
@@ -29,7 +32,7 @@ OPERATIONS = (
         infer={"dynamicSizes": indices},
         types={"result": constraints.TENSOR},
         traits=_PURE,
-        checks=[syntax.check_empty],
+        checks=[checks.sizes_after(0)],
     ),
     op(
         "tensor.dim",
@@ -38,6 +41,7 @@ OPERATIONS = (
         infer={"result": indices, "index": indices},
         types={"source": constraints.ANY_TENSOR},
         traits=_PURE,
+        checks=[checks.check_dim],
     ),
     op(
         "tensor.rank",
@@ -54,7 +58,7 @@ OPERATIONS = (
         infer={"result": element_of("tensor"), "indices": indices},
         types={"tensor": constraints.ANY_TENSOR},
         traits=_PURE,
-        checks=[syntax.indices_after(0)],
+        checks=[checks.indices_after(0)],
     ),
     op(
         "tensor.insert",
@@ -64,7 +68,7 @@ OPERATIONS = (
         infer={"scalar": element_of("dest"), "indices": indices},
         types={"dest": constraints.TENSOR},
         traits=_PURE,
-        checks=[syntax.indices_after(1)],
+        checks=[checks.indices_after(1)],
     ),
     op(
         "tensor.cast",
@@ -72,7 +76,7 @@ OPERATIONS = (
         "$source attr-dict `:` type($source) `to` type($dest)",
         types={"source": constraints.ANY_TENSOR, "dest": constraints.ANY_TENSOR},
         traits=_PURE,
-        checks=[syntax.check_cast],
+        checks=[checks.check_cast],
     ),
     op(
         "tensor.bitcast",
@@ -80,14 +84,16 @@ OPERATIONS = (
         "$source attr-dict `:` type($source) `to` type($dest)",
         types={"source": constraints.ANY_TENSOR, "dest": constraints.ANY_TENSOR},
         traits=_PURE,
+        checks=[checks.check_bitcast],
     ),
     op(
         "tensor.from_elements",
         "elements* -> result",
         "$elements attr-dict `:` type($result)",
-        infer={"elements": syntax.elements_of_result},
-        types={"result": constraints.TENSOR},
+        infer={"elements": checks.elements_of_result},
+        types={"result": checks.STATIC},
         traits=_PURE,
+        checks=[checks.check_elements],
     ),
     op(
         "tensor.splat",
@@ -96,6 +102,7 @@ OPERATIONS = (
         infer={"input": element_of("aggregate"), "dynamicSizes": indices},
         types={"aggregate": constraints.TENSOR},
         traits=_PURE,
+        checks=[checks.sizes_after(1)],
     ),
     op(
         "tensor.generate",
@@ -104,6 +111,7 @@ OPERATIONS = (
         types={"result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
+        checks=[checks.check_generate],
     ),
     op(
         "tensor.pad",
@@ -117,12 +125,14 @@ OPERATIONS = (
         types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
+        checks=[checks.check_pad],
     ),
     op(
         "tensor.yield",
         "value",
         "$value attr-dict `:` type($value)",
         traits=Trait.TERMINATOR,
+        parents=["tensor.generate", "tensor.pad"],
     ),
     op(
         "tensor.extract_slice",
@@ -132,6 +142,7 @@ OPERATIONS = (
         infer=_INDICES,
         types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
+        checks=[slices.check_extract_slice],
     ),
     op(
         "tensor.insert_slice",
@@ -143,6 +154,7 @@ OPERATIONS = (
         infer=_INDICES,
         types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         traits=_PURE,
+        checks=[slices.check_insert_slice],
     ),
     op(
         "tensor.parallel_insert_slice",
@@ -153,6 +165,7 @@ OPERATIONS = (
         infer=_INDICES,
         types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         parents=["scf.forall.in_parallel"],
+        checks=[slices.check_insert_slice],
     ),
     op(
         "tensor.concat",
@@ -162,6 +175,7 @@ OPERATIONS = (
         attributes={"dim": kinds.INT64},
         types={"result": constraints.TENSOR},
         traits=_PURE,
+        checks=[slices.check_concat],
     ),
     op(
         "tensor.scatter",
@@ -170,8 +184,14 @@ OPERATIONS = (
         " `scatter_dims` `` `(` $scatter_dims `)` (`unique` $unique^)? attr-dict"
         " `:` functional-type(operands, results)",
         attributes={"scatter_dims": kinds.integers(), "unique": kinds.UNIT},
-        types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
+        same="dest result",
+        types={
+            "source": constraints.TENSOR,
+            "dest": constraints.TENSOR,
+            "indices": checks.POSITIONS,
+        },
         traits=_PURE,
+        checks=[slices.check_scatter],
     ),
     op(
         "tensor.collapse_shape",
@@ -180,24 +200,31 @@ OPERATIONS = (
         attributes={"reassociation": kinds.ARRAY},
         types={"src": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
+        checks=[shapes.check_collapse],
     ),
     op(
         "tensor.expand_shape",
         "src output_shape* -> result",
-        (shapes.parse_expand_shape, shapes.print_expand_shape),
+        (shape_syntax.parse_expand_shape, shape_syntax.print_expand_shape),
         attributes={
             "reassociation": kinds.ARRAY,
             "static_output_shape": kinds.integers(),
         },
         types={"src": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
+        checks=[shapes.check_expand],
     ),
     op(
         "tensor.reshape",
         "source shape -> result",
         "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
-        types={"source": constraints.ANY_TENSOR, "result": constraints.ANY_TENSOR},
+        types={
+            "source": constraints.ANY_TENSOR,
+            "shape": checks.EXTENTS,
+            "result": constraints.ANY_TENSOR,
+        },
         traits=_PURE,
+        checks=[shapes.check_tensor_reshape],
     ),
     op(
         "tensor.gather",
@@ -205,7 +232,8 @@ OPERATIONS = (
         "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)`"
         " (`unique` $unique^)? attr-dict `:` functional-type(operands, results)",
         attributes={"gather_dims": kinds.integers(), "unique": kinds.UNIT},
-        types={"source": constraints.TENSOR},
+        types={"source": constraints.TENSOR, "indices": checks.POSITIONS},
         traits=_PURE,
+        checks=[slices.check_gather],
     ),
 )

@@ -1,84 +1,18 @@
-"""Hand-written syntax and rules of tensor operations."""
+"""Hand-written syntax of tensor operations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Sequence
 
-from gpucodegen import errors
-from gpucodegen.dialects.definition import Check, Types
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.dialects.ops.rules import compatible_shapes
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, UnitAttr
+from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
 from gpucodegen.ir.types import (
     I64,
     INDEX,
-    TensorType,
-    Type,
-    UnrankedTensorType,
 )
-
-
-def elements_of_result(
-    types: Types, attributes: Mapping[str, Attribute]
-) -> Sequence[Type] | None:
-    """One scalar type per element of the result."""
-    del attributes
-    known = types.get("result")
-    if not known or not isinstance(known[0], TensorType):
-        return None
-    extents = [e for e in known[0].shape if e is not None]
-    return (known[0].element,) * prod(extents)
-
-
-def indices_after(position: int) -> Check:
-    """As many indices follow the tensor at ``position`` as it has dimensions."""
-
-    def check(o: Operation) -> None:
-        ty = o.operands[position].type
-        count = len(o.operands) - position - 1
-        if isinstance(ty, TensorType) and len(ty.shape) != count:
-            raise errors.WrongRank(
-                o.location, type=ty, rank=len(ty.shape), actual=count
-            )
-
-    return check
-
-
-def check_empty(o: Operation) -> None:
-    """One size per ``?``."""
-    ty = o.results[0].type
-    dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
-    if len(o.operands) != dynamic:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected=f"{dynamic} sizes (one per '?')",
-            actual=len(o.operands),
-        )
-
-
-def check_cast(o: Operation) -> None:
-    """Elements agree, and so do the extents that both types state."""
-    source, target = o.operands[0].type, o.results[0].type
-    if not isinstance(source, TensorType | UnrankedTensorType):
-        return
-    if not isinstance(target, TensorType | UnrankedTensorType):
-        return
-    fits = source.element == target.element
-    if isinstance(source, TensorType) and isinstance(target, TensorType):
-        fits = fits and compatible_shapes(source.shape, target.shape)
-    if not fits:
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
-            source=source,
-            target=target,
-            hint="Keep the element type, the rank and the static extents",
-        )
 
 
 def parse_generate(r: Reader, state: State) -> None:
