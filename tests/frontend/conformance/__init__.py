@@ -11,7 +11,8 @@ A chunk begins with ids and duties::
     // ----- R2 V LiteralTypeMismatch
     "t.t"() {a = §42 : f32} : () -> ()
 
-With the name of an error, § is where that error must point.  Otherwise the chunk must
+``//< id`` stands for a piece of the documents, completed where it has to be.  With the
+name of an error, § is where that error must point.  Otherwise the chunk must
 parse and print, and the lines below it say more: ``//> text`` stands in the printed
 module, ``//~ Name`` is a warning of parsing, ``//= expression`` holds, with the
 module's functions and `helpers` as names.  ``//! reason`` marks a chunk that is known

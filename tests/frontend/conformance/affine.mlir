@@ -155,13 +155,12 @@ mlfunc @sum(%A: memref<?xi32>, %n: index, %sum: memref<i32>) {
   return
 }
 //> memref.store %2, %sum[] : memref<i32>
-// ----- R134 V OldSyntax
+// ----- R134 V UnexpectedToken
 mlfunc @sum(%A: memref<?xi32>, %n: index, %init: i32) {
   for %i = 0 to %n §with %t(%init) {
   }
   return
 }
-//! the error does not name iter_args
 // ----- R134 V UnexpectedToken
 mlfunc §int32 @sum(%A: memref<?xi32>, %n: index) {
   return

@@ -249,7 +249,6 @@ func @f(%a: i32) -> i32 {
   return %1 : i32
 }
 //= f(3) == 3
-//! calls of function values do not run: inlining drops the function
 // ----- R66 P
 "t.t"() {a = i32, b = memref<4x?xf32>, c = (i32) -> (), d = !t.type} : () -> ()
 // ----- R67 P

@@ -50,6 +50,16 @@ def zeros(*shape: int, dtype: str = "f4") -> Array:
     return np.zeros(shape, dtype)
 
 
+def strided(
+    memory: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Array:
+    """A view by offset and strides in elements."""
+    size = memory.itemsize
+    return np.lib.stride_tricks.as_strided(
+        memory[offset:], shape, [size * stride for stride in strides]
+    )
+
+
 def convolution(
     kernel: Array,
     image: Array,
@@ -84,6 +94,7 @@ class Names:
             "numbers": numbers,
             "zeros": zeros,
             "convolution": convolution,
+            "strided": strided,
             "program": self.program,
             "loops": self.loops,
             "bounds": self.bounds,

@@ -147,7 +147,6 @@ func.func @f() -> tensor<3xi32> {
   external_resources: {other: {key: "value"}}
 #-}
 //> blob: "0x04000000010000000200000003000000"
-//! resources are read, but not printed
 //> key: "value"
 // ----- R10 X
 func.func @f() -> tensor<3xi32> {
@@ -157,7 +156,6 @@ func.func @f() -> tensor<3xi32> {
 {-#
   dialect_resources: {builtin: {blob: "0x04000000010000000200000003000000"}}
 #-}
-//! a constant of a resource does not run
 //= f() == [1, 2, 3]
 // ----- R10 V InvalidAttribute
 "t.t"() : () -> ()

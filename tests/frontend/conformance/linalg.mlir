@@ -553,3 +553,4 @@ func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
   return
 }
 //= "parallel" not in loops("f")
+//! an unknown operation that gets no buffer does not order the iterations

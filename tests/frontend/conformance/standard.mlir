@@ -120,7 +120,6 @@ func @f(%a: i32, %c: i1) -> i32 {
   return %3 : i32
 }
 //= f(3, False) == 6
-//! calls of function values do not run: inlining drops the function
 // ----- R104 A
 func @f(%A: memref<9xf32>, %g: (memref<9xf32>) -> ()) {
   affine.for %i = 0 to 8 {

@@ -6,12 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from documents import blocks as documents
 
 HERE = Path(__file__).parent
 _HEAD = re.compile(
     r"^// ----- ((?:[RCETD]\d+\S* )+)([PVXA]+)(?: (\w+))?$", re.MULTILINE
 )
+_PIECE = re.compile(r"^//< (\S+)$", re.MULTILINE)
 _CHECK = re.compile(r"^//([>~=!]) (.*)\n?", re.MULTILINE)
 
 
@@ -41,7 +45,8 @@ class Chunk:
     @property
     def text(self) -> str:
         """The module."""
-        return self.marked.replace("§", "", 1) if self.error else self.marked
+        whole = _PIECE.sub(lambda match: _pieces()[match[1]], self.marked)
+        return whole.replace("§", "", 1) if self.error else whole
 
     @property
     def place(self) -> tuple[int, int]:
@@ -57,6 +62,14 @@ class Chunk:
     def all(self, kind: str) -> list[str]:
         """The checks of one kind."""
         return [text for sign, text in self.checks if sign == kind]
+
+
+@cache
+def _pieces() -> dict[str, str]:
+    """The code of the documents, completed where it has to be."""
+    meant = documents.read(documents.HERE / "completed.blocks")
+    printed = documents.all_blocks()
+    return {i: text for block in (*printed, *meant) for i, _, text in block.files()}
 
 
 def rows() -> list[Row]:
