@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.dialects.func import Call
+from gpucodegen.dialects.func import named_function
 from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 
@@ -22,7 +22,7 @@ def reachable(module: Module, name: str) -> Module:
     wanted, work = {name}, [name]
     while work:
         for op in functions[work.pop()].walk():
-            callee = Call(op).callee if op.name == "func.call" else ""
+            callee = named_function(op)
             if callee in functions and callee not in wanted:
                 wanted.add(callee)
                 work.append(callee)

@@ -109,6 +109,15 @@ class Call:
         return self.operation.operands
 
 
+_NAMING = {"func.call": "callee", "func.constant": "value"}
+
+
+def named_function(op: Operation) -> str:
+    """The function that a call or a function constant names, or the empty string."""
+    value = op.attributes.get(_NAMING.get(op.name, ""))
+    return value.path[-1] if isinstance(value, SymbolRefAttr) else ""
+
+
 def func(
     name: str,
     args: Sequence[Value],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from gpucodegen.dialects import gpu
-from gpucodegen.dialects.func import Call, Function
+from gpucodegen.dialects.func import Call, Function, named_function
 from gpucodegen.emit import (
     affine_loops,
     callbacks,
@@ -137,10 +137,31 @@ def function_call(e: Emitter, op: Operation) -> None:
     if _kernel_of(e, op) is not None:
         _launch(e, op, Text("None"), Text("None"))
         return
-    callee = Call(op).callee
-    if callee not in e.functions:
-        raise ExternalFunction(op.location, name=callee)
-    text = call(e.functions[callee], "rt", *(e.text(v) for v in op.operands))
+    _call(e, op, _host_function(e, op), op.operands)
+
+
+def _host_function(e: HostEmitter, op: Operation) -> str:
+    """The Python name of the function that a call or a constant names."""
+    name = named_function(op)
+    if name not in e.functions:
+        raise ExternalFunction(op.location, name=name)
+    return e.functions[name]
+
+
+def function_constant(e: Emitter, op: Operation) -> None:
+    """``func.constant``."""
+    assert isinstance(e, HostEmitter)
+    e.define(op.result, Text(_host_function(e, op)))
+
+
+def indirect_call(e: Emitter, op: Operation) -> None:
+    """``func.call_indirect`` of a host function."""
+    callee, *operands = op.operands
+    _call(e, op, e.text(callee).code, operands)
+
+
+def _call(e: Emitter, op: Operation, function: str, operands: Sequence[Value]) -> None:
+    text = call(function, "rt", *map(e.text, operands))
     if len(op.results) == 1:
         e.define(op.result, text)
         return
@@ -164,6 +185,8 @@ HANDLERS: Handlers = (
     | host_memory.HANDLERS
     | {
         "func.call": function_call,
+        "func.call_indirect": indirect_call,
+        "func.constant": function_constant,
         "func.return": function_return,
         "gpu.launch_func": launch_func,
     }

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.dialects.func import Call, Function
+from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.emit.header import Header
 from gpucodegen.emit.host import emit_host
 from gpucodegen.emit.kernel import (
@@ -201,7 +201,7 @@ def _written_by(
         launch = gpu.LaunchFunc(op)
         kernel, arguments = kernels.get(launch.kernel), launch.arguments
     elif op.name == "func.call":
-        kernel = kernels.get((Call(op).callee,))
+        kernel = kernels.get((named_function(op),))
     elif op.dialect == "memref" or op.name in _HARMLESS:
         return []
     if kernel is None:
@@ -212,12 +212,7 @@ def _written_by(
 
 def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
     """Public functions, those that nobody calls, and all that these call."""
-    called = {
-        Call(inner).callee
-        for op in hosts.values()
-        for inner in op.walk()
-        if inner.name == "func.call"
-    }
+    called = {named_function(inner) for op in hosts.values() for inner in op.walk()}
     work = [
         name
         for name, op in hosts.items()
@@ -229,8 +224,7 @@ def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
         if name in found or name not in hosts:
             continue
         found.add(name)
-        calls = (op for op in hosts[name].walk() if op.name == "func.call")
-        work += [Call(op).callee for op in calls]
+        work += filter(None, map(named_function, hosts[name].walk()))
     return found
 
 
