@@ -11,6 +11,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.analysis import FunctionAnalysis, analyze
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.base import run_pipeline
 from gpucodegen.passes.pipeline_text import parse_pipeline
@@ -129,10 +130,10 @@ class Names:
         """All that is printed about a function."""
         return str(self._analysis(name))
 
-    def _analysis(self, name: str) -> gcg.analysis.FunctionAnalysis:
+    def _analysis(self, name: str) -> FunctionAnalysis:
         count = len(self._program[name].view.arguments)
         module = run_pipeline(self.module, front_passes(name, (None,) * count)[:-1])
-        return gcg.analyze(module)[name]
+        return analyze(module)[name]
 
     def all(self) -> dict[str, Any]:
         """Helpers, and the functions that have a body."""

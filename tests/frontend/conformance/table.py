@@ -80,8 +80,8 @@ def rows() -> list[Row]:
         if line.startswith("# "):
             section = line[2:]
         else:
-            *cells, duties = (cell.strip() for cell in line.split(" | "))
-            found.append(Row(section, *cells, duties.strip("-")))
+            id_, where, construct, rule, duties = (c.strip() for c in line.split(" | "))
+            found.append(Row(section, id_, where, construct, rule, duties.strip("-")))
     return found
 
 
