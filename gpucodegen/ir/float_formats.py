@@ -108,9 +108,13 @@ class FloatFormat:
 
     # -- decoding ----------------------------------------------------------------------
 
+    def is_negative(self, bits: int) -> bool:
+        """Whether the code has a sign, and it is set."""
+        return self.is_signed and bool(bits >> (self.width - 1))
+
     def exact(self, bits: int) -> Fraction | None:
         """The number of a code, without the sign of zero; None for others."""
-        negative = self.is_signed and bool(bits >> (self.width - 1))
+        negative = self.is_negative(bits)
         magnitude = bits & ((1 << (self.width - self.is_signed)) - 1)
         is_infinite = self.infinity is not None and magnitude == self.infinity
         if is_infinite or self._is_nan(magnitude, negative=negative):
@@ -126,7 +130,7 @@ class FloatFormat:
 
     def decode(self, bits: int) -> float:
         """The nearest Python float of a code."""
-        negative = self.is_signed and bool(bits >> (self.width - 1))
+        negative = self.is_negative(bits)
         value = self.exact(bits)
         if value is None:
             magnitude = bits & ((1 << (self.width - self.is_signed)) - 1)
@@ -136,7 +140,7 @@ class FloatFormat:
         try:
             result = float(value)
         except OverflowError:
-            result = math.copysign(math.inf, value)
+            result = -math.inf if negative else math.inf
         return -0.0 if negative and not result else result
 
     # -- encoding ----------------------------------------------------------------------

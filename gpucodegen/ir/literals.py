@@ -2,64 +2,84 @@
 
 from __future__ import annotations
 
-import math
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 
-from gpucodegen.ir.float_formats import FORMATS, FloatFormat, of_bits, to_bits
+from gpucodegen.ir.float_formats import FORMATS, FloatFormat, to_bits
 from gpucodegen.ir.types import FloatType, Type
+
+_SHORT = 6
+"""Digits of the short spelling."""
+
+_PADDING = 3
+"""Zeros that are written out before or after the digits of the full one."""
 
 
 def print_float(value: float, ty: Type, bits: int | None = None) -> str:
-    """The shortest of MLIR's spellings that reads back as the same number.
+    """The first of MLIR's spellings that reads back as the same number.
 
-    Six digits in scientific notation if they suffice, else all digits, else the bits;
-    ``bits`` are given for values that a Python float cannot hold.
+    Six digits in scientific notation, or all digits, or the bits; ``bits`` are given
+    for values that a Python float cannot hold.
 
     >>> print(print_float(1.5, FloatType("f32")), print_float(0.1, FloatType("f16")))
     1.500000e+00 9.997550e-02
     """
     name = ty.name if isinstance(ty, FloatType) else "f64"
+    format_ = FORMATS[name]
     code = to_bits(value, name) if bits is None else bits
-    shown = of_bits(code, name) if bits is None else value
-    if math.isfinite(shown):
-        short = f"{shown:.5e}"
-        if bits is None and of_bits(_nearest(short, name), name) == shown:
-            return short.replace("e", "0e")
-        exact = FORMATS[name].exact(code)
-        full = "" if exact is None else _all_digits(exact, FORMATS[name])
+    exact = format_.exact(code)
+    if exact is not None:
+        minus = "-" if format_.is_negative(code) else ""
+        short = minus + _scientific(*_digits(abs(exact), _SHORT), "e", 2)
+        nearest = float(short) if name == "f64" or not exact else Fraction(short)
+        if to_bits(nearest, name) == code:
+            return short
+        full = minus + _all_digits(abs(exact), format_)
         if "." in full:
             return full
-    return f"0x{code:0{(FORMATS[name].width + 3) // 4}X}"
+    return f"0x{code:0{(format_.width + 3) // 4}X}"
 
 
-def _nearest(text: str, name: str) -> int:
-    is_native = name in ("f64", "f32", "f16")
-    return to_bits(float(text) if is_native else Fraction(text), name)
+def _digits(value: Fraction, precision: int) -> tuple[str, int]:
+    """At most so many decimal digits and the exponent of the last, as LLVM rounds.
+
+    The exact decimal is cut to the bits that the digits need, then rounded half up.
+    """
+    exponent = 1 - value.denominator.bit_length()
+    number = value.numerator * 5**-exponent
+    needed = (precision * 196 + 58) // 59
+    surplus = max(number.bit_length() - needed, 0) * 59 // 196
+    text = str(number // 10**surplus)
+    exponent += surplus + len(text)
+    text = text.rstrip("0")
+    if len(text) > precision:
+        number = int(text[:precision]) + (text[precision] >= "5")
+        exponent += len(str(number)) - precision
+        text = str(number).rstrip("0")
+    return text or "0", exponent - max(len(text), 1)
+
+
+def _scientific(digits: str, exponent: int, mark: str, width: int) -> str:
+    """``1.500000e+00``; without padding ``1.5E-7``."""
+    power = exponent + len(digits) - 1
+    tail = digits[1:].ljust(_SHORT if mark == "e" else 1, "0")
+    return f"{digits[0]}.{tail}{mark}{'-' if power < 0 else '+'}{abs(power):0{width}}"
 
 
 def _all_digits(value: Fraction, format_: FloatFormat) -> str:
-    """As many digits as tell the format's values apart, without trailing zeros."""
-    context = Context(format_.digits, ROUND_HALF_UP, Emin=-99999, Emax=99999)
-    quotient = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    sign, digits, last = quotient.normalize(context).as_tuple()
-    text, exponent = "".join(map(str, digits)), int(last)
-    point = len(text) + exponent
-    minus = "-" if sign else ""
-    if exponent >= 0 and (exponent > _PADDING or point > format_.digits):
-        return f"{minus}{text[0]}.{text[1:] or '0'}E+{point - 1}"
+    """As many digits as tell the format's values apart, written plainly if short."""
+    digits, exponent = _digits(value, format_.digits)
+    point = len(digits) + exponent
     if exponent >= 0:
-        return f"{minus}{text}{'0' * exponent}"
-    if point > 0:
-        return f"{minus}{text[:point]}.{text[point:]}"
-    if 1 - point > _PADDING:
-        return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
-    return f"{minus}0.{'0' * -point}{text}"
-
-
-_PADDING = 3
-"""Zeros that are written out before or after the digits."""
+        is_long = exponent > _PADDING or point > format_.digits
+        plain = digits + "0" * exponent
+    elif point > 0:
+        is_long = False
+        plain = f"{digits[:point]}.{digits[point:]}"
+    else:
+        is_long = 1 - point > _PADDING
+        plain = f"0.{'0' * -point}{digits}"
+    return _scientific(digits, exponent, "E", 1) if is_long else plain
 
 
 def quote(text: str) -> str:

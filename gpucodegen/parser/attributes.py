@@ -22,7 +22,7 @@ from gpucodegen.ir.attributes import (
     dictionary,
 )
 from gpucodegen.ir.locations import LocationAttr
-from gpucodegen.ir.types import I1, FloatType, IntegerType, Type
+from gpucodegen.ir.types import I1, FloatType, IntegerType, NoneType, Type
 from gpucodegen.parser import aliases, dense, elements, numbers
 from gpucodegen.parser.types import dialect_body, parse_strided
 
@@ -95,7 +95,8 @@ def parse_typed(p: Parser) -> Attribute:
 def _string(p: Parser, ty: Type | None) -> Attribute:
     del ty
     value = p.string()
-    return StringAttr(value, p.type()) if p.accept(":") else StringAttr(value)
+    written = p.type() if p.accept(":") else None
+    return StringAttr(value, None if isinstance(written, NoneType) else written)
 
 
 def _symbol(p: Parser, ty: Type | None) -> Attribute:
