@@ -65,6 +65,10 @@ INDEX_TYPE = Constraint("index", lambda ty: ty == INDEX)
 BOOL = Constraint("i1", lambda ty: ty == I1)
 INTEGER = _is("an integer", IntegerType)
 INTEGER_OR_INDEX = _is("an integer or index", IntegerType, IndexType)
+SIGNLESS_OR_INDEX = Constraint(
+    "a signless integer or index",
+    lambda ty: INTEGER_OR_INDEX.accepts(ty) and INTEGER_LIKE.accepts(ty),
+)
 MEMREF = _is("a memref", MemRefType)
 ANY_MEMREF = _is("a memref", MemRefType, UnrankedMemRefType)
 TENSOR = _is("a ranked tensor", TensorType)

@@ -14,7 +14,7 @@ OPERATIONS = (
         "scf.for",
         "lowerBound upperBound step initArgs* -> results*",
         (syntax.parse_for, syntax.print_for),
-        types={"lowerBound": constraints.INTEGER_OR_INDEX},
+        types={"lowerBound": constraints.SIGNLESS_OR_INDEX},
         attributes={"unsignedCmp": kinds.UNIT},
         regions=1,
         terminators=["scf.yield"],
@@ -116,6 +116,7 @@ OPERATIONS = (
         traits=Trait.TERMINATOR | Trait.NO_TERMINATOR,
         regions=1,
         parents=["scf.forall"],
+        checks=[checks.check_in_parallel],
     ),
     op(
         "scf.yield",

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import registry
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.ops.rules import require
+from gpucodegen.dialects.ops.scf_forall import BOUNDS
 from gpucodegen.dialects.ops.yields import check_yield
-from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, OpaqueAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import INDEX, Type
@@ -201,19 +203,59 @@ def check_reduce(o: Operation) -> None:
 
 
 def check_forall(o: Operation) -> None:
-    """The body takes the variables and the outputs, whose types are the results'."""
-    outputs = _types(operand_segments(o, 4)[3])
+    """Bounds for each variable; outputs whose types are the results'."""
+    *bounds, outputs = operand_segments(o, 4)
+    rank = len(_static(o, "UpperBound"))
+    for name, values in zip(BOUNDS, bounds, strict=True):
+        static = _static(o, name)
+        require(
+            len(static) == rank and static.count(DYNAMIC_MARK) == len(values),
+            o,
+            f"{len(static)} entries in {name[0].lower()}{name[1:]}, but {rank} loops",
+            "Write one entry per loop",
+        )
     require(
-        outputs == _types(o.results),
+        _types(outputs) == _types(o.results),
         o,
         "outputs and results differ in type",
         "Give them the same types in the same order",
     )
-    arguments = _types(o.body.arguments)
-    count = len(arguments) - len(outputs)
     require(
-        arguments == [*[INDEX] * count, *outputs] and count > 0,
+        _types(o.body.arguments) == [*[INDEX] * rank, *_types(outputs)],
         o,
         "the body does not take the variables and the outputs",
-        "Give it an index per variable and then the outputs",
+        "Give it an index per loop and then the outputs",
     )
+    _check_mapping(o, rank)
+
+
+def _static(o: Operation, name: str) -> tuple[float, ...]:
+    value = o.attributes.get(f"static{name}")
+    return value.values if isinstance(value, DenseArrayAttr) else ()
+
+
+def _check_mapping(o: Operation, rank: int) -> None:
+    mapping = o.attributes.get("mapping")
+    entries = mapping.values if isinstance(mapping, ArrayAttr) else ()
+    if mapping is None or (isinstance(mapping, ArrayAttr) and not entries):
+        return
+    if len(entries) != rank or not all(isinstance(e, OpaqueAttr) for e in entries):
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"mapping {mapping} for {rank} loops",
+            hint="Write one attribute such as #gpu.thread<x> per loop",
+        )
+
+
+def check_in_parallel(o: Operation) -> None:
+    """Only insertions, as far as the operations are known."""
+    for op in o.body.operations:
+        is_known = registry.lookup(op.name) is not None
+        if is_known and op.name != "tensor.parallel_insert_slice":
+            raise errors.WrongParent(
+                op.location,
+                operation=op.name,
+                expected="the body of scf.forall",
+                actual=o.name,
+            )

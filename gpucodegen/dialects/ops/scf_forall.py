@@ -13,7 +13,7 @@ from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_s
 from gpucodegen.ir.types import I64, INDEX
 
 _END = "scf.forall.in_parallel"
-_BOUNDS = ("LowerBound", "UpperBound", "Step")
+BOUNDS = ("LowerBound", "UpperBound", "Step")
 
 
 def parse_forall(r: Reader, state: State) -> None:
@@ -41,7 +41,7 @@ def parse_forall(r: Reader, state: State) -> None:
 def _finish(
     state: State, lists: list[tuple[list[Value], list[int]]], outputs: Carried
 ) -> None:
-    for name, (_, static) in zip(_BOUNDS, lists, strict=True):
+    for name, (_, static) in zip(BOUNDS, lists, strict=True):
         state.attributes[f"static{name}"] = DenseArrayAttr(I64, tuple(static))
     groups = [*(dynamic for dynamic, _ in lists), outputs.inits]
     state.operands = [value for group in groups for value in group]
@@ -79,7 +79,7 @@ def print_forall(w: Writer, o: Operation) -> None:
     lower, upper, step, outputs = operand_segments(o, 4)
     texts = [
         _bounds_text(w, o, name, values)
-        for name, values in zip(_BOUNDS, (lower, upper, step), strict=True)
+        for name, values in zip(BOUNDS, (lower, upper, step), strict=True)
     ]
     count = len(_static(o, "UpperBound"))
     arguments = o.body.arguments
@@ -94,7 +94,7 @@ def print_forall(w: Writer, o: Operation) -> None:
     w.write(" ")
     is_plain = not o.results and not o.body.operations[-1].body.operations
     w.region(o.regions[0], elide=_END if is_plain else "")
-    w.attr_dict(o, (OPERAND_SEGMENTS, *(f"static{name}" for name in _BOUNDS)))
+    w.attr_dict(o, (OPERAND_SEGMENTS, *(f"static{name}" for name in BOUNDS)))
 
 
 def _static(o: Operation, name: str) -> Sequence[int]:
