@@ -116,7 +116,7 @@ def finish(
     function = state.attributes.pop("fun", None)
     if isinstance(function, SymbolRefAttr) and not state.regions:
         state.regions = [_calling(p, state, function, indexed=indexed)]
-    elif state.regions:
+    elif len(state.regions) == 1:
         added = state.operands[written:]
         state.regions = [_modern_body(p, state, added, indexed=indexed)]
     else:

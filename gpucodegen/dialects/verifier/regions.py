@@ -13,6 +13,8 @@ _WITHOUT_ARGUMENTS = frozenset(
     ["affine.if", "builtin.module", "scf.execute_region", "scf.if", "scf.index_switch"]
 )
 _MANY_BLOCKS = frozenset(["gpu.launch"])
+_ONE_BLOCK = frozenset(["scf.forall.in_parallel"])
+"""Operations of one block without a terminator, besides graph regions."""
 
 
 def check_regions(op: Operation, definition: Op) -> None:
@@ -20,8 +22,9 @@ def check_regions(op: Operation, definition: Op) -> None:
     if definition.regions is not None and len(op.regions) != definition.regions:
         raise _wrong(op, _counted(definition.regions, "region"), len(op.regions))
     is_structured = bool(definition.terminators) or definition.has(Trait.GRAPH)
+    has_one = is_structured and op.name not in _MANY_BLOCKS
     for region in op.regions:
-        if is_structured and op.name not in _MANY_BLOCKS:
+        if has_one or op.name in _ONE_BLOCK:
             _check_one_block(op, region)
         if op.name in _WITHOUT_ARGUMENTS and region.blocks:
             _check_no_arguments(op, region)
