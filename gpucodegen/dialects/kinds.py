@@ -255,7 +255,7 @@ def bracketed(
         return has_head or not allowed
 
     def write(attribute: Attribute) -> str:
-        return str(attribute).removeprefix(head)
+        return str(attribute).removeprefix(head).replace(", ", ",")
 
     return Kind(
         f"#{prefix}<...>",

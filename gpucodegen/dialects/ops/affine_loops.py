@@ -33,6 +33,7 @@ Bound = tuple[AffineMap, list[Value]]
 def parse_for(r: Reader, state: State) -> None:
     """``%i = lower to upper step n iter_args(..) -> (..) { .. }``."""
     iv = r.argument(r.use(), INDEX)
+    r.skip_location()
     r.expect("=")
     lower, lower_operands = _parse_bound(r, "max")
     r.one_of(("to",), "'to'")
