@@ -119,6 +119,8 @@ RENAMED: dict[str, str] = {
     "round": "math.round",
     "roundeven": "math.roundeven",
     "rsqrt": "math.rsqrt",
+    "scf.foreach_thread.parallel_insert_slice": "tensor.parallel_insert_slice",
+    "scf.foreach_thread.perform_concurrently": "scf.forall.in_parallel",
     "scf.terminator": "scf.yield",
     "select": "arith.select",
     "sexti": "arith.extsi",

@@ -16,6 +16,7 @@ from gpucodegen.parser import (
     vintage_2020,
     vintage_generic,
     vintage_linalg,
+    vintage_scf,
     vintage_vector,
     vintage_vector_generic,
 )
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 OldForm = Callable[["Parser", State], None]
 
-_FORMS = ChainMap(vintage_2019.FORMS, vintage_2018.FORMS, vintage_vector.FORMS)
+_FORMS = ChainMap(
+    vintage_2019.FORMS, vintage_2018.FORMS, vintage_scf.FORMS, vintage_vector.FORMS
+)
 _SPELLINGS = ChainMap(
     vintage_2020.SPELLINGS, vintage_linalg.SPELLINGS, vintage_vector.SPELLINGS
 )

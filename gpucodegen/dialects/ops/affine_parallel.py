@@ -77,8 +77,8 @@ def _parse_reductions(r: Reader) -> list[int]:
     return r.listed("(", ")", lambda: _KINDS[r.one_of(_KINDS, "a reduction")])
 
 
-_KINDS = {name: i for i, name in enumerate(ATOMIC_KINDS)}
-_KINDS |= {old: _KINDS[name] for old, name in OLD_ATOMIC_KINDS.items()}
+_POSITIONS = {name: i for i, name in enumerate(ATOMIC_KINDS)}
+_KINDS = _POSITIONS | {old: _POSITIONS[k] for old, k in OLD_ATOMIC_KINDS.items()}
 
 
 def _parse_side(r: Reader, prefix: str, ivs: Sequence[Argument]) -> _Side:

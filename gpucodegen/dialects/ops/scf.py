@@ -58,6 +58,7 @@ OPERATIONS = (
         regions=1,
         terminators=["scf.reduce", "scf.yield"],
         checks=[checks.check_parallel],
+        adapt=syntax.modern_parallel,
     ),
     op(
         "scf.reduce",

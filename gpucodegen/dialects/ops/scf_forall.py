@@ -3,65 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.ops.carried import Carried, parse_carried, print_carried
-from gpucodegen.dialects.syntax import Reader, State, Use, Writer
+from gpucodegen.dialects.syntax import Argument, Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr
-from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
 from gpucodegen.ir.types import I64, INDEX
 
-_END = "scf.forall.in_parallel"
+END = "scf.forall.in_parallel"
 BOUNDS = ("LowerBound", "UpperBound", "Step")
+
+
+Bounds = tuple[list[Value], list[int]]
+"""Values and numbers, with a mark where a value stands."""
+
+
+@dataclass(slots=True)
+class Loops:
+    """Names of the variables; lower bounds, upper bounds and steps."""
+
+    names: list[Use]
+    bounds: list[Bounds]
+
+    def variables(self, r: Reader) -> list[Argument]:
+        """The variables as block arguments."""
+        return [r.argument(name, INDEX) for name in self.names]
 
 
 def parse_forall(r: Reader, state: State) -> None:
     """``(%i) in (%n) shared_outs(%o = %t) -> (types) { .. }``; also ``= to step``."""
+    parse_body(r, state, parse_loops(r))
+
+
+def parse_loops(r: Reader) -> Loops:
+    """``(%i) in (%n)``, or ``(%i) = (%l) to (%u) step (%s)``."""
     names = r.listed("(", ")", r.use)
-    lists: list[tuple[list[Value], list[int]]] = []
     if r.token == "in":
         r.advance()
         count = len(names)
-        lists = [([], [0] * count), _bounds(r), ([], [1] * count)]
-    else:
-        r.expect("=")
-        lists.append(_bounds(r))
-        for word in ("to", "step"):
-            r.one_of((word,), f"'{word}'")
-            lists.append(_bounds(r))
+        return Loops(names, [([], [0] * count), _bounds(r), ([], [1] * count)])
+    r.expect("=")
+    bounds = [_bounds(r)]
+    for word in ("to", "step"):
+        r.one_of((word,), f"'{word}'")
+        bounds.append(_bounds(r))
+    return Loops(names, bounds)
+
+
+def parse_body(r: Reader, state: State, loops: Loops) -> None:
+    """``shared_outs(%o = %t) -> (types) { .. }``."""
     outputs = parse_carried(r, "shared_outs")
-    ivs = [r.argument(name, INDEX) for name in names]
-    state.regions = [r.region([*ivs, *outputs.arguments], terminator=_END)]
-    _complete_end(state)
+    arguments = [*loops.variables(r), *outputs.arguments]
+    region = complete(r.region(arguments, terminator=END))
     state.attributes |= r.attr_dict()
-    _finish(state, lists, outputs)
+    finish(state, loops, outputs, region)
 
 
-def _finish(
-    state: State, lists: list[tuple[list[Value], list[int]]], outputs: Carried
-) -> None:
-    for name, (_, static) in zip(BOUNDS, lists, strict=True):
+def finish(state: State, loops: Loops, outputs: Carried, region: Region) -> None:
+    """Fill in the operation."""
+    for name, (_, static) in zip(BOUNDS, loops.bounds, strict=True):
         state.attributes[f"static{name}"] = DenseArrayAttr(I64, tuple(static))
-    groups = [*(dynamic for dynamic, _ in lists), outputs.inits]
+    groups = [*(dynamic for dynamic, _ in loops.bounds), outputs.inits]
     state.operands = [value for group in groups for value in group]
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
     state.result_types = outputs.types
+    state.regions = [region]
 
 
-def _complete_end(state: State) -> None:
-    """The end that was left out has an empty region."""
-    (block,) = state.regions[0].blocks
+def complete(region: Region) -> Region:
+    """The body; the end that was left out has an empty region."""
+    (block,) = region.blocks
     *before, last = block.operations
-    if last.name == _END and not last.regions:
+    if last.name == END and not last.regions:
         last = last.with_(regions=(single_block([]),))
-        state.regions = [
-            type(state.regions[0])((block.with_operations([*before, last]),))
-        ]
+    return Region((block.with_operations([*before, last]),))
 
 
-def _bounds(r: Reader) -> tuple[list[Value], list[int]]:
-    """``(%n, 10)``: values and numbers, with a mark where a value stands."""
+def _bounds(r: Reader) -> Bounds:
+    """``(%n, 10)``."""
     values: list[Value] = []
 
     def entry() -> int:
@@ -93,7 +115,7 @@ def print_forall(w: Writer, o: Operation) -> None:
     print_carried(w, arguments[count:], outputs, o.results, "shared_outs")
     w.write(" ")
     is_plain = not o.results and not o.body.operations[-1].body.operations
-    w.region(o.regions[0], elide=_END if is_plain else "")
+    w.region(o.regions[0], elide=END if is_plain else "")
     w.attr_dict(o, (OPERAND_SEGMENTS, *(f"static{name}" for name in BOUNDS)))
 
 

@@ -191,6 +191,14 @@ def modern_body(region: Region) -> Region:
     return Region((block.with_operations([*rest, end]),))
 
 
+def modern_parallel(state: State) -> None:
+    """A generic body that ends in scf.yield, with a reduction per result before it."""
+    for region in state.regions:
+        last = region.blocks[0].operations[-1:] if region.blocks else ()
+        if any(op.name == _YIELD and not op.operands for op in last):
+            state.regions = [modern_body(region)]
+
+
 def parse_reduce(r: Reader, state: State) -> None:
     """``(%a, %b : types) { ^bb0(..): .. }, { .. }``."""
     if r.accept("("):
@@ -244,6 +252,8 @@ def parse_index_switch(r: Reader, state: State) -> None:
     state.operands = [r.resolve(r.use(), INDEX)]
     state.attributes |= r.attr_dict()
     state.result_types = r.arrow_types()
+    if state.result_types and r.accept(","):
+        state.result_types += r.types()
     terminator = "" if state.result_types else _YIELD
     cases: list[int] = []
     regions: list[Region] = []
@@ -262,12 +272,12 @@ def print_index_switch(w: Writer, o: Operation) -> None:
     w.write(f" {w.name(o.operands[0])}")
     w.attr_dict(o, ("cases",))
     if o.results:
-        w.write(f" -> {result_list(o.results)}")
+        w.write(f" -> {', '.join(str(v.type) for v in o.results)}")
     default, *regions = o.regions
     cases = o.attributes.get("cases")
     values = cases.values if isinstance(cases, DenseArrayAttr) else ()
     for value, region in zip(values, regions, strict=False):
         w.write(f"\ncase {value} ")
-        w.region(region, elide=_YIELD)
+        w.region(region)
     w.write("\ndefault ")
     w.region(default, elide=_YIELD)
