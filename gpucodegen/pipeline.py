@@ -37,6 +37,7 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
     """To affine nests on buffers, specialised to the argument types of a call."""
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
+    from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.generalize import Generalize
     from gpucodegen.passes.inline import Inline
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
@@ -50,6 +51,7 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
         Inline(),
         PlaceAllocations(),
         Specialize(function, types),
+        ElementwiseToLinalg(),
         Generalize(),
         Bufferize(),
         LinalgToAffine(),

@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "canonicalize": "canonicalize:Canonicalize",
     "check-bounds": "map_passes:CheckBounds",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
+    "elementwise-to-linalg": "elementwise:ElementwiseToLinalg",
     "generalize": "generalize:Generalize",
     "inline": "inline:Inline",
     "linalg-to-affine": "linalg_to_affine:LinalgToAffine",
