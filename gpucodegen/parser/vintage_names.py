@@ -149,6 +149,7 @@ RENAMED: dict[str, str] = {
     "transpose": "memref.transpose",
     "trunci": "arith.trunci",
     "uitofp": "arith.uitofp",
+    "unrealized_conversion_cast": "builtin.unrealized_conversion_cast",
     "vector.extractelement": "vector.extract",
     "vector.insertelement": "vector.insert",
     "vector.splat": "vector.broadcast",
