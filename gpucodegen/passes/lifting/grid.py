@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpucodegen.dialects.gpu import dimension_of
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting.environment import Environment
@@ -28,7 +29,7 @@ def within_grid(
             upper = _upper(extents, position)
             around.append(Loop(name, ("0",), upper, role=role, loc=op.location))
             for nested in op.walk():
-                if nested.name == source and _along(nested, dimension):
+                if nested.name == source and dimension_of(nested) == dimension:
                     env.texts[nested.results[0]] = name
     env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
     env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
@@ -40,7 +41,3 @@ def _upper(extents: Attribute | None, position: int) -> tuple[str, ...]:
     if not isinstance(extents, DenseArrayAttr) or extents.values[position] < 0:
         return ()
     return (str(extents.values[position]),)
-
-
-def _along(op: Operation, dimension: str) -> bool:
-    return f"dim {dimension}>" in str(op.attributes.get("dimension"))
