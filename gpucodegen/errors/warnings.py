@@ -33,8 +33,8 @@ class OldSpelling(CodegenWarning):
     """A spelling that is read but no longer written."""
 
     code = "W004"
-    template = "{text}"
-    remedy = "{hint}"
+    template = "'{written}' is read as '{meant}'"
+    remedy = "Write {meant}"
 
 
 class OffloadHint(CodegenWarning):

@@ -156,10 +156,19 @@ def _product(p: Parser, leaf: Leaf) -> AffineExpr:
         p.deepen()
         start = p.start
         op = p.advance()
-        op = _OLD_PRODUCTS.get(op, op)
+        op = _today(p, op, start)
         expr = _checked(p, op, expr, _factor(p, leaf), start)
     p.depth = depth
     return expr
+
+
+def _today(p: Parser, op: str, start: int) -> str:
+    """Today's word for an operator, with a note if it was written differently."""
+    meant = _OLD_PRODUCTS.get(op, op)
+    if meant != op:
+        place = p.location(start)
+        p.warn(errors.OldSpelling(place, written=op, meant=meant))
+    return meant
 
 
 def _factor(p: Parser, leaf: Leaf) -> AffineExpr:
@@ -182,7 +191,7 @@ def _factor(p: Parser, leaf: Leaf) -> AffineExpr:
 def _constant(p: Parser) -> int:
     start = p.start
     value = p.integer()
-    if value >> 63:
+    if value > 1 << 63:
         raise errors.LiteralOutOfRange(p.location(start), literal=value, type=INDEX)
     return value
 

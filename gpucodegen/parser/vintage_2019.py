@@ -90,6 +90,17 @@ def _linalg_dim(p: Parser, state: State) -> None:
     state.result_types = [INDEX]
 
 
+def _rank(p: Parser, state: State) -> None:
+    """``rank %x : type`` of a memref or a tensor."""
+    use = p.use()
+    state.attributes = p.attr_dict()
+    p.expect(":")
+    ty = p.type()
+    is_tensor = isinstance(ty, TensorType | UnrankedTensorType)
+    state.name = "tensor.rank" if is_tensor else "memref.rank"
+    state.operands, state.result_types = [p.resolve(use, ty)], [INDEX]
+
+
 def _store(p: Parser, state: State) -> None:
     """``store %v, %m[..] : type`` or ``store 0 to %m[..] : type``."""
     state.name = "memref.store"
@@ -298,6 +309,7 @@ FORMS: dict[str, OldForm] = {
     "linalg.store": _store,
     "load": _load,
     "memref_cast": _memref_cast,
+    "rank": _rank,
     "splat": _splat,
     "store": _store,
     "tensor_from_elements": _from_elements,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpucodegen import errors
 from gpucodegen.dialects.linalg import iterator, scalar_of, yield_
 from gpucodegen.dialects.linalg_bodies import scalar_body
 from gpucodegen.dialects.linalg_named import default_maps, numbers
@@ -75,7 +76,7 @@ def read_copy(p: Parser, state: State) -> bool:
     """``(%a, %b) {inputPermutation = .., outputPermutation = ..} : types``."""
     if not read_named(p, state):
         return False
-    maps = [_permutation(state, side) for side in ("input", "output")]
+    maps = [_permutation(p, state, side) for side in ("input", "output")]
     if maps == [None, None] or len(state.operands) != 2:
         return True
     rank = len(getattr(state.operands[-1].type, "shape", ()))
@@ -87,12 +88,14 @@ def read_copy(p: Parser, state: State) -> bool:
     return True
 
 
-def _permutation(state: State, side: str) -> AffineMap | None:
-    for name in (f"{side}Permutation", f"{side}_permutation"):
-        value = state.attributes.pop(name, None)
-        if isinstance(value, AffineMapAttr):
-            return value.map
-    return None
+def _permutation(p: Parser, state: State, side: str) -> AffineMap | None:
+    name, other = f"{side}Permutation", f"{side}_permutation"
+    if other in state.attributes:
+        place = p.location(state.start)
+        p.warn(errors.OldSpelling(place, written=other, meant=name))
+        state.attributes[name] = state.attributes.pop(other)
+    value = state.attributes.pop(name, None)
+    return value.map if isinstance(value, AffineMapAttr) else None
 
 
 def _become_generic(

@@ -67,6 +67,8 @@ def _arguments(op: Operation) -> list[Value]:
 
 def buffer_type(ty: Type) -> Type:
     """The row-major memref of a tensor type; other types are themselves."""
+    if isinstance(ty, TensorType) and ty.encoding is not None:
+        raise errors.UnsupportedType(type=ty, target="buffers")
     return MemRefType(ty.shape, ty.element) if isinstance(ty, TensorType) else ty
 
 

@@ -17,6 +17,7 @@ from gpucodegen.passes.dead_code import without_dead_code
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.map_operands import rewrite_maps
 
+_CAST = "builtin.unrealized_conversion_cast"
 ROUNDS = 4
 """Folding one round exposes more; this many reach a fixed point in practice."""
 
@@ -58,6 +59,9 @@ class _Folder:
     def _one(self, op: Operation) -> list[Operation]:
         rebuilt = rewrite_maps(renamed(op, self.replaced), self.known)
         self.changed |= rebuilt is not op
+        if self._cancels(rebuilt):
+            self.changed = True
+            return []
         inlined = self._structure(rebuilt)
         if inlined is not None:
             self.changed = True
@@ -69,6 +73,18 @@ class _Folder:
         rebuilt = self._regions(rebuilt)
         self._learn(rebuilt)
         return [rebuilt]
+
+    def _cancels(self, op: Operation) -> bool:
+        """Whether a cast undoes the one that made its operands; then use these."""
+        inner = self.definitions.get(op.operands[0]) if op.operands else None
+        if op.name != _CAST or inner is None or inner.name != _CAST:
+            return False
+        before = [value.type for value in inner.operands]
+        is_inverse = before == [value.type for value in op.results]
+        if is_inverse and inner.results == op.operands:
+            self.replaced.update(zip(op.results, inner.operands, strict=True))
+            return True
+        return False
 
     def _regions(self, op: Operation) -> Operation:
         if not op.regions:

@@ -17,6 +17,7 @@ PURE = frozenset(
         "memref.dim",
         "memref.cast",
         "memref.subview",
+        "builtin.unrealized_conversion_cast",
         "tensor.dim",
         "tensor.empty",
         "tensor.cast",
