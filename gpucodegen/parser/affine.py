@@ -285,9 +285,11 @@ def _value_leaf(p: Parser, operands: _Operands) -> AffineExpr:
     return operands.place(value, is_symbol=False)
 
 
+_BLANK = r"(?:\s|//[^\n]*\n)*"
 _MAP_AHEAD = re.compile(
-    r"\(\s*([A-Za-z_]\w*)?[\w\s,]*\)\s*(?:(,?\s*\[)|(:\s*\()|(->)\s*\(?\s*([^\s]))",
-    re.ASCII,
+    rf"""\({_BLANK}([A-Za-z_]\w*)?(?:[\w\s,]|//[^\n]*\n)*\){_BLANK}
+    (?:(,?\s*\[)|(:{_BLANK}\()|(->){_BLANK}\(?{_BLANK}([^\s]))""",
+    re.ASCII | re.VERBOSE,
 )
 
 

@@ -64,13 +64,19 @@ def _file_or_name(p: Parser) -> Location:
     if p.token != ":":
         return NameLoc(name)
     p.advance()
-    line = p.integer()
-    column = p.integer() if p.accept(":") else 0
+    line = _number(p)
+    column = _number(p) if p.accept(":") else 0
     if not p.accept("to"):
         return FileLoc(name, line, column)
-    end_line = line if p.at(":") else p.integer()
+    end_line = line if p.at(":") else _number(p)
     p.expect(":")
-    return FileLoc(name, line, column, end_line, p.integer())
+    return FileLoc(name, line, column, end_line, _number(p))
+
+
+def _number(p: Parser) -> int:
+    if not p.token[:1].isdigit():
+        raise p.unexpected("a line or column")
+    return p.integer()
 
 
 def _call_site(p: Parser) -> Location:
