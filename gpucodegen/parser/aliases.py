@@ -34,7 +34,8 @@ def parse_definition(p: Parser) -> bool:
 def resolve_ahead(p: Parser, name: str) -> None:
     """Read the definition of an alias that comes later, if there is one."""
     definition = re.compile(rf"^[ \t]*{re.escape(name)}\s*=(?!=)", re.MULTILINE)
-    match = definition.search(p.text, p.end)
+    begin = 0 if p.ahead else p.end  # what is read ahead names what was passed over
+    match = definition.search(p.text, begin)
     if match is None or name in p.ahead:
         return
     p.ahead.add(name)

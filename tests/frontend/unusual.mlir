@@ -234,3 +234,19 @@ func.func @f(%n: index, %x: f32) {
   }
   return
 }
+// -----
+// an alias at the end of the text names another one there
+func.func private @f() loc(#loc2)
+#loc1 = loc("a":1:2)
+#loc2 = loc(fused<[1, 2]>[#loc1])
+// -----
+// a kernel of another dialect is launched
+module attributes {gpu.container_module} {
+  gpu.module @k {
+    llvm.func @e() attributes {gpu.kernel}
+  }
+  func.func @f(%n: index) {
+    gpu.launch_func @k::@e blocks in (%n, %n, %n) threads in (%n, %n, %n)
+    return
+  }
+}

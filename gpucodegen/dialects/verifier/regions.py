@@ -10,7 +10,7 @@ _OPTIONAL = frozenset(["affine.if", "scf.if"])
 """Operations that may leave their second region empty."""
 
 _WITHOUT_ARGUMENTS = frozenset(
-    ["affine.if", "builtin.module", "scf.execute_region", "scf.if", "scf.index_switch"]
+    ["affine.if", "builtin.module", "scf.execute_region", "scf.if"]
 )
 _MANY_BLOCKS = frozenset(["gpu.launch"])
 _ONE_BLOCK = frozenset(["scf.forall.in_parallel"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpucodegen import errors
@@ -10,8 +11,15 @@ from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.operands import wrong_operand
+from gpucodegen.dialects.printing import VERBATIM
 from gpucodegen.errors.focus import Focus
-from gpucodegen.ir.attributes import SymbolRefAttr, TypeAttr, print_symbol
+from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    print_symbol,
+)
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FunctionType, Type
 
@@ -67,7 +75,7 @@ def _table(op: Operation) -> Table:
     for region in op.regions:
         for block in region.blocks:
             for nested in block.operations:
-                name = symbol_name(nested)
+                name = symbol_name(nested) or _written_name(nested)
                 if name in table and _is_known(nested) and _is_known(table[name]):
                     raise errors.RedefinedSymbol(
                         nested.location,
@@ -78,6 +86,17 @@ def _table(op: Operation) -> Table:
                 if name:
                     table[name] = nested
     return table
+
+
+_WRITTEN = re.compile(r'[\w$.]+(?:\s+\w+)*\s+@(?:([\w$.]+)|"([^"]*)")')
+
+
+def _written_name(op: Operation) -> str:
+    """The symbol that an operation kept as text seems to define."""
+    text = op.attributes.get(VERBATIM)
+    first = text.values[0] if isinstance(text, ArrayAttr) else None
+    match = _WRITTEN.match(first.value) if isinstance(first, StringAttr) else None
+    return "" if match is None else match[1] or match[2]
 
 
 def _is_known(op: Operation) -> bool:
@@ -97,7 +116,7 @@ def _check_reference(op: Operation, tables: Sequence[Table]) -> None:
             op.location, name=reference, advice=advice, focus=_named(reference)
         )
     check = _SIGNATURES.get(op.name)
-    if check is not None:
+    if check is not None and _is_known(target):
         check(op, target)
 
 
@@ -163,7 +182,7 @@ def _check_constant(op: Operation, target: Operation) -> None:
 
 def _require_kind(op: Operation, target: Operation, kind: str) -> None:
     """The symbol is defined by an operation of this name."""
-    if target.name != kind and _is_known(target):
+    if target.name != kind:
         raise errors.CallMismatch(
             op.location,
             name=symbol_name(target),
