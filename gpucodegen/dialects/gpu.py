@@ -182,7 +182,7 @@ def identity(
 ) -> Operation:
     """``gpu.thread_id``, ``gpu.block_dim``, ... of ``x``, ``y`` or ``z``."""
     attributes: dict[str, Attribute] = {
-        "dimension": OpaqueAttr(f"#gpu<dim {dimension}>")
+        "dimension": OpaqueAttr(f"#gpu.dim<{dimension}>")
     }
     result = Value(INDEX, name, location)
     return Operation(op, (), (result,), attributes, location=location)
@@ -202,4 +202,4 @@ def dimension_of(op: Operation) -> str:
     """``x``, ``y`` or ``z`` of an identity operation."""
     value = op.attributes.get("dimension")
     text = value.text if isinstance(value, OpaqueAttr) else ""
-    return text.removeprefix("#gpu<dim ").removesuffix(">")
+    return text.removeprefix("#gpu.dim<").removesuffix(">")

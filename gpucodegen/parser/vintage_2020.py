@@ -58,7 +58,7 @@ def _shuffle(p: Parser, state: State) -> bool:
     p.expect(",")
     width = p.use()
     mode = p.one_of(("xor", "up", "down", "idx"), "a mode")
-    state.attributes = {"mode": OpaqueAttr(f"#gpu<shuffle_mode {mode}>")}
+    state.attributes = {"mode": OpaqueAttr(f"#gpu.shuffle_mode<{mode}>")}
     state.attributes |= p.attr_dict()
     p.expect(":")
     ty = p.type()
@@ -144,26 +144,4 @@ _LAUNCH_GROUPS = {
 """Which of today's groups an older launch had, by their number."""
 
 
-def _reduction(p: Parser, state: State) -> None:
-    """``op = "add"`` became a keyword of its own."""
-    del p
-    name = state.attributes.get("op")
-    if isinstance(name, StringAttr):
-        state.attributes["op"] = OpaqueAttr(f"#gpu<all_reduce_op {name.value}>")
-
-
-def _dimension(p: Parser, state: State) -> None:
-    """``dimension = "x"``."""
-    del p
-    name = state.attributes.get("dimension")
-    if isinstance(name, StringAttr):
-        state.attributes["dimension"] = OpaqueAttr(f"#gpu<dim {name.value}>")
-
-
-_IDENTITIES = ("thread_id", "block_id", "block_dim", "grid_dim")
-
-GENERIC: dict[str, OldForm] = {
-    "gpu.launch_func": _launched_kernel,
-    "gpu.all_reduce": _reduction,
-    **{f"gpu.{name}": _dimension for name in _IDENTITIES},
-}
+GENERIC: dict[str, OldForm] = {"gpu.launch_func": _launched_kernel}

@@ -15,6 +15,7 @@ from gpucodegen.parser import (
     vintage_2019,
     vintage_2020,
     vintage_generic,
+    vintage_gpu,
     vintage_linalg,
     vintage_scf,
     vintage_vector,
@@ -31,7 +32,10 @@ _FORMS = ChainMap(
     vintage_2019.FORMS, vintage_2018.FORMS, vintage_scf.FORMS, vintage_vector.FORMS
 )
 _SPELLINGS = ChainMap(
-    vintage_2020.SPELLINGS, vintage_linalg.SPELLINGS, vintage_vector.SPELLINGS
+    vintage_2020.SPELLINGS,
+    vintage_gpu.SPELLINGS,
+    vintage_linalg.SPELLINGS,
+    vintage_vector.SPELLINGS,
 )
 _GENERIC = ChainMap(vintage_generic.GENERIC, vintage_2018.GENERIC)
 

@@ -32,7 +32,7 @@ class Kernel:
 
 def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
     """``gpu.thread_id x`` and its like."""
-    attributes = {"dimension": OpaqueAttr(f"#gpu<dim {dimension}>")}
+    attributes = {"dimension": OpaqueAttr(f"#gpu.dim<{dimension}>")}
     (value,) = b.add(f"gpu.{op}", (), [INDEX], attributes, hint=hint)
     return value
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.dialects.assembly_elements import Element, Parsed, Printed
+from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.syntax import Reader, Use, Writer
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import DialectType, Type
 
 TOKEN = DialectType("gpu.async.token")
+_IS_TOKEN = Constraint(str(TOKEN), lambda ty: ty == TOKEN)
+TOKENS = {"asyncDependencies": _IS_TOKEN, "asyncToken": _IS_TOKEN}
 
 
 def parse_async(r: Reader) -> tuple[list[Type], list[Use]]:

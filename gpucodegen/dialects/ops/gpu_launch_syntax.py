@@ -10,7 +10,7 @@ from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.ops.gpu_async import TOKEN, parse_async, print_async
 from gpucodegen.dialects.ops.gpu_syntax import parse_attributions, print_attributions
 from gpucodegen.dialects.syntax import Argument, Reader, State, Use, Writer
-from gpucodegen.ir.attributes import SymbolRefAttr
+from gpucodegen.ir.attributes import DenseArrayAttr, SymbolRefAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, substitute_values
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
 from gpucodegen.ir.types import I32, INDEX, Type
@@ -24,9 +24,7 @@ def parse_launch_func(r: Reader, state: State) -> None:
     """``async [%t] @m::@k blocks in (..) threads in (..) args(..)``."""
     start = r.start
     state.result_types, tokens = parse_async(r)
-    stream = [r.use()] if r.accept("<") else []
-    if stream:
-        r.expect(">")
+    stream = _stream(r)
     state.attributes["kernel"] = SymbolRefAttr(r.symbol_path())
     sizes = {word: _sizes(r, word) for word in _WORDS}
     ty: Type = r.type() if r.accept(":") else INDEX
@@ -46,10 +44,18 @@ def parse_launch_func(r: Reader, state: State) -> None:
     order = [*sizes["blocks"], *sizes["threads"], *sizes["clusters"]]
     values = [[r.resolve(use, ty)] for use in order]
     values += [[]] * (9 - len(values))
-    object_ = [r.resolve(use) for use in stream]
-    groups = [_tokens(r, tokens), *values, shared, arguments, object_]
+    groups = [_tokens(r, tokens), *values, shared, arguments, stream]
     state.operands = [value for group in groups for value in group]
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+
+
+def _stream(r: Reader) -> list[Value]:
+    """``<%stream : type>``, or nothing."""
+    if not r.accept("<"):
+        return []
+    stream = _typed(r)
+    r.expect(">")
+    return [stream]
 
 
 def _sizes(r: Reader, word: str) -> list[Use]:
@@ -82,8 +88,7 @@ def print_launch_func(w: Writer, o: Operation) -> None:
     """``@m::@k blocks in (..) threads in (..) args(..)``."""
     launch = view.LaunchFunc(o)
     print_async(w, o, launch.tokens)
-    if launch.stream:
-        w.write(f" <{w.names(launch.stream)} : {launch.stream[0].type}>")
+    _print_stream(w, launch.stream)
     w.write(f" {o.attributes['kernel']}")
     sizes = zip(_WORDS, (launch.cluster, launch.grid, launch.block), strict=True)
     for word, values in sizes:
@@ -96,28 +101,14 @@ def print_launch_func(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("kernel", OPERAND_SEGMENTS))
 
 
+def _print_stream(w: Writer, stream: Sequence[Value]) -> None:
+    if stream:
+        w.write(f" <{w.typed_names(stream)}>")
+
+
 def _print_shared_memory(w: Writer, size: Sequence[Value]) -> None:
     if size:
         w.write(f" dynamic_shared_memory_size {w.names(size)}")
-
-
-def check_launch_func(o: Operation) -> None:
-    """Three grid and three block sizes; a path of module and kernel."""
-    launch = view.LaunchFunc(o)
-    if len(launch.grid) != 3 or len(launch.block) != 3:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected="three grid and three block sizes as",
-            actual=len(launch.grid) + len(launch.block),
-        )
-    if len(launch.kernel) != 2:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
-            problem="the kernel must be named by module and function",
-            hint="Write @module::@kernel",
-        )
 
 
 # -- launch ----------------------------------------------------------------------------
@@ -132,10 +123,24 @@ class _Grid:
     values: list[Value] = field(default_factory=list[Value])
 
 
+def modern_launch(state: State) -> None:
+    """Clusters and a stream are groups of operands that came later."""
+    sizes = state.attributes.get(OPERAND_SEGMENTS)
+    match sizes:
+        case DenseArrayAttr(element, (*grid, shared)) if len(grid) == 7:
+            modern = (*grid, 0, 0, 0, shared, 0)
+        case DenseArrayAttr(element, written) if len(written) == 11:
+            modern = (*written, 0)
+        case _:
+            return
+    state.attributes[OPERAND_SEGMENTS] = DenseArrayAttr(element, modern)
+
+
 def parse_launch(r: Reader, state: State) -> None:
     """``blocks(%bx, ..) in (%gx = %n, ..) threads(..) in (..) { .. }``."""
     state.result_types, uses = parse_async(r)
     tokens = _tokens(r, uses)
+    stream = _stream(r)
     grids = {word: _parse_grid(r, word) for word in _WORDS}
     clusters, blocks, threads = (grids[word] for word in _WORDS)
     shared = _shared_memory(r)
@@ -153,7 +158,7 @@ def parse_launch(r: Reader, state: State) -> None:
     state.regions = [_without_old_arguments(region, len(arguments), outer)]
     state.attributes |= r.attr_dict()
     sizes = [[v] for v in (*blocks.values, *threads.values, *clusters.values)]
-    groups = [tokens, *sizes, *([[]] * (9 - len(sizes))), shared]
+    groups = [tokens, *sizes, *([[]] * (9 - len(sizes))), shared, stream]
     state.operands = [value for group in groups for value in group]
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
 
@@ -175,7 +180,7 @@ def _parse_grid(r: Reader, word: str) -> _Grid:
     grid.positions = [r.argument(name, INDEX) for name in names]
     r.one_of(("in",), "'in'")
     for name, size in r.listed("(", ")", lambda: _assignment(r)):
-        value = r.resolve(size)
+        value = r.resolve(size, INDEX)
         grid.sizes.append(r.argument(name, value.type))
         grid.values.append(value)
     return grid
@@ -223,8 +228,9 @@ def _renewed_end(block: Block) -> Block:
 
 def print_launch(w: Writer, o: Operation) -> None:
     """``blocks(%bx, ..) in (%gx = %n, ..) threads(..) in (..) { .. }``."""
-    tokens, *groups, shared = operand_segments(o, 11)
+    tokens, *groups, shared, stream = operand_segments(o, 12)
     print_async(w, o, tokens)
+    _print_stream(w, stream)
     blocks, threads, clusters = (groups[k : k + 3] for k in (0, 3, 6))
     names = [w.name(a) for a in o.regions[0].blocks[0].arguments]
     if any(clusters):
@@ -239,8 +245,8 @@ def print_launch(w: Writer, o: Operation) -> None:
     print_attributions(w, o, o.regions[0].blocks[0].arguments[start:])
     w.write(" ")
     w.region(o.regions[0])
-    hidden = (OPERAND_SEGMENTS, "module", "function", "workgroup_attributions")
-    w.attr_dict(o, hidden)
+    hidden = ("module", "function", "workgroup_attributions")
+    w.attr_dict(o, (OPERAND_SEGMENTS, *hidden))
 
 
 def _print_grid(

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
-from gpucodegen.dialects.ops.declare import always
 from gpucodegen.dialects.ops.func import check_func
+from gpucodegen.dialects.ops.gpu_launch_checks import check_attributions
+from gpucodegen.dialects.ops.rules import require
 from gpucodegen.dialects.ops.signatures import parse_signature, print_function
 from gpucodegen.dialects.syntax import Argument, Reader, State, Writer
 from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    DictAttr,
     IntegerAttr,
-    OpaqueAttr,
     StringAttr,
     UnitAttr,
+    dictionary,
     print_symbol,
 )
 from gpucodegen.ir.operation import Block, Operation, Region, Value
-from gpucodegen.ir.types import I1, I32
-
-BOOL = always(I1)
-THIRTY_TWO = always(I32)
-REDUCTIONS = (
-    "add mul minui minsi minnumf maxui maxsi maxnumf and or xor minimumf maximumf"
-).split()
 
 
 def parse_module(r: Reader, state: State) -> None:
@@ -76,25 +73,38 @@ def parse_func(r: Reader, state: State) -> None:
 
 def parse_attributions(r: Reader, state: State) -> list[Argument]:
     """``workgroup(%w : memref) private(%p : memref)``: buffers of a kernel."""
-    shared, private = _attributions(r, "workgroup"), _attributions(r, "private")
+    shared = _attributions(r, state, "workgroup")
+    private = _attributions(r, state, "private")
     if shared:
         state.attributes["workgroup_attributions"] = IntegerAttr(len(shared))
     return [*shared, *private]
 
 
-def _attributions(r: Reader, word: str) -> list[Argument]:
+def _attributions(r: Reader, state: State, word: str) -> list[Argument]:
     if r.token != word:
         return []
     r.advance()
-    return r.listed("(", ")", lambda: _attribution(r))
+    attributes: list[DictAttr] = []
+    arguments = r.listed("(", ")", lambda: _attribution(r, attributes))
+    if any(d.entries for d in attributes):
+        state.attributes[f"{word}_attrib_attrs"] = ArrayAttr(tuple(attributes))
+    return arguments
 
 
-def _attribution(r: Reader) -> Argument:
+def _attribution(r: Reader, attributes: list[DictAttr]) -> Argument:
     use = r.use()
     r.expect(":")
     ty = r.type()
-    r.attr_dict()
+    attributes.append(dictionary(r.attr_dict()))
     return r.argument(use, ty)
+
+
+_SAID = (
+    "gpu.kernel",
+    "workgroup_attributions",
+    "workgroup_attrib_attrs",
+    "private_attrib_attrs",
+)
 
 
 def print_func(w: Writer, o: Operation) -> None:
@@ -104,7 +114,7 @@ def print_func(w: Writer, o: Operation) -> None:
     extra = () if function.is_external else function.arguments
     keywords = _attribution_text(w, o, extra[len(function.type.inputs) :])
     keywords += " kernel" if "gpu.kernel" in o.attributes else ""
-    print_function(w, o, keywords)
+    print_function(w, o, keywords, _SAID)
 
 
 def print_attributions(w: Writer, o: Operation, values: Sequence[Value]) -> None:
@@ -115,11 +125,25 @@ def print_attributions(w: Writer, o: Operation, values: Sequence[Value]) -> None
 def _attribution_text(w: Writer, o: Operation, values: Sequence[Value]) -> str:
     count = o.attributes.get("workgroup_attributions")
     shared = count.value if isinstance(count, IntegerAttr) else 0
-    text = ""
-    for word, group in (("workgroup", values[:shared]), ("private", values[shared:])):
-        if group:
-            text += f" {word}({', '.join(w.typed_names([v]) for v in group)})"
-    return text
+    groups = (("workgroup", values[:shared]), ("private", values[shared:]))
+    return "".join(_group_text(w, o, word, group) for word, group in groups if group)
+
+
+def _group_text(w: Writer, o: Operation, word: str, values: Sequence[Value]) -> str:
+    written = o.attributes.get(f"{word}_attrib_attrs")
+    entries = written.values if isinstance(written, ArrayAttr) else ()
+    texts = (
+        w.typed_names([value]) + (f" {entry}" if str(entry) != "{}" else "")
+        for value, entry in zip_longest(values, entries, fillvalue=DictAttr())
+        if isinstance(value, Value)
+    )
+    return f" {word}({', '.join(texts)})"
+
+
+def modern_kernel(state: State) -> None:
+    """``kernel`` without its dialect, as generic text has it today."""
+    if state.attributes.pop("kernel", None) is not None:
+        state.attributes["gpu.kernel"] = UnitAttr()
 
 
 def check_kernel(o: Operation) -> None:
@@ -127,38 +151,13 @@ def check_kernel(o: Operation) -> None:
     function = view.Function(o)
     if function.is_external:
         raise errors.EmptyBody(o.location, operation=o.name, expected="a gpu.return")
-    extra = len(function.arguments) - len(function.type.inputs)
-    if extra <= 0:
+    count = len(function.type.inputs)
+    if len(function.arguments) <= count:
         check_func(o)
-
-
-# -- others ----------------------------------------------------------------------------
-
-
-def parse_all_reduce(r: Reader, state: State) -> None:
-    """``add %x uniform {} : (type) -> type``."""
-    if r.token in REDUCTIONS:
-        state.attributes["op"] = OpaqueAttr(f"#gpu<all_reduce_op {r.advance()}>")
-    use = r.use()
-    if r.token == "uniform":
-        r.advance()
-        state.attributes["uniform"] = UnitAttr()
-    state.regions = [r.region()]
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    ty = r.function_type()
-    state.operands = r.resolve_all([use], ty.inputs, use.start)
-    state.result_types = list(ty.results)
-
-
-def print_all_reduce(w: Writer, o: Operation) -> None:
-    """``add %x uniform {} : (type) -> type``."""
-    kind = o.attributes.get("op")
-    text = kind.text if isinstance(kind, OpaqueAttr) else ""
-    name = text.removeprefix("#gpu<all_reduce_op ").removesuffix(">")
-    w.write(f" {name}" if name else "")
-    w.write(f" {w.name(o.operands[0])}")
-    w.write(" uniform " if "uniform" in o.attributes else " ")
-    w.region(o.regions[0], arguments=True)
-    w.attr_dict(o, ("op", "uniform"))
-    w.write(f" : ({o.operands[0].type}) -> {o.results[0].type}")
+    check_attributions(o, count)
+    require(
+        "gpu.kernel" not in o.attributes or not function.result_types,
+        o,
+        "a kernel gives results",
+        "Write results to memory, or leave out kernel",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
@@ -49,7 +50,7 @@ SIGNATURE = Kind(
 
 
 def check_attributes(o: Operation) -> None:
-    """One dictionary for each argument and result, where there are any."""
+    """One dictionary of dialects' attributes for each argument and result, or none."""
     ty = Function(o).type
     for name, types in (("arg_attrs", ty.inputs), ("res_attrs", ty.results)):
         value = o.attributes.get(name)
@@ -61,6 +62,20 @@ def check_attributes(o: Operation) -> None:
                 " dictionaries",
                 hint=f"Write {len(types)} dictionaries",
             )
+        for key in _keys(value):
+            if "." not in key:
+                raise errors.WrongAttribute(
+                    o.location,
+                    operation=o.name,
+                    problem=f"'{key}' of an argument or result names no dialect",
+                    hint=f"Write a dialect before it, as in my.{key}",
+                )
+
+
+def _keys(value: Attribute | None) -> list[str]:
+    """Names of all attributes in a list of dictionaries."""
+    entries = value.values if isinstance(value, ArrayAttr) else ()
+    return [key for d in entries if isinstance(d, DictAttr) for key, _ in d.entries]
 
 
 def _is_one_each(value: Attribute, count: int) -> bool:
@@ -119,13 +134,16 @@ _HIDDEN = (
     "sym_visibility",
     "arg_attrs",
     "res_attrs",
-    "gpu.kernel",
-    "workgroup_attributions",
 )
 
 
-def print_function(w: Writer, o: Operation, keywords: str = "") -> None:
-    """Arguments, results, keywords, attributes and body of a function."""
+def print_function(
+    w: Writer, o: Operation, keywords: str = "", hidden: Sequence[str] = ()
+) -> None:
+    """Arguments, results, keywords, attributes and body of a function.
+
+    ``hidden`` attributes are what the keywords say.
+    """
     function = Function(o)
     w.write(f"({', '.join(_argument_texts(w, function))})")
     results = [
@@ -140,7 +158,7 @@ def print_function(w: Writer, o: Operation, keywords: str = "") -> None:
         listed = ", ".join(results)
         w.write(f" -> {listed if is_plain else f'({listed})'}")
     w.write(keywords)
-    w.attr_dict(o, _HIDDEN, keyword=True)
+    w.attr_dict(o, (*_HIDDEN, *hidden), keyword=True)
     if not function.is_external:
         w.write(" ")
         w.region(o.regions[0])

@@ -11,7 +11,7 @@ module attributes {gpu.container_module} {
       %2 = gpu.subgroup_reduce add %1 : (f32) -> f32
       %width = arith.constant 32 : i32
       %3, %ok = gpu.shuffle xor %2, %width, %width : f32
-      %lane = gpu.lane_id : index
+      %lane = gpu.lane_id
       %4 = gpu.all_reduce add %3 {
       } : (f32) -> f32
       memref.store %4, %B[%t] : memref<?xf32>
