@@ -19,13 +19,13 @@ func.func @f() {
 
 // -----
 
-// a nested name exists
+// a callee has no path
 module @m {
   func.func private @g()
 }
 func.func @f() {
-  call @m::@h() : () -> ()
-//     ^ V007
+  call @m::@g() : () -> ()
+//^ V015
   return
 }
 

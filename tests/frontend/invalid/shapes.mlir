@@ -34,6 +34,24 @@ func.func @f(%m: memref<4x8xf32>) {
 
 // -----
 
+// groups of dimensions are contiguous
+func.func @f(%m: tensor<4x8x2xf32>) {
+  %0 = tensor.collapse_shape %m [[0, 2], [1]] : tensor<4x8x2xf32> into tensor<8x8xf32>
+//     ^ V016
+  return
+}
+
+// -----
+
+// extents multiply to that of the group
+func.func @f(%m: tensor<4x8xf32>) {
+  %0 = tensor.collapse_shape %m [[0, 1]] : tensor<4x8xf32> into tensor<33xf32>
+//     ^ V016
+  return
+}
+
+// -----
+
 // an element is taken at the rank's indices
 func.func @f(%t: tensor<4x4xf32>, %i: index) {
   %0 = tensor.extract %t[%i] : tensor<4x4xf32>

@@ -42,35 +42,21 @@ module @outer {
 // -----
 
 // every part of a path exists
-module @outer {
-  module @inner {
-    func.func private @g()
-  }
-  func.func @f() {
-    call @inner::@h() : () -> ()
-//       ^ V007
-    return
-  }
+gpu.module @m {
 }
-
-// -----
-
-// the root of a path exists
-module @outer {
-  func.func @f() {
-    call @missing::@g() : () -> ()
-//       ^ V007
-    return
-  }
+func.func @f(%n: index) {
+  gpu.launch_func @m::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
+//                ^ V007
+  return
 }
 
 // -----
 
 // a function is no table of symbols
 func.func private @g()
-func.func @f() {
-  call @g::@h() : () -> ()
-//     ^ V007
+func.func @f(%n: index) {
+  gpu.launch_func @g::@k blocks in (%n, %n, %n) threads in (%n, %n, %n)
+//                ^ V007
   return
 }
 
