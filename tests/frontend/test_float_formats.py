@@ -7,6 +7,7 @@ import math
 import random
 import struct
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_codes_and_values_correspond(name: str):
 @pytest.mark.parametrize("name", SMALL)
 def test_rounding_goes_to_the_nearest_and_to_even(name: str):
     values = sorted({v for v in decode_table(name) if math.isfinite(v) and v >= 0})
-    for low, high in zip(values, values[1:], strict=False):
+    for low, high in pairwise(values):
         middle = (low + high) / 2
         assert of_bits(to_bits((low + middle) / 2, name), name) == low
         assert of_bits(to_bits((high + middle) / 2, name), name) == high

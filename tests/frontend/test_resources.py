@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from single import attribute, only, read
+from single import attribute, read
 
 from gpucodegen import errors
 from gpucodegen.ir.elements import DenseResourceAttr
@@ -96,6 +96,4 @@ def test_is_refused(section: str, kind: str, column: int):
 
 def test_data_of_another_size_are_refused():
     with pytest.raises(errors.InvalidAttribute, match="24 bytes"):
-        only(
-            f'"t.t"() {{a = dense_resource<blob> : tensor<4xi64>}} : () -> ()\n{SECTION}'
-        )
+        attribute("dense_resource<blob> : tensor<4xi64>", SECTION)
