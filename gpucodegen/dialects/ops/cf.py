@@ -13,7 +13,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Successor
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes, split
-from gpucodegen.ir.types import I1, I32, VectorType
+from gpucodegen.ir.types import I1, I32, IntegerType, VectorType
 
 
 def _adapt_br(state: State) -> None:
@@ -124,12 +124,31 @@ def _case_values(o: Operation) -> tuple[int, ...]:
 
 
 def _check_switch(o: Operation) -> None:
-    if len(_case_values(o)) != len(o.successors) - 1:
+    cases, flag = _case_values(o), o.operands[0].type
+    if len(cases) != len(o.successors) - 1:
         raise errors.WrongSuccessorCount(
             o.location,
             operation=o.name,
-            expected=len(_case_values(o)) + 1,
+            expected=len(cases) + 1,
             actual=len(o.successors),
+        )
+    limit = 1 << flag.width if isinstance(flag, IntegerType) else None
+    for case in cases:
+        if limit is not None and not -limit // 2 <= case < limit:
+            raise errors.OutOfRange(
+                o.location, operation=o.name, what="case", value=case, limit=limit
+            )
+
+
+def _check_weights(o: Operation) -> None:
+    weights = o.attributes.get("branch_weights")
+    values = weights.values if isinstance(weights, DenseArrayAttr) else (1, 1)
+    if len(values) != 2 or not any(values):
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"weights {list(values)} for two targets",
+            hint="Give each target a weight, one of them above zero",
         )
 
 
@@ -153,6 +172,7 @@ OPERATIONS = (
         types={"condition": constraints.BOOL},
         successors="trueDest falseDest",
         traits=Trait.TERMINATOR,
+        checks=[_check_weights],
         adapt=_adapt_segments,
         flatten=_flatten_cond,
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects import func as view
@@ -15,7 +17,12 @@ from gpucodegen.dialects.ops.signatures import (
     print_function,
 )
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.attributes import Attribute, StringAttr, print_symbol
+from gpucodegen.ir.attributes import (
+    Attribute,
+    StringAttr,
+    SymbolRefAttr,
+    print_symbol,
+)
 from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import FunctionType
 
@@ -146,6 +153,12 @@ def _print_call_indirect(w: Writer, o: Operation) -> None:
     w.write(f" : {o.operands[0].type}")
 
 
+def _is_plain_name(attribute: Attribute) -> bool:
+    return isinstance(attribute, SymbolRefAttr) and len(attribute.path) == 1
+
+
+_NAME = replace(kinds.SYMBOL, what="the name of a function", accepts=_is_plain_name)
+
 OPERATIONS = (
     op(
         "func.func",
@@ -173,7 +186,12 @@ OPERATIONS = (
         "func.call",
         "operands* -> results*",
         "$callee `(` $operands `)` attr-dict `:` functional-type($operands, $results)",
-        attributes={"callee": kinds.SYMBOL},
+        attributes={
+            "callee": _NAME,
+            "no_inline": kinds.UNIT,
+            "arg_attrs": kinds.optional(kinds.ARRAY),
+            "res_attrs": kinds.optional(kinds.ARRAY),
+        },
     ),
     op(
         "func.call_indirect",
@@ -186,7 +204,7 @@ OPERATIONS = (
         "func.constant",
         "-> result",
         (_parse_constant, _print_constant),
-        attributes={"value": kinds.SYMBOL},
+        attributes={"value": _NAME},
         traits=Trait.PURE | Trait.CONSTANT,
     ),
 )
