@@ -9,7 +9,7 @@ from gpucodegen.dialects.definition import Op
 
 DIALECTS = (
     "affine arith bufferization builtin cf complex func gpu index linalg math memref"
-    " scf tensor ub vector"
+    " scf shape tensor ub vector"
 ).split()
 
 _TABLE: dict[str, Op | None] = {}

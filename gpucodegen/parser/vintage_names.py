@@ -124,6 +124,7 @@ RENAMED: dict[str, str] = {
     "scf.terminator": "scf.yield",
     "select": "arith.select",
     "sexti": "arith.extsi",
+    "shape.join": "shape.meet",
     "shift_left": "arith.shli",
     "shift_right_signed": "arith.shrsi",
     "shift_right_unsigned": "arith.shrui",

@@ -15,7 +15,7 @@ from gpucodegen.dialects.ops.rules import require
 from gpucodegen.dialects.ops.yields import check_yield
 from gpucodegen.ir.attributes import (
     Attribute,
-    DenseElementsAttr,
+    ElementsAttr,
     IntegerAttr,
     OpaqueAttr,
     StringAttr,
@@ -212,7 +212,7 @@ def _check_initial_value(o: Operation, ty: MemRefType, value: Attribute) -> None
     match value:
         case UnitAttr() | OpaqueAttr():
             return
-        case DenseElementsAttr(_, actual, _) if actual == expected:
+        case ElementsAttr() if value.type == expected:
             return
         case _:
             require(
