@@ -222,7 +222,6 @@ cfgfunc @count(memref<128xf32, (d0) -> (d0)>, index) -> f32
 bb0 (%A: memref<128xf32, (d0) -> (d0)>, %pos: index):
   return
 }
-//! the sketch is read as an operation that nobody knows
 // ----- R137 P
 extfunc @cblas_reduce_ffi(memref<1024 x ? x f32, #map, hbm>) -> f32
 extfunc @dma_hbm_to_vmem(memref<1024 x f32, hbm>, index, memref<1024 x f32, vmem>)

@@ -120,7 +120,6 @@ func.func @f(%a: tensor<3xi32>) -> tensor<3xi32> {
   dialect_resources: {builtin: {blob: "0x04000000010000000200000003000000"}}
 #-}
 //= f(zeros(3, dtype="i4")) == [1, 2, 3]
-//! a constant of a resource does not run
 // ----- R56 P
 "t.t"() {a = dense<["one", "two"]> : tensor<2x!t.string>, b = dense<"all"> : tensor<2x!t.string>}
   : () -> ()
@@ -143,7 +142,6 @@ func.func @f(%a: tensor<2x3xi32>) -> tensor<2x3xi32> {
   return %1 : tensor<2x3xi32>
 }
 //= f(zeros(2, 3, dtype="i4")) == [[1, 0, 0], [0, 0, 5]]
-//! a sparse constant does not run
 // ----- R58 P
 "t.t"() {a = opaque<"ns", "0xDEADBEEF"> : tensor<2xi32>, b = opaque<"ns", tensor<2xi32>, "0xAB">}
   : () -> ()

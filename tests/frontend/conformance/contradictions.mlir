@@ -80,7 +80,7 @@ module {
   }
 }
 // ----- C16 P
-func @f(%a: i32 {fruit}, %b: i1 {unitAttr}) -> (i32 {word: "x"}) attributes {plain: 1} {
+func @f(%a: i32 {fruit}, %b: i1 {unitAttr}) -> i32 attributes {plain: 1} {
   return %a : i32
 }
 //> %a: i32 {fruit}, %b: i1 {unitAttr}
@@ -118,7 +118,6 @@ func @f(%A: memref<?x?xf32>, %B: memref<?x?xf32>) {
   return
 }
 //~ OldSpelling
-//! an attribute spelled with underscores is accepted without a note
 // ----- C20 P
 #trait = {args_in = 1, args_out = 1, iterator_types = ["parallel"],
           indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}

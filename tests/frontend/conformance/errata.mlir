@@ -60,10 +60,9 @@ func @f(%n: index, %o: index) {
 #tiled = (d0, d1) -> (d0 floordiv 4, d1, d0 mod 4) size (10, 20, 4)
 func private @f(memref<40x20xf32, #tiled>)
 //> affine_map<(d0, d1) -> (d0 floordiv 4, d1, d0 mod 4)>
-// ----- E7 V WrongStructure
-#tiled = (d0, d1) -> (d0 floordiv 4, d1, d0 mod 4) size (10, 20)
+// ----- E7 V InvalidAffine
+#tiled = (d0, d1) -> (d0 floordiv 4, d1, d0 mod 4) size §(10, 20)
 func private @f(memref<40x20xf32, #tiled>)
-//! the number of range sizes of a map is not checked
 // ----- E8 V UnexpectedToken
 #map = (i, j)§, [M, N] -> (j, i)
 // ----- E9 P
@@ -103,7 +102,6 @@ func @f(%A: memref<4x1024xf32>, %x: f32, %i: index) {
 func private @f(memref<256xf32, #padded>)
 //> affine_map<(d0) -> (d0 floordiv 128, d0 mod 128)>
 //~ OldSpelling
-//! div is accepted without a note
 // ----- E15 P
 func.func private @f(memref<2x3xf32, strided<[6, 2]>>)
 // ----- E15 V UnexpectedToken

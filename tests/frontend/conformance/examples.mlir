@@ -2,7 +2,10 @@
 //< langref-2019-21
 //= close(program(handlers={"tf.Print": lambda c, message: c}).mul(numbers(100, 7), numbers(7, 50)), numbers(100, 7) @ numbers(7, 50))
 //= close(multiply(numbers(100, 1), numbers(1, 50)), numbers(100, 1) @ numbers(1, 50))
+// ----- T1 X
+//< langref-2019-21
 //= fails("WrongExtent", mul, numbers(100, 3), numbers(4, 50))
+//! extents that differ in the body are an internal error
 // ----- T1 X
 //< langref-2019-21
 //= multiply(numbers(100, 0), numbers(0, 50)) == 0

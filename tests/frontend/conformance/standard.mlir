@@ -457,7 +457,6 @@ func @f(%t: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %0 : tensor<2x3xf32>
 }
 //= f(numbers(2, 3)) == 2 * numbers(2, 3)
-//! element-wise arithmetic on tensors does not run
 // ----- R116 A
 func @f(%A: memref<9xi32>, %s: memref<i32>) {
   affine.for %i = 0 to 9 {
@@ -596,7 +595,7 @@ func @f(%A: memref<?xf32>, %x: f32) {
   return
 }
 //= fails("WrongExtent", f, zeros(3), 1.0)
-//! a cast to an extent that the argument does not have is an internal error
+//! extents that differ in the body are an internal error
 // ----- R120 XA
 func @f(%x: f32, %A: memref<4xf32>) {
   %0 = memref_cast %A : memref<4xf32> to memref<?xf32>
@@ -666,7 +665,6 @@ func @f(%a: tensor<*xf32>, %b: memref<4x?xf32>) {
   return
 }
 //> tensor.rank %a : tensor<*xf32>
-//! rank of a tensor is taken for rank of a memref
 //> memref.rank %b : memref<4x?xf32>
 // ----- R124 X
 func @f(%b: memref<4x?xf32>) -> index {

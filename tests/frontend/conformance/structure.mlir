@@ -263,7 +263,7 @@ func.func @f(%a: i32) {
   %3 = builtin.unrealized_conversion_cast %a, %a : i32, i32 to f32
   return
 }
-//> builtin.unrealized_conversion_cast %a : i32 to f32
+//> %1 = builtin.unrealized_conversion_cast %a : i32 to f32
 // ----- R99 V UnexpectedToken
 func.func @f(%a: i32) {
   %0 = builtin.unrealized_conversion_cast %a : i32 §f32
@@ -276,4 +276,3 @@ func.func @f(%a: i32) -> i32 {
   return %1 : i32
 }
 //= f(3) == 3
-//! pairs of casts that cancel are not folded

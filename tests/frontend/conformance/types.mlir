@@ -203,7 +203,6 @@ func.func @f(%a: tensor<4xf32, "any">) -> tensor<4xf32, "any"> {
   return %0 : tensor<4xf32, "any">
 }
 //= fails("UnsupportedType", f, zeros(4))
-//! encodings are ignored when a tensor is used
 // ----- R33 X
 func.func @f(%a: tensor<?x3xf32>) -> tensor<?x3xf32> {
   %0 = linalg.add ins(%a, %a : tensor<?x3xf32>, tensor<?x3xf32>)
