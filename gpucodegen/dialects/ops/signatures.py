@@ -50,7 +50,7 @@ SIGNATURE = Kind(
 
 
 def check_attributes(o: Operation) -> None:
-    """One dictionary of dialects' attributes for each argument and result, or none."""
+    """One dictionary for each argument and result, where there are any."""
     ty = Function(o).type
     for name, types in (("arg_attrs", ty.inputs), ("res_attrs", ty.results)):
         value = o.attributes.get(name)
@@ -62,20 +62,6 @@ def check_attributes(o: Operation) -> None:
                 " dictionaries",
                 hint=f"Write {len(types)} dictionaries",
             )
-        for key in _keys(value):
-            if "." not in key:
-                raise errors.WrongAttribute(
-                    o.location,
-                    operation=o.name,
-                    problem=f"'{key}' of an argument or result names no dialect",
-                    hint=f"Write a dialect before it, as in my.{key}",
-                )
-
-
-def _keys(value: Attribute | None) -> list[str]:
-    """Names of all attributes in a list of dictionaries."""
-    entries = value.values if isinstance(value, ArrayAttr) else ()
-    return [key for d in entries if isinstance(d, DictAttr) for key, _ in d.entries]
 
 
 def _is_one_each(value: Attribute, count: int) -> bool:
