@@ -1,4 +1,4 @@
-"""Affine maps, integer sets and affine subscripts of SSA values.
+"""Affine maps and integer sets.
 
 map  ::= (dims)[syms] -> (expr, ..)        set ::= (dims)[syms] : (constraint, ..)
 expr ::= term ((+|-) term)*
@@ -24,7 +24,6 @@ from gpucodegen.ir.affine import (
     binary,
     leaves,
 )
-from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX
 
 if TYPE_CHECKING:
@@ -57,16 +56,32 @@ def parse_map(p: Parser) -> AffineMap:
 def map_results(p: Parser, names: _Names) -> AffineMap:
     """The part of a map after its arrow."""
     leaf = _named_leaf(p, names)
-    results = p.listed("(", ")", lambda: _sum(p, leaf))
-    _skip_sizes(p)
+    results = p.listed("(", ")", lambda: parse_sum(p, leaf))
+    _skip_sizes(p, leaf, len(results))
     return AffineMap(names.num_dims, names.num_syms, tuple(results))
 
 
-def _skip_sizes(p: Parser) -> None:
-    """``size (..)`` of old maps carries no meaning today."""
-    if p.token == "size":
+def _skip_sizes(p: Parser, leaf: Leaf, results: int) -> None:
+    """``size (16, min(s0, 4))`` of old maps carries no meaning today."""
+    if p.token != "size":
+        return
+    p.advance()
+    start = p.start
+    count = len(p.listed("(", ")", lambda: _skip_size(p, leaf)))
+    if count != results:
+        raise errors.InvalidAffine(
+            p.location(start),
+            problem=f"there are {count} sizes for {results} results",
+            hint="Write one size per result",
+        )
+
+
+def _skip_size(p: Parser, leaf: Leaf) -> None:
+    if p.token == "min":
         p.advance()
-        p.balanced()
+        p.listed("(", ")", lambda: parse_sum(p, leaf))
+    else:
+        parse_sum(p, leaf)
 
 
 def parse_set(p: Parser) -> IntegerSet:
@@ -140,7 +155,8 @@ def _unknown_name(p: Parser, names: _Names) -> errors.ParseError:
 # -- expressions -----------------------------------------------------------------------
 
 
-def _sum(p: Parser, leaf: Leaf) -> AffineExpr:
+def parse_sum(p: Parser, leaf: Leaf) -> AffineExpr:
+    """An expression whose names are read by ``leaf``."""
     expr = _product(p, leaf)
     while p.token in ("+", "-"):
         sign = p.advance()
@@ -180,7 +196,7 @@ def _factor(p: Parser, leaf: Leaf) -> AffineExpr:
     if token == "(":
         p.advance()
         with p.nested():
-            expr = _sum(p, leaf)
+            expr = parse_sum(p, leaf)
         p.close("(", ")")
         return expr
     if token[:1].isdigit():
@@ -222,68 +238,16 @@ def _mentions_dims(expr: AffineExpr) -> bool:
 
 
 def _constraint(p: Parser, leaf: Leaf) -> Constraint:
-    lhs = _sum(p, leaf)
+    lhs = parse_sum(p, leaf)
     if p.token not in _COMPARISONS:
         raise p.unexpected("'==', '>=' or '<='")
     comparison = p.advance()
-    rhs = _sum(p, leaf)
+    rhs = parse_sum(p, leaf)
     difference = rhs - lhs if comparison == "<=" else lhs - rhs
     return Constraint(difference, equality=comparison == "==")
 
 
-# -- subscripts ------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Operands:
-    dims: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
-    syms: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
-
-    def place(self, value: Value, *, is_symbol: bool) -> AffineExpr:
-        """What stands for a value; it keeps the role in which it comes first."""
-        known = self.dims.get(value) or self.syms.get(value)
-        if known is None and is_symbol:
-            known = self.syms[value] = Sym(len(self.syms))
-        elif known is None:
-            known = self.dims[value] = Dim(len(self.dims))
-        return known
-
-    def applied(self, results: list[AffineExpr]) -> tuple[AffineMap, list[Value]]:
-        """The map of these results, and its operands."""
-        map_ = AffineMap(len(self.dims), len(self.syms), tuple(results))
-        return map_, [*self.dims, *self.syms]
-
-
-def parse_subscripts(
-    p: Parser, opening: str, closing: str
-) -> tuple[AffineMap, list[Value]]:
-    """``[%i + 1, symbol(%n)]`` as a map and its operands."""
-    operands = _Operands()
-
-    def leaf() -> AffineExpr:
-        return _value_leaf(p, operands)
-
-    return operands.applied(p.listed(opening, closing, lambda: _sum(p, leaf)))
-
-
-def parse_subscript(p: Parser) -> tuple[AffineMap, list[Value]]:
-    """``%i + 1`` as a map of one result and its operands."""
-    operands = _Operands()
-    return operands.applied([_sum(p, lambda: _value_leaf(p, operands))])
-
-
-def _value_leaf(p: Parser, operands: _Operands) -> AffineExpr:
-    if p.token == "symbol":
-        p.advance()
-        p.expect("(")
-        value = p.resolve(p.use(), INDEX)
-        p.close("(", ")")
-        return operands.place(value, is_symbol=True)
-    if p.token[:1] != "%":
-        raise p.unexpected("an affine expression of index values")
-    value = p.resolve(p.use(), INDEX)
-    return operands.place(value, is_symbol=False)
-
+# -- lookahead -------------------------------------------------------------------------
 
 _BLANK = r"(?:\s|//[^\n]*\n)*"
 _MAP_AHEAD = re.compile(

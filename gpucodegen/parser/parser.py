@@ -25,6 +25,7 @@ from gpucodegen.parser import (
     attributes,
     locations,
     operations,
+    subscripts,
     types,
     unregistered,
     vintages,
@@ -373,11 +374,11 @@ class Parser(Lexer):
 
     def subscripts(self, opening: str, closing: str) -> tuple[AffineMap, list[Value]]:
         """``[%i + 1, %j]`` as a map and its operands."""
-        return affine.parse_subscripts(self, opening, closing)
+        return subscripts.parse_subscripts(self, opening, closing)
 
     def subscript(self) -> tuple[AffineMap, list[Value]]:
         """``%i + 1`` as a map and its operands."""
-        return affine.parse_subscript(self)
+        return subscripts.parse_subscript(self)
 
     def looks_like_map(self) -> bool:
         """Whether ``(`` starts a bare map or set rather than a function type."""

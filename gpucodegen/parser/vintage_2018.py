@@ -33,6 +33,22 @@ def is_of_2018(text: str) -> bool:
     return _FUNCTION.search(text) is not None
 
 
+# -- functions -------------------------------------------------------------------------
+
+_EFFECTS = ("reads", "writes", "may_reads", "may_writes")
+
+
+def _function(p: Parser, state: State) -> None:
+    """``mlfunc @f(..) {..}``; the sketched clauses of effects are refused."""
+    vintage_2019.FORMS["func"](p, state)
+    if p.token in _EFFECTS:
+        raise errors.OldSyntax(
+            p.location(),
+            text=f"{p.token}: ..",
+            hint=f"State the effect as an attribute, attributes {{gcg.{p.token} = ..}}",
+        )
+
+
 # -- affine_apply ----------------------------------------------------------------------
 
 
@@ -150,11 +166,11 @@ def _grouped(state: State, groups: Sequence[list[Value]]) -> None:
 
 FORMS: dict[str, OldForm] = {
     "affine_apply": _affine_apply,
-    "cfgfunc": vintage_2019.FORMS["func"],
-    "extfunc": vintage_2019.FORMS["func"],
+    "cfgfunc": _function,
+    "extfunc": _function,
     "for": vintage_2019.renamed("affine.for"),
     "if": _if,
-    "mlfunc": vintage_2019.FORMS["func"],
+    "mlfunc": _function,
     "vector_transfer_read": _transfer_read,
     "vector_transfer_write": _transfer_write,
 }

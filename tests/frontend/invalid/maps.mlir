@@ -137,3 +137,9 @@ func.func @f(%i: index) {
 //                                     ^ P022
   return
 }
+
+// -----
+
+// a map of 2019 states one size per result
+#tiled = (i, j) -> (i floordiv 4, j, i mod 4) size (10, 20)
+//                                                 ^ P022

@@ -144,3 +144,13 @@ mlfunc @f() {
 extfunc @f()
 extfunc @f()
 //      ^ V008
+
+// -----
+
+// the effects of a function were never given a syntax
+cfgfunc @count(memref<128xf32>, index) -> f32
+  reads: {%0 ##rel (%1)} writes: {} {
+//^ P025
+bb0(%a: memref<128xf32>, %pos: index):
+  return
+}
