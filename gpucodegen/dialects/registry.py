@@ -8,7 +8,7 @@ from importlib import import_module
 from gpucodegen.dialects.definition import Op
 
 DIALECTS = (
-    "affine arith bufferization builtin cf complex func gpu index linalg math memref"
+    "affine arith bufferization builtin cf complex func gpu index linalg math memref nvgpu"
     " scf shape tensor ub vector"
 ).split()
 
