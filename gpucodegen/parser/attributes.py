@@ -24,7 +24,8 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.locations import LocationAttr
 from gpucodegen.ir.types import I1, FloatType, IntegerType, NoneType, Type
 from gpucodegen.parser import aliases, dense, elements, numbers
-from gpucodegen.parser.types import dialect_body, parse_strided
+from gpucodegen.parser.memref_types import parse_strided
+from gpucodegen.parser.types import dialect_body
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser

@@ -6,14 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.affine import AffineMap
-from gpucodegen.ir.attributes import (
-    AffineMapAttr,
-    Attribute,
-    IntegerAttr,
-    StridedLayoutAttr,
-    StringAttr,
-)
 from gpucodegen.ir.types import (
     INDEX,
     ComplexType,
@@ -21,18 +13,11 @@ from gpucodegen.ir.types import (
     FloatType,
     FunctionType,
     IntegerType,
-    MemRefType,
     NoneType,
-    Shape,
-    TensorType,
     TupleType,
     Type,
-    UnrankedMemRefType,
-    UnrankedTensorType,
-    VectorType,
 )
-from gpucodegen.parser import aliases
-from gpucodegen.parser import shaped_rules as rules
+from gpucodegen.parser import aliases, memref_types, shaped_types
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -53,9 +38,6 @@ _SCALARS: dict[str, Type] = {
 _INTEGER = re.compile(r"([su]?)i0*(0|[1-9]\d*)")
 _MAX_WIDTH = (1 << 24) - 1
 _SIMPLE = re.compile(r"(?:memref|tensor|vector)\s*<[^<>\[#!\"/]*>", re.ASCII)
-_BLANK = r"(?:\s|//[^\n]*\n)*"
-_EXTENT = re.compile(rf"{_BLANK}(\?|\d+|\[\s*\d+\s*\]){_BLANK}x", re.ASCII)
-_UNRANKED = re.compile(rf"{_BLANK}\*{_BLANK}x", re.ASCII)
 _SHAPED = ("memref", "tensor", "vector")
 
 
@@ -197,219 +179,8 @@ def _parse_shaped(p: Parser) -> Type:
     return ty
 
 
-def _parse_extents(p: Parser, offset: int) -> tuple[Shape, tuple[bool, ...]]:
-    """``4x?x[8]x`` from a character offset; leaves the element as current token."""
-    extents: list[int | None] = []
-    scalable: list[bool] = []
-    while match := _EXTENT.match(p.text, offset):
-        written = match[1]
-        place = match.start(1)
-        scalable.append(written[0] == "[")
-        digits = written.strip("[] \t\n")
-        extents.append(None if digits == "?" else p.to_int(digits))
-        rules.check_extent(p, extents[-1] or 0, place)
-        offset = match.end()
-    p.move_to(offset)
-    return tuple(extents), tuple(scalable)
-
-
-def _element(p: Parser, kind: str) -> Type:
-    if p.token == "*" or p.token[:1].isdigit() or p.token in (">", "?", ""):
-        example = "*xf32" if p.token == "*" else "4xf32"
-        advice = f"Write {kind}<{example}>, with 'x' before the element type"
-        raise p.unexpected("an element type", advice)
-    start = p.start
-    element = parse_type(p)
-    rules.check_element(p, kind, element, start)
-    return element
-
-
-def _parse_vector(p: Parser, offset: int) -> Type:
-    start = p.start
-    extents, scalable = _parse_extents(p, offset)
-    shape = tuple(e for e in extents if e is not None)
-    if len(shape) != len(extents) or 0 in shape:
-        raise errors.InvalidType(
-            p.location(start),
-            problem="a vector's extents must be positive numbers",
-            hint="Use a tensor or memref for dynamic or empty shapes",
-        )
-    element = _element(p, "vector")
-    p.close("<", ">")
-    return VectorType(shape, element, scalable if any(scalable) else ())
-
-
-def _parse_tensor(p: Parser, offset: int) -> Type:
-    if match := _UNRANKED.match(p.text, offset):
-        p.move_to(match.end())
-        element = _element(p, "tensor")
-        p.close("<", ">")
-        return UnrankedTensorType(element)
-    start = p.start
-    shape, scalable = _parse_extents(p, offset)
-    _no_scalable(p, scalable, start)
-    element = _element(p, "tensor")
-    encoding = p.attribute() if p.accept(",") else None
-    p.close("<", ">")
-    return TensorType(shape, element, encoding)
-
-
-def _no_scalable(p: Parser, scalable: tuple[bool, ...], start: int) -> None:
-    if any(scalable):
-        raise errors.InvalidType(
-            p.location(start),
-            problem="only vectors scale",
-            hint="Use '?' for a dynamic extent",
-        )
-
-
-def _parse_memref(p: Parser, offset: int) -> Type:
-    if match := _UNRANKED.match(p.text, offset):
-        p.move_to(match.end())
-        element = _element(p, "memref")
-        space = _unranked_space(p) if p.accept(",") else None
-        p.close("<", ">")
-        return UnrankedMemRefType(element, space)
-    start = p.start
-    shape, scalable = _parse_extents(p, offset)
-    _no_scalable(p, scalable, start)
-    element = _element(p, "memref")
-    begin = p.start
-    layouts: list[Attribute] = []
-    space: Attribute | None = None
-    while p.token == ",":
-        p.advance()
-        begin = begin if layouts else p.start
-        layout = _layout(p)
-        if layout is not None:
-            layouts.append(layout)
-            continue
-        space = _memory_space(p)
-        break
-    p.close("<", ">")
-    layout = _composed(p, layouts, len(shape))
-    rules.check_layout(p, layout, len(shape), begin)
-    return MemRefType(shape, element, layout, space)
-
-
-def _unranked_space(p: Parser) -> Attribute | None:
-    start = p.start
-    space = _memory_space(p)
-    rules.no_layout(p, space, start)
-    return space
-
-
-def parse_bare_memref(p: Parser) -> Type:
-    """``<4x?xf32>``: a memref whose word is left out."""
-    with p.nested():
-        return _parse_memref(p, p.end)
-
-
 _SHAPED_PARSERS = {
-    "vector": _parse_vector,
-    "tensor": _parse_tensor,
-    "memref": _parse_memref,
+    "vector": shaped_types.parse_vector,
+    "tensor": shaped_types.parse_tensor,
+    "memref": memref_types.parse_memref,
 }
-
-
-def _layout(p: Parser) -> Attribute | None:
-    """A layout, if one is next: a map, ``strided<..>`` or ``offset:, strides:``."""
-    if p.token == "offset":
-        return _old_strided(p)
-    if p.token == "(":
-        return AffineMapAttr(p.affine_map())
-    if p.token in ("affine_map", "strided"):
-        return p.attribute()
-    if p.token[:1] == "#":
-        return _layout_alias(p)
-    return None
-
-
-def _layout_alias(p: Parser) -> Attribute | None:
-    if p.token not in p.attribute_aliases and "." not in p.token:
-        aliases.resolve_ahead(p, p.token)
-    value = p.attribute_aliases.get(p.token)
-    if not isinstance(value, AffineMapAttr | StridedLayoutAttr):
-        return None
-    p.advance()
-    return value
-
-
-def _old_strided(p: Parser) -> Attribute:
-    """``offset: o, strides: [s0, s1]``."""
-    p.expect("offset")
-    p.expect(":")
-    offset = _dynamic_or_integer(p)
-    p.expect(",")
-    if p.keyword("'strides'") != "strides":
-        raise p.unexpected("'strides'")
-    p.expect(":")
-    strides = p.listed("[", "]", lambda: _dynamic_or_integer(p))
-    return StridedLayoutAttr(tuple(strides), offset)
-
-
-def parse_strided(p: Parser) -> Attribute:
-    """``strided<[s0, s1], offset: o>``."""
-    p.expect("strided")
-    p.expect("<")
-    strides = p.listed("[", "]", lambda: _dynamic_or_integer(p))
-    offset: int | None = 0
-    if p.accept(","):
-        if p.token != "offset":
-            raise p.unexpected("'offset'")
-        p.advance()
-        p.expect(":")
-        offset = _dynamic_or_integer(p)
-    p.close("<", ">")
-    return StridedLayoutAttr(tuple(strides), offset)
-
-
-def _dynamic_or_integer(p: Parser) -> int | None:
-    return None if p.accept("?") else p.integer()
-
-
-def _memory_space(p: Parser) -> Attribute | None:
-    """An attribute, or a bare word of old text; zero is the default space."""
-    space = _bare_space(p) if _is_bare_word(p) else p.attribute()
-    is_default = isinstance(space, IntegerAttr) and space.value == 0
-    return None if is_default else space
-
-
-def _is_bare_word(p: Parser) -> bool:
-    token = p.token
-    is_known = token in _CONSTANTS or token in _SCALARS or _INTEGER.fullmatch(token)
-    return token[:1].isalpha() and not is_known and p.peek() == ">"
-
-
-_CONSTANTS = ("true", "false", "unit")
-
-
-def _bare_space(p: Parser) -> Attribute:
-    """``vmem`` is a name, ``memspace3`` the number 3."""
-    word = p.advance()
-    number = word.removeprefix("memspace")
-    return IntegerAttr(int(number)) if number.isdigit() else StringAttr(word)
-
-
-def _composed(p: Parser, layouts: list[Attribute], rank: int) -> Attribute | None:
-    """One layout from a composition of maps; the identity is no layout."""
-    if not layouts:
-        return None
-    layout = layouts[0]
-    for outer in layouts[1:]:
-        layout = _compose(p, outer, layout)
-    if isinstance(layout, AffineMapAttr) and layout.map.is_identity:
-        return None if layout.map.num_dims == rank else layout
-    return layout
-
-
-def _compose(p: Parser, outer: Attribute, inner: Attribute) -> Attribute:
-    if isinstance(outer, AffineMapAttr) and isinstance(inner, AffineMapAttr):
-        outer_map: AffineMap = outer.map
-        if outer_map.num_dims == len(inner.map.results):
-            return AffineMapAttr(outer_map.compose(inner.map))
-    raise errors.InvalidType(
-        p.location(),
-        problem="these layouts cannot be composed",
-        hint="Each map takes as many dimensions as the one before gives",
-    )

@@ -29,7 +29,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
-from gpucodegen.parser import types
+from gpucodegen.parser import memref_types
 from gpucodegen.parser import vintage_generic as generic
 from gpucodegen.parser import vintage_literals as literals
 
@@ -142,7 +142,7 @@ def _alloc(name: str) -> OldForm:
         )
         state.attributes |= p.attr_dict()
         p.expect(":")
-        ty = types.parse_bare_memref(p) if p.token == "<" else p.type()
+        ty = memref_types.parse_bare_memref(p) if p.token == "<" else p.type()
         groups = [literals.values(p, sizes), literals.values(p, symbols)]
         state.operands = [value for group in groups for value in group]
         state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
