@@ -6,9 +6,9 @@ from importlib import import_module
 
 import pytest
 
+from gpucodegen.dialects.affine.reductions import COMBINERS
 from gpucodegen.emit import scalars
 from gpucodegen.emit.kinds import CONSTRUCTORS
-from gpucodegen.dialects.affine.reductions import COMBINERS
 
 OPERATIONS = (
     *(*scalars.INTRINSICS, *scalars.INTEGER_OPERATORS, *scalars.FLOAT_OPERATORS),

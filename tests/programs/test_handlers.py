@@ -61,7 +61,7 @@ def test_without_a_handler_it_is_refused():
 
 
 def test_too_few_results_are_named():
-    handlers = {"my.scale": lambda x, n, by, tag: x}
+    handlers = {"my.scale": lambda *operands, **_attributes: operands[0]}
     program = gcg.compile(SCALE, target="cpu", handlers=handlers)
     with pytest.raises(errors.HandlerResult, match=r"returned 1 value\(s\), not 2"):
         program.f(np.zeros(3, np.float32), 1)
