@@ -43,7 +43,7 @@ def parse_dense(p: Parser, ty: Type | None) -> DenseElementsAttr:
         p.expect(",")
     items: list[Item] = []
     begin = p.start
-    shape = (0,) if p.token == ">" else parse_literal(p, items)
+    shape = () if p.token == ">" else parse_literal(p, items)
     p.close("<", ">")
     if p.token == ":":
         p.advance()
@@ -120,9 +120,9 @@ def elements(
     """The literal of these items, nested as ``shape`` tells."""
     count = math.prod(extents(ty))
     is_splat = len(items) == 1 and shape == ()
-    is_empty = not items and not count
-    if not is_splat and not is_empty and shape != ty.shape:
-        shown = "x".join(map(str, shape))
+    is_blank = not items and shape == ()
+    if not is_splat and shape != ty.shape and not (is_blank and not count):
+        shown = "x".join(map(str, shape or (0,)))
         raise errors.ShapeMismatch(p.location(start), actual=shown, type=ty)
     if not element_size(ty.element):
         return _strings(p, ty, items)

@@ -156,6 +156,7 @@ def test_prints_as_today(written: str, printed: str):
         ("dense<§[1, 2, 3]> : tensor<2xi32>", "P021"),
         ("dense<§[[1, 2], [3]]> : tensor<2x2xi32>", "P023"),
         ("dense<§> : tensor<2xi32>", "P021"),
+        ("dense<§[]> : tensor<0x3xi32>", "P021"),
         ("dense<[1, §256]> : tensor<2xi8>", "P012"),
         ("dense<[1.0, §2]> : tensor<2xf32>", "P013"),
         ('dense<§"0x010"> : tensor<2xi8>', "P023"),
