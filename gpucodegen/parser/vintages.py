@@ -20,6 +20,7 @@ from gpucodegen.parser import (
     vintage_scf,
     vintage_vector,
     vintage_vector_generic,
+    vintage_views,
 )
 from gpucodegen.parser.vintage_names import RENAMED
 
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 OldForm = Callable[["Parser", State], None]
 
 _FORMS = ChainMap(
-    vintage_2019.FORMS, vintage_2018.FORMS, vintage_scf.FORMS, vintage_vector.FORMS
+    vintage_2019.FORMS,
+    vintage_2018.FORMS,
+    vintage_scf.FORMS,
+    vintage_vector.FORMS,
+    vintage_views.FORMS,
 )
 _SPELLINGS = ChainMap(
     vintage_2020.SPELLINGS,
@@ -70,6 +75,7 @@ def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
         vintage_2020.GENERIC,
         vintage_linalg.GENERIC,
         vintage_vector_generic.GENERIC,
+        vintage_views.GENERIC,
     )
     for table in tables if renamed else tables[1:]:
         adapter = table.get(state.name)

@@ -127,7 +127,7 @@ def _check_view(o: Operation, sizes: Shape, form: Strided, result: MemRefType) -
     full = list(zip(sizes, form.strides, strict=True))
     fits = actual is not None and (
         (actual.offset == form.offset and _keeps(full, result, actual))
-        or _is_open(result)
+        or _is_old(result)
     )
     strides, offset = _list(form.strides), "?" if form.offset is None else form.offset
     layout = f"strided<{strides}, offset: {offset}>"
@@ -135,9 +135,9 @@ def _check_view(o: Operation, sizes: Shape, form: Strided, result: MemRefType) -
     require(fits, o, f"gives layout {layout}, not that of {result}", hint)
 
 
-def _is_open(result: MemRefType) -> bool:
-    """Whether the layout is a map with symbols, as old text has for any strides."""
-    return isinstance(result.layout, AffineMapAttr) and result.layout.map.num_syms > 0
+def _is_old(result: MemRefType) -> bool:
+    """Whether the layout is a map, which in old text need not say all of it."""
+    return isinstance(result.layout, AffineMapAttr)
 
 
 def _keeps(
@@ -198,7 +198,7 @@ def check_reinterpret_cast(o: Operation) -> None:
         ("offset", "sizes", "strides"), (offset, sizes, strides), strict=True
     ):
         require(
-            written == stated or _is_open(result),
+            written == stated or _is_old(result),
             o,
             f"{what} {_list(written)} contradict {result}",
             f"Make the type's {what} those that are written",
@@ -212,7 +212,8 @@ def check_view(o: Operation) -> None:
         return
     check_same_space(o, source, result)
     for ty in (source, result):
-        require(is_row_major(ty), o, f"{ty} is not row-major", "Remove the layout")
+        is_plain = is_row_major(ty) or (ty is result and _is_old(ty))
+        require(is_plain, o, f"{ty} is not row-major", "Remove the layout")
     dynamic = result.shape.count(None)
     if len(o.operands) - 2 != dynamic:
         raise errors.WrongOperandCount(
@@ -247,7 +248,7 @@ def check_transpose(o: Operation) -> None:
     shape = tuple(source.shape[d] for d in order)
     strides = tuple(form.strides[d] for d in order)
     fits = result.shape == shape and (
-        actual == Strided(form.offset, strides) or _is_open(result)
+        actual == Strided(form.offset, strides) or _is_old(result)
     )
     require(
         fits,
