@@ -60,7 +60,9 @@ def give_output_shape(r: Reader, state: State) -> None:
 
     An unknown extent is that of the source, divided by the known ones of its group.
     """
-    (source,), (result,) = state.operands, state.result_types
+    if (len(state.operands), len(state.result_types)) != (1, 1):
+        return
+    source, result = state.operands[0], state.result_types[0]
     if not isinstance(result, MemRefType | TensorType):
         return
     static = tuple(DYNAMIC_MARK if e is None else e for e in result.shape)
@@ -137,4 +139,9 @@ def _write_bare_map(value: Attribute) -> str:
     return str(value.map) if isinstance(value, AffineMapAttr) else str(value)
 
 
-BARE_MAP = Kind("an affine map", _read_bare_map, _write_bare_map)
+BARE_MAP = Kind(
+    "an affine map",
+    _read_bare_map,
+    _write_bare_map,
+    accepts=lambda a: isinstance(a, AffineMapAttr),
+)
