@@ -162,3 +162,11 @@ class HandlerResult(LaunchError):
     code = "L019"
     template = "the handler of '{operation}' returned {actual} value(s), not {expected}"
     remedy = "Return one value per result of the operation, several as a tuple"
+
+
+class ShapesDisagree(LaunchError):
+    """Arguments whose extents do not fit each other where they meet."""
+
+    code = "L020"
+    template = "the shapes of this call do not fit together: {problem}"
+    remedy = "Pass buffers whose extents agree"

@@ -27,6 +27,12 @@ class ModulePass:
         """The rewritten module."""
         return module
 
+    def refusal(self, broken: errors.VerifyError) -> errors.Error:
+        """What it means that the pass gave a module that breaks a rule."""
+        return errors.InternalError(
+            broken.location, stage=f"pass {self.name}", problem=broken.message
+        )
+
     def __str__(self) -> str:
         options = [
             f"{field.name}={option_text(value)}"
@@ -70,6 +76,4 @@ def _check(pass_: ModulePass, module: Module) -> None:
     try:
         verify(module.operation)
     except errors.VerifyError as broken:
-        raise errors.InternalError(
-            broken.location, stage=f"pass {pass_.name}", problem=broken.message
-        ) from broken
+        raise pass_.refusal(broken) from broken

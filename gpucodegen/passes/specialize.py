@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import IntegerAttr, TypeAttr
@@ -44,6 +45,21 @@ class Specialize(ModulePass):
             module = Canonicalize().apply(module)
             types = ()
         return module
+
+    def refusal(self, broken: errors.VerifyError) -> errors.Error:
+        """The caller's shapes break it, unless operations lost touch of each other."""
+        if isinstance(broken, _LOST):
+            return super(Specialize, self).refusal(broken)
+        message = broken.template.format(**broken.details)
+        return errors.ShapesDisagree(broken.location, problem=message)
+
+
+_LOST = (
+    errors.BranchMismatch,
+    errors.CallMismatch,
+    errors.ReturnMismatch,
+    errors.YieldMismatch,
+)
 
 
 def _specialized(op: Operation, types: Sequence[Type | None]) -> Operation:

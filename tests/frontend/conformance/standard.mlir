@@ -594,8 +594,7 @@ func @f(%A: memref<?xf32>, %x: f32) {
   }
   return
 }
-//= fails("WrongExtent", f, zeros(3), 1.0)
-//! extents that differ in the body are an internal error
+//= fails("ShapesDisagree", f, zeros(3), 1.0)
 // ----- R120 XA
 func @f(%x: f32, %A: memref<4xf32>) {
   %0 = memref_cast %A : memref<4xf32> to memref<?xf32>
