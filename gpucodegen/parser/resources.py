@@ -16,21 +16,23 @@ if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
 
 _BUILTIN = ("dialect_resources", "builtin")
+_MARK = "{-#"
 _OPENING = re.compile(r"^[ \t]*\{-#", re.MULTILINE)
 
 
 def parse_section(p: Parser) -> None:
     """``{-# .. #-}``, noted in the parser."""
     start = p.start
-    p.expect("{-#")
+    p.expect(_MARK)
     if p.token != "#-}":
         p.separated(lambda: _section(p))
-    p.close("{-#", "#-}", start)
+    p.close(_MARK, "#-}", start)
 
 
 def blob(p: Parser, key: str) -> bytes | None:
     """The bytes of a builtin resource, wherever the section stands."""
-    if not p.blobs:
+    if _MARK not in p.ahead:
+        p.ahead.add(_MARK)
         _read_ahead(p)
     return p.blobs.get(key)
 
@@ -39,10 +41,10 @@ def _read_ahead(p: Parser) -> None:
     match = _OPENING.search(p.text, p.end)
     if match is None:
         return
-    resume = p.start
+    resume, known = p.start, len(p.resources)
     p.move_to(match.start())
     parse_section(p)
-    p.resources.clear()
+    del p.resources[known:]
     p.move_to(resume)
 
 
