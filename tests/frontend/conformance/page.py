@@ -20,8 +20,7 @@ against 2019; **004** the linalg dialect of 2020. Their own code is in
 A cell counts the tests: **P** the construct parses, prints as today's MLIR and parses
 back; **V** breaking its rule is an error with line and column; **X** it runs, on the
 CPU and in the emulator of the GPU; **A** the analysis of dependences models it. A dash
-says that nothing is owed, **open** that something is; the reasons stand
-[at the end](#open).
+says that nothing is owed, **open** that something is, for a reason stated at the end.
 
 The tests of row R119 run with
 `pytest tests/frontend/test_conformance.py -k R119-`. This page is written by
