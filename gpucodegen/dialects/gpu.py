@@ -136,7 +136,7 @@ def kernel(
     merged: dict[str, Attribute] = {
         "sym_name": StringAttr(name),
         "function_type": TypeAttr(signature),
-        "gpu.kernel": UnitAttr(),
+        "kernel": UnitAttr(),
         **(attributes or {}),
     }
     region = single_block(body, args)

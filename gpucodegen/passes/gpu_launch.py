@@ -93,7 +93,7 @@ def outline(
     attributes = {
         "sym_name": StringAttr(name),
         "function_type": TypeAttr(function_type),
-        "gpu.kernel": UnitAttr(),
+        "kernel": UnitAttr(),
         "gcg.block": DenseArrayAttr(I32, kernel.block),
     }
     extents = (index.constant for index in kernel.grid)

@@ -54,7 +54,7 @@ OPERATIONS = (
         attributes={
             "sym_name": kinds.SYMBOL_NAME,
             "function_type": kinds.TYPE,
-            "gpu.kernel": kinds.UNIT,
+            "kernel": kinds.UNIT,
             "arg_attrs": kinds.optional(kinds.ARRAY),
             "res_attrs": kinds.optional(kinds.ARRAY),
             "workgroup_attributions": kinds.optional(kinds.ANY),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from gpucodegen.dialects.ops.rules import require
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.attributes import ArrayAttr, StringAttr, print_symbol
+from gpucodegen.ir.attributes import ArrayAttr, OpaqueAttr, StringAttr, print_symbol
 from gpucodegen.ir.operation import Operation
+
+_ANY_OBJECT = OpaqueAttr("#gpu.select_object")
 
 
 def parse_binary(r: Reader, state: State) -> None:
     """``@name <handler> [objects] {attrs}``."""
     state.attributes["sym_name"] = StringAttr(r.symbol_name())
+    state.attributes["offloadingHandler"] = _ANY_OBJECT
     if r.accept("<"):
         state.attributes["offloadingHandler"] = r.attribute()
         r.expect(">")
@@ -23,7 +26,7 @@ def print_binary(w: Writer, o: Operation) -> None:
     attributes = o.attributes
     name = attributes["sym_name"]
     w.write(f" {print_symbol(name.value) if isinstance(name, StringAttr) else name}")
-    if "offloadingHandler" in attributes:
+    if attributes.get("offloadingHandler", _ANY_OBJECT) != _ANY_OBJECT:
         w.write(f" <{attributes['offloadingHandler']}>")
     w.attr_dict(o, ("sym_name", "offloadingHandler", "objects"))
     w.write(f" {attributes['objects']}")

@@ -66,8 +66,9 @@ def parse_func(r: Reader, state: State) -> None:
     arguments += parse_attributions(r, state)
     if r.token == "kernel":
         r.advance()
-        state.attributes["gpu.kernel"] = UnitAttr()
+        state.attributes["kernel"] = UnitAttr()
     state.attributes |= r.attr_dict_with_keyword()
+    modern_kernel(state)
     state.regions = [r.region(arguments, isolated=True, dialect="gpu")]
 
 
@@ -100,7 +101,7 @@ def _attribution(r: Reader, attributes: list[DictAttr]) -> Argument:
 
 
 _SAID = (
-    "gpu.kernel",
+    "kernel",
     "workgroup_attributions",
     "workgroup_attrib_attrs",
     "private_attrib_attrs",
@@ -113,7 +114,7 @@ def print_func(w: Writer, o: Operation) -> None:
     w.write(f" {print_symbol(function.name)}")
     extra = () if function.is_external else function.arguments
     keywords = _attribution_text(w, o, extra[len(function.type.inputs) :])
-    keywords += " kernel" if "gpu.kernel" in o.attributes else ""
+    keywords += " kernel" if "kernel" in o.attributes else ""
     print_function(w, o, keywords, _SAID)
 
 
@@ -141,9 +142,9 @@ def _group_text(w: Writer, o: Operation, word: str, values: Sequence[Value]) -> 
 
 
 def modern_kernel(state: State) -> None:
-    """``kernel`` without its dialect, as generic text has it today."""
-    if state.attributes.pop("kernel", None) is not None:
-        state.attributes["gpu.kernel"] = UnitAttr()
+    """``gpu.kernel`` of older generic text has no dialect today."""
+    if state.attributes.pop("gpu.kernel", None) is not None:
+        state.attributes["kernel"] = UnitAttr()
 
 
 def check_kernel(o: Operation) -> None:
@@ -156,7 +157,7 @@ def check_kernel(o: Operation) -> None:
         check_func(o)
     check_attributions(o, count)
     require(
-        "gpu.kernel" not in o.attributes or not function.result_types,
+        "kernel" not in o.attributes or not function.result_types,
         o,
         "a kernel gives results",
         "Write results to memory, or leave out kernel",

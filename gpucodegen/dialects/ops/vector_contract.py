@@ -37,6 +37,7 @@ def parse_contract(r: Reader, state: State) -> None:
     state.result_types = [result]
 
 
+TRAIT = ("fastmath", "indexing_maps", "iterator_types", "kind")
 _ITERATOR = "#vector.iterator_type<"
 OLD_KINDS = {"minf": "minnumf", "maxf": "maxnumf"}
 
@@ -77,7 +78,10 @@ def _trait_text(value: Attribute) -> str:
 
 def print_contract(w: Writer, o: Operation) -> None:
     """``{trait} %a, %b, %acc : types into type``."""
-    entries = [f"{k} = {_trait_text(v)}" for k, v in o.attributes.items()]
+    attributes = o.attributes
+    entries = [f"{k} = {_trait_text(attributes[k])}" for k in TRAIT if k in attributes]
     w.write(f" {{{', '.join(entries)}}}")
     lhs, rhs = (v.type for v in o.operands[:2])
-    w.write(f" {w.names(o.operands)} : {lhs}, {rhs} into {o.results[0].type}")
+    w.write(f" {w.names(o.operands)}")
+    w.attr_dict(o, TRAIT)
+    w.write(f" : {lhs}, {rhs} into {o.results[0].type}")

@@ -10,7 +10,7 @@ from gpucodegen.dialects.ops.vector_transfer_syntax import mask_type
 from gpucodegen.dialects.ops.vector_types import extents, vector_of
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import AffineMapAttr
-from gpucodegen.ir.locations import UNKNOWN
+from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Block, Operation, Region
 from gpucodegen.ir.types import I1, Type
 
@@ -20,7 +20,8 @@ _YIELD = "vector.yield"
 def parse_mask(r: Reader, state: State) -> None:
     """``%m, %passthru { operation } : mask -> types``."""
     uses = r.separated(r.use)
-    state.regions = [_with_yield(r.region())]
+    start = r.location()
+    state.regions = [_with_yield(r.region(), start)]
     state.attributes |= r.attr_dict()
     r.expect(":")
     mask = r.type()
@@ -30,14 +31,14 @@ def parse_mask(r: Reader, state: State) -> None:
     state.operands = r.resolve_all(uses, types, start)
 
 
-def _with_yield(region: Region) -> Region:
+def _with_yield(region: Region, start: Location) -> Region:
     """The region with the yield that may be left out."""
     block = region.blocks[0] if region.blocks else Block()
     last = block.operations[-1] if block.operations else None
     if last is not None and last.name == _YIELD:
         return region
     results = last.results if last is not None else ()
-    end = Operation(_YIELD, results, location=last.location if last else UNKNOWN)
+    end = Operation(_YIELD, results, location=last.location if last else start)
     return Region((block.with_operations([*block.operations, end]),))
 
 
