@@ -151,7 +151,7 @@ OPERATIONS = (
         "memref.generic_atomic_rmw",
         "memref indices* -> result",
         (custom.parse_generic_atomic, custom.print_generic_atomic),
-        types={"memref": constraints.MEMREF},
+        types={"memref": constraints.MEMREF, "indices": constraints.INDEX_TYPE},
         regions=1,
         terminators=["memref.atomic_yield"],
         checks=[values.check_generic_atomic],

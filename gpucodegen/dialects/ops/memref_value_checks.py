@@ -11,7 +11,7 @@ from gpucodegen.dialects.affine import ATOMIC_KINDS
 from gpucodegen.dialects.definition import Trait, Types
 from gpucodegen.dialects.ops.memref_checks import check_indices
 from gpucodegen.dialects.ops.memref_layouts import strided_form
-from gpucodegen.dialects.ops.rules import require
+from gpucodegen.dialects.ops.rules import check_no_arguments, require
 from gpucodegen.dialects.ops.yields import check_yield
 from gpucodegen.ir.attributes import (
     Attribute,
@@ -22,7 +22,7 @@ from gpucodegen.ir.attributes import (
     TypeAttr,
     UnitAttr,
 )
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I1,
     I32,
@@ -104,6 +104,14 @@ def check_metadata(o: Operation) -> None:
         f"{ty} is not strided",
         "Use a strided layout",
     )
+    expected = metadata({"source": [ty]}, {})
+    if expected is not None and len(o.results) != len(expected):
+        raise errors.WrongResultCount(
+            o.location,
+            operation=o.name,
+            expected=len(expected),
+            actual=len(o.results),
+        )
 
 
 def check_dim(o: Operation) -> None:
@@ -122,18 +130,22 @@ def check_atomic(o: Operation) -> None:
     value, memref = o.operands[:2]
     check_indices(o, memref, len(o.operands) - 2)
     element = element_type(memref.type)
+    _check_element(o, "the value", value, element)
+    kind = o.attributes.get("kind")
+    name = ATOMIC_KINDS[kind.value] if isinstance(kind, IntegerAttr) else "assign"
+    _check_kind(o, name, value.type)
+
+
+def _check_element(o: Operation, what: str, value: Value, element: Type) -> None:
     if value.type != element:
         raise errors.TypesDiffer(
             o.location,
             operation=o.name,
-            first="the value",
+            first=what,
             first_type=value.type,
             second="the element",
             second_type=element,
         )
-    kind = o.attributes.get("kind")
-    name = ATOMIC_KINDS[kind.value] if isinstance(kind, IntegerAttr) else "assign"
-    _check_kind(o, name, value.type)
 
 
 def _check_kind(o: Operation, name: str, ty: Type) -> None:
@@ -159,6 +171,7 @@ def check_generic_atomic(o: Operation) -> None:
     check_indices(o, memref, len(o.operands) - 1)
     element = element_type(memref.type)
     _check_kind(o, "assign", element)
+    _check_element(o, "the result", o.results[0], element)
     (block,) = o.regions[0].blocks
     arguments = [a.type for a in block.arguments]
     require(
@@ -230,6 +243,7 @@ def check_prefetch(o: Operation) -> None:
 
 def check_alloca_scope(o: Operation) -> None:
     """What the scope returns are its results."""
+    check_no_arguments(o)
     check_yield(o, [v.type for v in o.results], "memref.alloca_scope.return")
 
 

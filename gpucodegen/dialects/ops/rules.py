@@ -20,6 +20,13 @@ def require(holds: object, o: Operation, problem: str, hint: str) -> None:
         raise wrong(o, problem, hint)
 
 
+def check_no_arguments(o: Operation) -> None:
+    """The regions take no arguments."""
+    blocks = [block for region in o.regions for block in region.blocks]
+    arguments = any(block.arguments for block in blocks)
+    require(not arguments, o, "its body takes arguments", "Remove them")
+
+
 def agree(a: int | None, b: int | None) -> bool:
     """Whether two extents may be equal; None is unknown."""
     return a is None or b is None or a == b

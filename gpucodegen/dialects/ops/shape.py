@@ -8,6 +8,7 @@ from gpucodegen.dialects.definition import Check, Op, Trait
 from gpucodegen.dialects.ops import shape_checks as checks
 from gpucodegen.dialects.ops import shape_syntax as syntax
 from gpucodegen.dialects.ops.declare import always, indices, op
+from gpucodegen.dialects.ops.rules import check_no_arguments
 from gpucodegen.dialects.ops.shape_syntax import (
     SHAPE,
     SIZE,
@@ -50,7 +51,13 @@ _SHAPE = Constraint(
 _ANY = Constraint(
     "a shape or a size", lambda ty: _SHAPE.accepts(ty) or _SIZE.accepts(ty)
 )
-_WITNESS = Constraint("a !shape.witness", lambda ty: ty == WITNESS)
+
+
+def _only(expected: Type) -> Constraint:
+    return Constraint(f"{expected}", lambda ty: ty == expected)
+
+
+_WITNESS = _only(WITNESS)
 _VALUE = Constraint(
     "a shaped value or a !shape.value_shape",
     lambda ty: isinstance(ty, _SHAPED) or ty == VALUE_SHAPE,
@@ -104,10 +111,10 @@ def _joined(name: str, result: Type | None = None) -> Op:
         custom={"Types": Types(("shapes",), "result", default)},
         attributes=attributes if name == "broadcast" else {},
         infer={} if result is None else {"result": always(result)},
-        types={"shapes": _SHAPE},
+        types={"shapes": _SHAPE, "result": _SHAPE if result is None else _only(result)},
         traits=Trait.NONE if name.startswith("cstr") else _PURE,
         checks=[
-            checks.at_least(2 if name == "cstr_broadcastable" else 0),
+            checks.at_least(2 if name == "cstr_broadcastable" else 1),
             *([checks.check_errors_kept] if result is None else []),
         ],
     )
@@ -118,7 +125,7 @@ OPERATIONS = (
         "shape.const_shape",
         "-> result",
         (syntax.parse_const_shape, syntax.print_const_shape),
-        attributes={"shape": kinds.ANY},
+        attributes={"shape": syntax.EXTENTS},
         types={"result": _SHAPE},
         traits=_PURE | Trait.CONSTANT,
         checks=[checks.check_const_shape],
@@ -129,6 +136,7 @@ OPERATIONS = (
         "$value attr-dict",
         attributes={"value": kinds.INDEX_INT},
         infer={"result": always(SIZE)},
+        types={"result": _only(SIZE)},
         traits=_PURE | Trait.CONSTANT,
     ),
     op(
@@ -137,6 +145,7 @@ OPERATIONS = (
         "$passing attr-dict",
         attributes={"passing": kinds.BOOL},
         infer={"result": always(WITNESS)},
+        types={"result": _WITNESS},
         traits=_PURE | Trait.CONSTANT,
     ),
     _binary("add", _SIZE, SIZE, checks.check_errors_kept),
@@ -173,12 +182,14 @@ OPERATIONS = (
         "$pred `,` $msg attr-dict",
         attributes={"msg": kinds.STRING},
         infer={"pred": always(I1), "result": always(WITNESS)},
+        types={"pred": constraints.BOOL, "result": _WITNESS},
     ),
     op(
         "shape.assuming_all",
         "inputs* -> result",
         "$inputs attr-dict",
         infer={"inputs": always(WITNESS), "result": always(WITNESS)},
+        types={"inputs": _WITNESS, "result": _WITNESS},
         traits=_PURE,
         checks=[checks.at_least(1)],
     ),
@@ -204,7 +215,7 @@ OPERATIONS = (
         "$extents attr-dict custom<Types>",
         custom={"Types": Types(("extents",))},
         infer={"shape": always(SHAPE)},
-        types={"extents": _SIZE},
+        types={"extents": _SIZE, "shape": _only(SHAPE)},
         traits=_PURE,
     ),
     op(
@@ -213,7 +224,7 @@ OPERATIONS = (
         "$input attr-dict custom<Types>",
         custom={"Types": Types(("input",))},
         infer={"result": always(SHAPE)},
-        types={"input": _EXTENTS},
+        types={"input": _EXTENTS, "result": _only(SHAPE)},
         traits=_PURE,
     ),
     op(
@@ -221,6 +232,7 @@ OPERATIONS = (
         "arg -> result",
         "$arg attr-dict",
         infer={"arg": indices, "result": always(SIZE)},
+        types={"arg": constraints.INDEX_TYPE, "result": _only(SIZE)},
         traits=_PURE,
     ),
     op(
@@ -237,7 +249,7 @@ OPERATIONS = (
         "arg -> result",
         "$arg attr-dict `:` type($result)",
         infer={"arg": always(VALUE_SHAPE)},
-        types={"result": _VALUE},
+        types={"arg": _only(VALUE_SHAPE), "result": _VALUE},
         traits=_PURE,
     ),
     op(
@@ -246,7 +258,7 @@ OPERATIONS = (
         "$operand `,` $shape attr-dict custom<Types>",
         custom={"Types": Types(("operand", "shape"))},
         infer={"result": always(VALUE_SHAPE)},
-        types={"operand": _VALUE, "shape": _SHAPE},
+        types={"operand": _VALUE, "shape": _SHAPE, "result": _only(VALUE_SHAPE)},
         traits=_PURE,
     ),
     op("shape.debug_print", "input -> output", None, types={"input": _ANY}),
@@ -279,13 +291,14 @@ OPERATIONS = (
         (syntax.parse_library, syntax.print_library),
         attributes={
             "sym_name": kinds.optional(kinds.SYMBOL_NAME),
-            "mapping": kinds.ANY,
+            "mapping": syntax.MAPPING,
         },
         traits=Trait.ISOLATED
         | Trait.SYMBOL_TABLE
         | Trait.NO_TERMINATOR
         | Trait.AFFINE_SCOPE,
         regions=1,
+        checks=[check_no_arguments],
     ),
     op(
         "shape.func",

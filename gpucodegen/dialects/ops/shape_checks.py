@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects.definition import Check
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.ops.rules import require
+from gpucodegen.dialects.ops.rules import check_no_arguments, require
 from gpucodegen.dialects.ops.shape_syntax import (
     SHAPE,
     SIZE,
@@ -69,6 +69,7 @@ def check_const_shape(o: Operation) -> None:
 
 def check_assuming(o: Operation) -> None:
     """What the region yields are the results."""
+    check_no_arguments(o)
     check_yield(o, [v.type for v in o.results], "shape.assuming_yield")
 
 

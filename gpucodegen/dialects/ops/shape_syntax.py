@@ -5,10 +5,11 @@ Types may be left out, as in text of 2020: what holds errors was the only choice
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.assembly_elements import Element, Parsed, Printed
+from gpucodegen.dialects.kinds import ANY
 from gpucodegen.dialects.ops.declare import result_list
 from gpucodegen.dialects.ops.signatures import parse_signature, print_function
 from gpucodegen.dialects.syntax import Reader, State, Writer
@@ -28,6 +29,23 @@ SHAPE = DialectType("shape.shape")
 SIZE = DialectType("shape.size")
 VALUE_SHAPE = DialectType("shape.value_shape")
 WITNESS = DialectType("shape.witness")
+
+
+def _is_extents(attribute: Attribute) -> bool:
+    is_dense = isinstance(attribute, DenseElementsAttr)
+    return is_dense and attribute.element == INDEX and _rank(attribute.type) == 1
+
+
+def _is_dictionary(attribute: Attribute) -> bool:
+    return isinstance(attribute, DictAttr)
+
+
+def _rank(ty: Type) -> int:
+    return len(ty.shape) if isinstance(ty, TensorType) else 0
+
+
+EXTENTS = replace(ANY, what="a tensor of extents", accepts=_is_extents)
+MAPPING = replace(ANY, what="a dictionary", accepts=_is_dictionary)
 
 
 @dataclass(frozen=True, slots=True)
