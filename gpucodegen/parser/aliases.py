@@ -33,17 +33,21 @@ def parse_definition(p: Parser) -> bool:
 
 def resolve_ahead(p: Parser, name: str) -> None:
     """Read the definition of an alias that comes later, if there is one."""
-    definition = re.compile(rf"^[ \t]*{re.escape(name)}\s*=(?!=)", re.MULTILINE)
-    begin = 0 if p.ahead else p.end  # what is read ahead names what was passed over
-    match = definition.search(p.text, begin)
-    if match is None or name in p.ahead:
+    if p.definitions is None:
+        found = _DEFINITION.finditer(p.text)
+        p.definitions = {match[1]: match.start(1) for match in found}
+    place = p.definitions.get(name)
+    if place is None or name in p.ahead:
         return
     p.ahead.add(name)
     resume = p.start
-    p.move_to(match.start())
+    p.move_to(place)
     with p.nested():
         _value(p, p.advance())
     p.move_to(resume)
+
+
+_DEFINITION = re.compile(r"^[ \t]*([#!@][\w$.\-@#]+)\s*=(?!=)", re.MULTILINE | re.ASCII)
 
 
 def _alias(p: Parser) -> None:

@@ -273,7 +273,8 @@ def _shortened(token: str) -> str:
     return token if len(token) <= _MAX_SHOWN else token[: _MAX_SHOWN - 3] + "..."
 
 
-_BREAK = re.compile(rf"({_STRING})|\s*(?://[^\n]*)?\n\s*")
+_BLANK = r"[^\S\n]"
+_BREAK = re.compile(rf"({_STRING})|(?<!{_BLANK})(?:{_BLANK}*(?://[^\n]*)?\n)+{_BLANK}*")
 
 
 def one_line(text: str) -> str:

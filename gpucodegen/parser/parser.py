@@ -50,6 +50,7 @@ class Parser(Lexer):
         self.resources: list[Resource] = []
         self.blobs: dict[str, bytes] = {}
         self.ahead: set[str] = set()
+        self.definitions: dict[str, int] | None = None
         self.guessed: set[Value] = set()
         self.refined: dict[Value, Value] = {}
         self.scopes = Scopes()
