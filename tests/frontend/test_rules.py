@@ -1,4 +1,4 @@
-"""Rules of memref, tensor, bufferization and shape, one statement at a time.
+"""Rules of operations, one statement at a time.
 
 A file of ``rules/`` has three parts: arguments with their types, statements that hold,
 and wrong statements, each after its error's code and message::

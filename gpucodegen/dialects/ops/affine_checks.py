@@ -88,8 +88,8 @@ def _check_element(o: Operation, position: int) -> None:
                 operation=o.name,
                 first="the element",
                 first_type=element_type(ty),
-                second="the value",
-                second_type=value.type,
+                second="the value's element" if is_vector else "the value",
+                second_type=actual,
             )
 
 

@@ -170,13 +170,13 @@ def check_parallel(o: Operation) -> None:
 
 
 def _check_reduced(o: Operation, body: Block) -> None:
-    last = body.operations[-1]
-    require(
-        last.name != "scf.reduce" or _types(last.operands) == _types(o.results),
-        o,
-        "reduced values and results differ in type",
-        "Reduce one value for each result, of its type",
-    )
+    for last in body.operations[-1:]:
+        require(
+            last.name != "scf.reduce" or _types(last.operands) == _types(o.results),
+            o,
+            "reduced values and results differ in type",
+            "Reduce one value for each result, of its type",
+        )
 
 
 def check_reduce(o: Operation) -> None:
@@ -205,14 +205,14 @@ def check_reduce(o: Operation) -> None:
 def check_forall(o: Operation) -> None:
     """Bounds for each variable; outputs whose types are the results'."""
     *bounds, outputs = operand_segments(o, 4)
-    rank = len(_static(o, "UpperBound"))
+    rank = len(o.body.arguments) - len(outputs)
     for name, values in zip(BOUNDS, bounds, strict=True):
         static = _static(o, name)
         require(
             len(static) == rank and static.count(DYNAMIC_MARK) == len(values),
             o,
-            f"{len(static)} entries in {name[0].lower()}{name[1:]}, but {rank} loops",
-            "Write one entry per loop",
+            f"{len(static)} entries in static{name} for {rank} variables",
+            "Write one per variable",
         )
     require(
         _types(outputs) == _types(o.results),
@@ -224,7 +224,7 @@ def check_forall(o: Operation) -> None:
         _types(o.body.arguments) == [*[INDEX] * rank, *_types(outputs)],
         o,
         "the body does not take the variables and the outputs",
-        "Give it an index per loop and then the outputs",
+        "Give it an index per variable and then the outputs",
     )
     _check_mapping(o, rank)
 

@@ -177,6 +177,8 @@ def modern_body(region: Region) -> Region:
 
     Until 2023 a body could hold several and ended in scf.yield.
     """
+    if len(region.blocks) != 1 or not region.blocks[0].operations:
+        return region
     (block,) = region.blocks
     reductions = [op for op in block.operations if op.name == "scf.reduce"]
     rest = [op for op in block.operations if op.name not in ("scf.reduce", _YIELD)]

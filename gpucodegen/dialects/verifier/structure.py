@@ -148,7 +148,8 @@ def _kind(op: Operation, value: Value) -> str:
 def check_equal_types(op: Operation, definition: Op, groups: Groups) -> None:
     """The slots of one group have one type."""
     for group in definition.same:
-        values = [(name, value) for name in group for value in groups.get(name, ())]
+        named = [(name, values) for name, values in groups.items() if name in group]
+        values = [(name, value) for name, found in named for value in found]
         for (first, a), (second, b) in pairwise(values):
             _require_equal(op, f"'{first}'", a, f"'{second}'", b.type)
 
