@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.ir.types import Type
-from gpucodegen.pipeline import front_passes, mapping_passes, reachable
+from gpucodegen.passes.reachable import reachable
+from gpucodegen.pipeline import front_passes, mapping_passes
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

@@ -155,7 +155,7 @@ def identity(
     """The key for known argument types."""
     from importlib.metadata import version
 
-    from gpucodegen.pipeline import reachable
+    from gpucodegen.passes.reachable import reachable
     from gpucodegen.tiling.store import tuning_key
 
     return tuning_key(
