@@ -246,3 +246,31 @@ gpu.module @module_4_k {
     gpu.return
   }
 }
+
+func.func @sparse(%m: index, %n: index, %mm: memref<?xf64>, %ii: memref<?xindex>, %mb: memref<?xi8>) {
+  %t0 = gpu.wait async
+  %a, %t1 = gpu.create_dn_tensor async [%t0] %mm, %m, %n : index, index into memref<?xf64>
+  %a1, %t11 = gpu.create_dn_tensor async [%t0] %mm, %m : index into memref<?xf64>
+  %b, %t2 = gpu.create_coo async [%t0] %m, %n, %n, %ii, %ii, %mm : memref<?xindex>, memref<?xindex>, memref<?xf64>
+  %b1, %t21 = gpu.create_coo_aos async [%t0] %m, %n, %n, %ii, %mm : memref<?xindex>, memref<?xf64>
+  %c, %t3 = gpu.create_csr async [%t0] %m, %n, %n, %ii, %ii, %mm : memref<?xindex>, memref<?xindex>, memref<?xf64>
+  %c1, %t31 = gpu.create_csc async [%t0] %m, %n, %n, %ii, %ii, %mm : memref<?xindex>, memref<?xindex>, memref<?xf64>
+  %c2, %t32 = gpu.create_bsr async [%t0] %m, %n, %n, %n, %n, %ii, %ii, %mm : memref<?xindex>, memref<?xindex>, memref<?xf64>
+  %c3, %t33 = gpu.create_2to4_spmat async [%t0] {PRUNE_AND_CHECK} %m, %n, %mm : memref<?xf64>
+  %c4 = gpu.create_2to4_spmat {NONE} %m, %n, %mm : memref<?xf64>
+  %t5 = gpu.spmm async [%t0] %c, %a, %a, %mb : memref<?xi8> into f64
+  %t51 = gpu.spmm async [%t0] %c {TRANSPOSE}, %a, %a, %mb, %mb : memref<?xi8>, memref<?xi8> into f64
+  %v, %t6 = gpu.spmv_buffer_size async [%t0] %c, %a, %a into f64
+  %t7 = gpu.spmv async [%t0] %c {TRANSPOSE}, %a, %a, %mb : memref<?xi8> into f64
+  %v2, %t8 = gpu.sddmm_buffer_size async [%t0] %a, %a, %c into f64
+  %t9 = gpu.sddmm async [%t0] %a {TRANSPOSE}, %a, %c, %mb : memref<?xi8> into f64
+  %sd, %t12 = gpu.spgemm_create_descr async [%t0]
+  %bz, %t13 = gpu.spgemm_work_estimation_or_compute async [%t0] {WORK_ESTIMATION} %c, %c, %c, %sd, %n, %mb : f32 into memref<?xi8>
+  %t14 = gpu.spgemm_copy async [%t0] %c, %c, %c, %sd : f32
+  %t15 = gpu.spgemm_destroy_descr async [%t0] %sd
+  %r, %cc, %nn, %t16 = gpu.spmat_get_size async [%t0] %c
+  %t17 = gpu.set_csr_pointers async [%t0] %c, %ii, %ii, %mm : memref<?xindex>, memref<?xindex>, memref<?xf64>
+  %t18 = gpu.destroy_sp_mat async [%t5] %c
+  %t19 = gpu.destroy_dn_tensor async [%t5] %a
+  return
+}
