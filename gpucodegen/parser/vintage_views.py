@@ -82,14 +82,23 @@ FORMS: dict[str, OldForm] = {"subview": _subview, "view": _view}
 
 
 def _static_lists(p: Parser, state: State) -> None:
-    """Numbers were an array attribute until 2023, and an unknown size was -1."""
+    """Numbers were an array attribute until 2023, and an unknown count was -1."""
     del p
     for name, value in state.attributes.items():
         if name.startswith("static_") and isinstance(value, ArrayAttr):
             numbers = [e.value for e in value.values if isinstance(e, IntegerAttr)]
-            if name == "static_sizes":
+            if name in _COUNTS:
                 numbers = [DYNAMIC_MARK if n == -1 else n for n in numbers]
             state.attributes[name] = DenseArrayAttr(I64, tuple(numbers))
+
+
+_COUNTS = ("static_sizes", "static_low", "static_high")
+
+
+def _assume_alignment(p: Parser, state: State) -> None:
+    """The memref is the result as well since 2025."""
+    del p
+    state.result_types = state.result_types or [v.type for v in state.operands[:1]]
 
 
 def _expand_shape(p: Parser, state: State) -> None:
@@ -107,6 +116,7 @@ _SLICES = (
     "tensor.parallel_insert_slice",
 )
 GENERIC: dict[str, OldForm] = {
+    "memref.assume_alignment": _assume_alignment,
     "memref.expand_shape": _expand_shape,
     "tensor.expand_shape": _expand_shape,
     **dict.fromkeys(_SLICES, _static_lists),

@@ -17,20 +17,17 @@ ENCODINGS = [
     'lvlTypes = [ "dense", "compressed" ], dimToLvl = affine_map<(i, j) -> (j, i)>',
 ]
 
-OPERATIONS = [
-    "%0 = sparse_tensor.convert %d : tensor<?x?xf64> to tensor<?x?xf64, #E>",
-    "%0 = sparse_tensor.values %a : tensor<?x?xf64, #E> to memref<?xf64>",
-    "%0 = sparse_tensor.positions %a {level = 1 : index} : tensor<?x?xf64, #E>"
-    " to memref<?xindex>",
-    "%0 = sparse_tensor.number_of_entries %a : tensor<?x?xf64, #E>",
-    "%0 = sparse_tensor.load %a hasInserts : tensor<?x?xf64, #E>",
-    "%0 = sparse_tensor.insert %v into %a[%i, %i] : tensor<?x?xf64, #E>",
-    "%0 = sparse_tensor.unary %v : f64 to f64 present={\n^bb0(%x: f64):\n"
-    "sparse_tensor.yield %x : f64\n} absent={}",
-    "%0 = sparse_tensor.reduce %v, %v, %v : f64 {\n^bb0(%x: f64, %y: f64):\n"
-    "sparse_tensor.yield %x : f64\n}",
-    "%0:2 = sparse_tensor.push_back %i, %b, %v : index, memref<?xf64>, f64",
-]
+OPERATIONS = """
+%0 = sparse_tensor.convert %d : tensor<?x?xf64> to tensor<?x?xf64, #E>
+%0 = sparse_tensor.values %a : tensor<?x?xf64, #E> to memref<?xf64>
+%0 = sparse_tensor.positions %a {level = 1} : tensor<?x?xf64, #E> to memref<?xi8>
+%0 = sparse_tensor.number_of_entries %a : tensor<?x?xf64, #E>
+%0 = sparse_tensor.load %a hasInserts : tensor<?x?xf64, #E>
+%0 = sparse_tensor.insert %v into %a[%i, %i] : tensor<?x?xf64, #E>
+%0 = sparse_tensor.unary %v : f64 to f64 present={ ^bb0(%x: f64): } absent={}
+%0 = sparse_tensor.reduce %v, %v, %v : f64 { ^bb0(%x: f64, %y: f64): }
+%0:2 = sparse_tensor.push_back %i, %b, %v : index, memref<?xf64>, f64
+""".strip().splitlines()
 
 
 def _print(text: str) -> str:
