@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpucodegen.ir.affine import AffineMap, IntegerSet
@@ -11,6 +11,7 @@ from gpucodegen.ir.packing import (
     Scalar,
     element_size,
     element_texts,
+    nested,
     pack,
     unpack,
 )
@@ -271,21 +272,6 @@ class DenseElementsAttr(ElementsAttr):
             texts = [quote(str(value)) for value in self.values]
         shape: tuple[int, ...] = tuple(getattr(self.type, "shape", ()))
         return texts[0] if self.is_splat else nested(texts, shape)
-
-
-def nested(texts: Sequence[str], shape: Sequence[int]) -> str:
-    """Elements in brackets, by their shape.
-
-    >>> print(nested(["1", "2", "3", "4"], (2, 2)))
-    [[1, 2], [3, 4]]
-    """
-    if not texts:
-        return ""
-    if not shape:
-        return texts[0]
-    size = len(texts) // shape[0]
-    rows = (texts[i : i + size] for i in range(0, len(texts), size))
-    return f"[{', '.join(nested(row, shape[1:]) for row in rows)}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,3 +147,18 @@ def _code_text(code: int, part: Type) -> str:
     if part == IntegerType(1):
         return "true" if value else "false"
     return str(value)
+
+
+def nested(texts: Sequence[str], shape: Sequence[int]) -> str:
+    """Elements in brackets, by their shape.
+
+    >>> print(nested(["1", "2", "3", "4"], (2, 2)))
+    [[1, 2], [3, 4]]
+    """
+    if not texts:
+        return ""
+    if not shape:
+        return texts[0]
+    size = len(texts) // shape[0]
+    rows = (texts[i : i + size] for i in range(0, len(texts), size))
+    return f"[{', '.join(nested(row, shape[1:]) for row in rows)}]"

@@ -22,6 +22,7 @@ from gpucodegen.ir.attributes import (
     dictionary,
 )
 from gpucodegen.ir.locations import LocationAttr
+from gpucodegen.ir.packing import width
 from gpucodegen.ir.types import I1, FloatType, IntegerType, NoneType, Type
 from gpucodegen.parser import aliases, dense, elements, numbers
 from gpucodegen.parser.memref_types import parse_strided
@@ -69,7 +70,7 @@ def parse_dictionary(p: Parser) -> Entries:
 
 
 def _key(p: Parser) -> str:
-    if p.token[:1] == '"':
+    if p.token[:1] == '"' and p.token != '""':
         return p.string()
     return p.keyword("an attribute name")
 
@@ -212,12 +213,12 @@ def _dense_array(p: Parser, ty: Type | None) -> Attribute:
     p.expect("<")
     start = p.start
     element = p.type()
-    is_whole = isinstance(element, IntegerType) and element.width % 8 == 0
-    if element != I1 and not is_whole and not isinstance(element, FloatType):
+    is_number = isinstance(element, IntegerType | FloatType)
+    if element != I1 and (not is_number or width(element) % 8):
         raise errors.InvalidAttribute(
             p.location(start),
             problem=f"array<{element}> is not an attribute",
-            hint="The element must be a float, i1, or an integer of whole bytes",
+            hint="The element must be i1, or an integer or a float of whole bytes",
         )
     values: list[int | float] = []
     if p.accept(":"):

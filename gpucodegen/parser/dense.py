@@ -120,8 +120,8 @@ def elements(
     """The literal of these items, nested as ``shape`` tells."""
     count = math.prod(extents(ty))
     is_splat = len(items) == 1 and shape == ()
-    is_blank = not items and shape == ()
-    if not is_splat and shape != ty.shape and not (is_blank and not count):
+    fits = shape == ty.shape if shape else not count
+    if not is_splat and not fits:
         shown = "x".join(map(str, shape or (0,)))
         raise errors.ShapeMismatch(p.location(start), actual=shown, type=ty)
     if not element_size(ty.element):
