@@ -24,6 +24,13 @@ OLD = {
             " : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>"
         ),
     },
+    "%s: memref<16xf32>, %d: memref<16xf32, 3>, %n: index": {
+        "gpu.device_async_copy %s[%n], %d[%n], 4 : memref<16xf32> to"
+        " memref<16xf32, 3>": (
+            "nvgpu.device_async_copy %s[%n], %d[%n], 4 : memref<16xf32> to"
+            " memref<16xf32, 3>"
+        ),
+    },
     f"%b: {GROUP}, %n: index": {
         f"nvgpu.mbarrier.arrive %b[%n] : <{BARRIERS}> -> !nvgpu.mbarrier.token": (
             f"nvgpu.mbarrier.arrive %b[%n] : {GROUP} -> !nvgpu.mbarrier.token"

@@ -138,6 +138,8 @@ func.func @f(%lane: index, %v: vector<64xf32>) -> vector<2xf32> {
 
 
 NO_SUCCESSOR = [
+    "vector.extract_map %a[%n] : vector<4xf32> to vector<1xf32>",
+    "vector.insert_map %a, %a[%n] : vector<4xf32> into vector<4xf32>",
     "vector.tuple %a, %a : vector<4xf32>, vector<4xf32>",
     (
         "vector.flat_transpose %a {columns = 2 : i32, rows = 2 : i32}"

@@ -121,6 +121,24 @@ OPERATIONS = (
         checks=[_check_tuple_get],
     ),
     op(
+        "vector.extract_map",
+        "vector ids* -> result",
+        "$vector `[` $ids `]` attr-dict `:` type($vector) `to` type($result)",
+        infer={"ids": indices},
+        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
+        traits=_PURE,
+    ),
+    op(
+        "vector.insert_map",
+        "vector dest ids* -> result",
+        "$vector `,` $dest `[` $ids `]` attr-dict `:` type($vector)"
+        " `into` type($result)",
+        infer={"ids": indices},
+        same="dest result",
+        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
+        traits=_PURE,
+    ),
+    op(
         "vector.extract_slices",
         "vector -> result",
         "$vector `,` $sizes `,` $strides attr-dict"
