@@ -46,8 +46,13 @@ def _bracketed(p: Parser) -> list[Value]:
 
 
 def _extractelement(p: Parser, state: State) -> None:
-    """``vector.extractelement %v[%i : i32] : vector``."""
-    vector, position = p.use(), _bracketed(p)
+    """``vector.extractelement %v[%i : i32] : vector``; numbers in 2019."""
+    resume, vector = p.start, p.use()
+    if p.peek()[:1].isdigit():
+        p.move_to(resume)
+        renamed("vector.extract")(p, state)
+        return
+    position = _bracketed(p)
     state.name, state.attributes = "vector.extract", p.attr_dict()
     p.expect(":")
     ty = p.type()

@@ -19,6 +19,9 @@ OLD = {
         "vector.insertelement %x, %v[%i : index] : vector<8xf32>": (
             "vector.insert %x, %v[%i] : f32 into vector<8xf32>"
         ),
+        "vector.extractelement %v[3 : i32] : vector<8xf32>": (
+            "vector.extract %v[3] : f32 from vector<8xf32>"
+        ),
         "vector.extract %v[3 : i32] : vector<8xf32>": (
             "vector.extract %v[3] : f32 from vector<8xf32>"
         ),
