@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.dialects.func import named_function
 from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 
@@ -16,28 +14,12 @@ if TYPE_CHECKING:
 ArgumentTypes = tuple[Type | None, ...]
 
 
-def reachable(module: Module, name: str) -> Module:
-    """The function, all it calls, and everything that is no function."""
-    functions = module.functions
-    wanted, work = {name}, [name]
-    while work:
-        for op in functions[work.pop()].walk():
-            callee = named_function(op)
-            if callee in functions and callee not in wanted:
-                wanted.add(callee)
-                work.append(callee)
-    return module.with_operations(
-        op
-        for op in module.operations
-        if op.name != "func.func" or symbol_name(op) in wanted
-    )
-
-
 def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
     """To affine nests on buffers, specialised to the argument types of a call."""
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
+    from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
     from gpucodegen.passes.inline import Inline
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
@@ -45,13 +27,16 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
     from gpucodegen.passes.normalize_transfers import NormalizeTransfers
     from gpucodegen.passes.place_allocations import PlaceAllocations
     from gpucodegen.passes.raise_to_affine import RaiseToAffine
+    from gpucodegen.passes.reachable import KeepReachable
     from gpucodegen.passes.specialize import Specialize
 
     return [
         Inline(),
+        KeepReachable(function),
+        ForwardRanks(),
         PlaceAllocations(),
-        Specialize(function, types),
         ElementwiseToLinalg(),
+        Specialize(function, types),
         Generalize(),
         Bufferize(),
         LinalgToAffine(),
@@ -66,13 +51,14 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
     from gpucodegen.passes.map_passes import MapGpu, Tile, VerifyKernels
+    from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
 
     tiled = (
         [Tile(options.tile_sizes, options.reassociate)] if options.tile_sizes else []
     )
     mapped = _cpu(options) if target == "cpu" else [MapGpu()]
     proven = [VerifyKernels()] if options.verify else []
-    return [*tiled, *mapped, *proven]
+    return [NormalizeMemrefs(), *tiled, *mapped, *proven]
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:

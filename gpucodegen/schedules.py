@@ -95,7 +95,8 @@ def objection(module: Module, point: Point) -> str | None:
 
 def _affine(module: Module, name: str, types: tuple[Any, ...]) -> Module:
     from gpucodegen.passes.base import run_pipeline
-    from gpucodegen.pipeline import front_passes, reachable
+    from gpucodegen.passes.reachable import reachable
+    from gpucodegen.pipeline import front_passes
 
     return run_pipeline(reachable(module, name), front_passes(name, types))
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.dialects.storage import box, stored_by_map
+from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.types import (
     I1,
@@ -15,6 +18,7 @@ from gpucodegen.ir.types import (
     IndexType,
     IntegerType,
     MemRefType,
+    Shape,
     TensorType,
     Type,
 )
@@ -82,7 +86,8 @@ class Signature:
     ) -> Any:
         from gpucodegen.runtime.buffers import Expected, to_buffer
 
-        expected = Expected(name, str(ty.element), ty.shape, strides_of(ty), written)
+        shape = _accepted(ty, tuple(getattr(value, "shape", ())))
+        expected = Expected(name, str(ty.element), shape, strides_of(ty), written)
         return to_buffer(value, expected, self.function)
 
     def specialized(self, values: Sequence[Any]) -> tuple[Type | None, ...]:
@@ -93,6 +98,27 @@ class Signature:
         )
 
 
+def _accepted(ty: MemRefType | TensorType, shape: Shape) -> Shape:
+    """The shape a buffer must have: of the memory, if the layout is a map.
+
+    The logical shape will do if the memory has as many elements.
+    """
+    layout = stored_by_map(ty) if isinstance(ty, MemRefType) else None
+    logical = shape if _fits(shape, ty.shape) else ty.shape
+    if layout is None or layout.num_syms or None in logical:
+        return ty.shape
+    extents = [Const(n or 0) for n in logical]
+    memory = tuple(e.value for e in box(layout, extents) if isinstance(e, Const))
+    is_full = prod(memory) == prod(e.value for e in extents)
+    return logical if shape == logical and is_full else memory
+
+
+def _fits(shape: Shape, pattern: Shape) -> bool:
+    return len(shape) == len(pattern) and all(
+        n in (None, m) for m, n in zip(shape, pattern, strict=True)
+    )
+
+
 def strides_of(ty: MemRefType | TensorType) -> Strides:
     """Strides a buffer must have; None for row-major."""
     layout = getattr(ty, "layout", None)
@@ -101,6 +127,8 @@ def strides_of(ty: MemRefType | TensorType) -> Strides:
 
 def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
     shape = tuple(int(extent) for extent in buffer.shape)
+    if isinstance(ty, MemRefType) and stored_by_map(ty) and None not in ty.shape:
+        return ty
     if isinstance(ty, TensorType) or not isinstance(ty.layout, StridedLayoutAttr):
         return replace(ty, shape=shape)
     strides = tuple(int(stride) for stride in buffer.strides)

@@ -171,3 +171,11 @@ class AffineControlFlow(CompileError):
     code = "C021"
     template = "'{operation}' keeps its affine bounds, so they cannot become arithmetic"
     remedy = "Run lower-if-and-for before this pass, or lower-affine, which does both"
+
+
+class LayoutNotInjective(CompileError):
+    """A memref layout that puts two elements at one place, or one outside its memory."""
+
+    code = "C022"
+    template = "layout {layout} has no memory of its own for each element: {problem}"
+    remedy = "Use a layout that is one-to-one on the shape and starts at zero"

@@ -167,7 +167,6 @@ func @f(%A: memref<16x64xf32>, %B: memref<16x64xf32>) {
   return
 }
 //= after(f, numbers(16, 64), zeros(16, 64)) == numbers(16, 64)
-//! layouts that are no strides do not run
 // ----- E25 P
 func @f(%A: memref<?x?xf32>, %i: index, %x: f32) {
   linalg.store %x, %A[%i, %i] : memref<?x?xf32>
