@@ -230,7 +230,6 @@ func @f(%a: tensor<4xf32>) -> tensor<?xf32> {
   return %1 : tensor<?xf32>
 }
 //= f(numbers(4)) == numbers(4)
-//! tensors without a rank do not run
 // ----- R35 P
 "t.t"() {t = [memref<f32>, memref<1xf32>, memref<0xf32>, memref<0x?xf32>, memref<?xf32>,
               memref<4 x ? x vector<4xf32>>, memref<4xmemref<?xf32>>]} : () -> ()
@@ -283,7 +282,6 @@ func.func @f(%A: memref<6xf32>, %out: memref<f32>) {
   return
 }
 //= after(f, numbers(6), zeros()) == numbers(6).sum()
-//! memrefs without a rank do not run
 // ----- R37 P
 func.func private @f(memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1)>>)
 //> @f(memref<4x4xf32>)
