@@ -79,4 +79,3 @@ _FLOAT_KINDS = frozenset(
     "add mul minnumf maxnumf minimumf maximumf minimumnumf maximumnumf".split()
 )
 _INTEGER_KINDS = frozenset("add mul minui minsi maxui maxsi and or xor".split())
-KINDS = " ".join(sorted(_FLOAT_KINDS | _INTEGER_KINDS))
