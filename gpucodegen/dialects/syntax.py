@@ -115,7 +115,7 @@ class Reader(Protocol):
         """Report a warning with its source line."""
         ...
 
-    def unexpected(self, expected: str) -> Exception:
+    def unexpected(self, expected: str, advice: str = "") -> Exception:
         """The error for a token that is not ``expected``."""
         ...
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpucodegen import errors
 from gpucodegen.parser import parse_module
 
 FORMS = """
@@ -36,3 +37,9 @@ def test_old_form_becomes_todays(form: str):
     text = str(parse_module(f"func @f(%n: index, %f: f32) {{\n{old}\nreturn\n}}"))
     assert today in text
     assert str(parse_module(text)) == text
+
+
+def test_abandoned_loops_are_told_of_iter_args():
+    text = "mlfunc @f(%n: index, %x: i32) {\n  for %i = 0 to %n with %t(%x) {\n  }\n}"
+    with pytest.raises(errors.UnexpectedToken, match="iter_args"):
+        parse_module(text)

@@ -30,6 +30,9 @@ Bound = tuple[AffineMap, list[Value]]
 # -- for -------------------------------------------------------------------------------
 
 
+_CARRY = "Carry values with iter_args(%name = %init) -> (type)"
+
+
 def parse_for(r: Reader, state: State) -> None:
     """``%i = lower to upper step n iter_args(..) -> (..) { .. }``."""
     iv = r.argument(r.use(), INDEX)
@@ -39,6 +42,8 @@ def parse_for(r: Reader, state: State) -> None:
     r.one_of(("to",), "'to'")
     upper, upper_operands = _parse_bound(r, "min")
     step = _parse_step(r)
+    if r.token == "with":
+        raise r.unexpected("'{'", _CARRY)
     carried = parse_carried(r)
     r.dims.add(iv.value)
     terminator = "" if carried.inits else YIELD

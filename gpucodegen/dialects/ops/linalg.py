@@ -52,7 +52,7 @@ OPERATIONS = (
             "indexing_maps": kinds.ARRAY,
             "iterator_types": kinds.ARRAY,
             "doc": kinds.OPTIONAL,
-            "library_call": kinds.OPTIONAL,
+            "library_call": kinds.optional(kinds.STRING),
         },
         regions=1,
         terminators=["linalg.yield"],

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import kinds
-from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.definition import Check, Op, Trait
 from gpucodegen.dialects.linalg import scalar_of
 from gpucodegen.dialects.linalg_named import numbers
 from gpucodegen.dialects.ops.declare import always, indices, op
@@ -80,13 +80,21 @@ def _check_entries(o: Operation) -> None:
             )
 
 
-def _view(name: str) -> Op:
+def _check_one_entry_per_dimension(o: Operation) -> None:
+    ty = o.operands[0].type
+    entries = len(o.operands) - 1
+    if isinstance(ty, MemRefType) and entries != ty.rank:
+        problem = f"{entries} entries for a view of rank {ty.rank}"
+        raise fail(o, problem, "Write an index or a range per dimension")
+
+
+def _view(name: str, *checks: Check) -> Op:
     return op(
         f"linalg.{name}",
         "view entries* -> result",
         (_parse_slice, _print_slice),
         traits=Trait.PURE,
-        checks=[_check_entries],
+        checks=[_check_entries, *checks],
     )
 
 
@@ -210,7 +218,8 @@ OPERATIONS = (
         },
         traits=Trait.PURE,
     ),
-    *(_view(name) for name in ("slice", "view", "base_view", "subview")),
+    _view("slice", _check_one_entry_per_dimension),
+    *(_view(name) for name in ("view", "base_view", "subview")),
     op(
         "linalg.buffer_alloc",
         "size? -> result",

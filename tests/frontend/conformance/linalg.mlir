@@ -207,7 +207,7 @@ func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
   return
 }
 //> library_call = "external_copy"
-// ----- R157 V WrongStructure
+// ----- R157 V WrongAttribute
 #trait = {args_in = 1, args_out = 1, iterator_types = ["parallel"],
           library_call = 42, indexing_maps = [(i) -> (i), (i) -> (i)]}
 func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
@@ -217,7 +217,6 @@ func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
   } : memref<4xf32>, memref<4xf32>
   return
 }
-//! library_call may be anything
 // ----- R157 XA
 func @g(%a: f32, %b: f32) -> f32 {
   return %a : f32
@@ -335,7 +334,6 @@ func @f(%A: memref<8x9xf32>, %c1: index) {
   %1 = §linalg.slice %A[%c1] : memref<8x9xf32>, index, memref<?xf32, offset: ?, strides: [?]>
   return
 }
-//! a slice may have fewer indices than the rank
 // ----- R160 R162 XA
 func @f(%A: memref<8xf32>, %B: memref<3xf32>) {
   %c1 = constant 1 : index
