@@ -28,12 +28,14 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
     from gpucodegen.passes.place_allocations import PlaceAllocations
     from gpucodegen.passes.raise_to_affine import RaiseToAffine
     from gpucodegen.passes.reachable import KeepReachable
+    from gpucodegen.passes.slices_to_views import SlicesToViews
     from gpucodegen.passes.specialize import Specialize
 
     return [
         Inline(),
         KeepReachable(function),
         ForwardRanks(),
+        SlicesToViews(),
         PlaceAllocations(),
         ElementwiseToLinalg(),
         Specialize(function, types),

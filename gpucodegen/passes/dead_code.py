@@ -13,6 +13,7 @@ PURE = frozenset(
         "affine.min",
         "affine.max",
         "affine.load",
+        "linalg.range",
         "memref.load",
         "memref.dim",
         "memref.cast",

@@ -29,6 +29,7 @@ PASSES: dict[str, str] = {
     "outline-cpu": "map_passes:OutlineCpu",
     "place-allocations": "place_allocations:PlaceAllocations",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
+    "slices-to-views": "slices_to_views:SlicesToViews",
     "tile": "map_passes:Tile",
     "verify-kernels": "map_passes:VerifyKernels",
 }
