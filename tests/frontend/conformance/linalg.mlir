@@ -348,8 +348,24 @@ func @f(%A: memref<8xf32>, %B: memref<3xf32>) {
   return
 }
 //= after(f, numbers(8), zeros(3)) == numbers(8)[1:7:2]
-//! linalg.range and linalg.slice do not run
 //= loops("f") == "i parallel"
+// ----- R162 X
+func @f(%a: index, %b: index, %A: memref<6x8xf32>, %B: memref<2x3xf32>) {
+  %c0 = constant 0 : index
+  %c2 = constant 2 : index
+  %0 = linalg.range %a:%b:%c2 : !linalg.range
+  %1 = linalg.slice %A[%c2, %0] : memref<6x8xf32>, index, !linalg.range, memref<?xf32, offset: ?, strides: [?]>
+  %2 = linalg.slice %A[%a, %c2] : memref<6x8xf32>, index, index, memref<f32, offset: ?, strides: []>
+  affine.for %i = 0 to 3 {
+    %3 = load %1[%i] : memref<?xf32, offset: ?, strides: [?]>
+    affine.store %3, %B[0, %i] : memref<2x3xf32>
+    %4 = load %2[] : memref<f32, offset: ?, strides: []>
+    affine.store %4, %B[1, %i] : memref<2x3xf32>
+  }
+  return
+}
+//= after(f, 1, 6, numbers(6, 8), zeros(2, 3))[0] == numbers(6, 8)[2, 1:6:2]
+//= after(f, 1, 6, numbers(6, 8), zeros(2, 3))[1] == numbers(6, 8)[1, 2]
 // ----- R161 P
 func @f(%A: memref<?x?x4xf32>, %B: memref<?x4xf32>) {
   %0 = linalg.reshape %A [(i, j, k) -> (i, j), (i, j, k) -> (k)] :
