@@ -174,7 +174,7 @@ class AffineControlFlow(CompileError):
 
 
 class LayoutNotInjective(CompileError):
-    """A memref layout that puts two elements at one place, or one outside its memory."""
+    """A memref layout that puts two elements at one place, or one outside."""
 
     code = "C022"
     template = "layout {layout} has no memory of its own for each element: {problem}"

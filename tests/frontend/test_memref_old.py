@@ -62,8 +62,9 @@ CASES = {
     " -> memref<?x4x4xf32, strided<[64, 4, 1]>>": [
         "memref.subview %m[0, 0, 0] [%n, 4, 4] [1, 1, 1]"
     ],
-    '"memref.assume_alignment"(%s) {alignment = 16 : i32} :'
-    " (memref<4x?xf32>) -> ()": ["memref.assume_alignment %s, 16"],
+    '"memref.assume_alignment"(%s) {alignment = 16 : i32} : (memref<4x?xf32>) -> ()': [
+        "memref.assume_alignment %s, 16"
+    ],
     '"memref.collapse_shape"(%m) {reassociation = [[0, 1], [2]]} :'
     " (memref<8x16x4xf32>) -> memref<128x4xf32>": [
         "memref.collapse_shape %m [[0, 1], [2]]"
