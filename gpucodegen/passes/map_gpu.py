@@ -5,6 +5,7 @@
   parallel outer loops, its inner parallel loops over the threads (`block_program`);
 * parallel outer loops: one thread per iteration, the innermost along x;
 * a sequential loop around parallel ones: the loop stays on the host;
+* a loop around a call: the loop stays on the host;
 * anything else: one thread.
 """
 
@@ -53,9 +54,9 @@ class GpuMapper:
         return mapped
 
     def _one(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        if op.name in _LOOPS:
+        if op.name in _LOOPS and not _calls(op):
             return self._nest(op, context)
-        if op.name == "affine.if":
+        if op.name in _LOOPS or op.name == "affine.if":
             return [self._branches(op, context)]
         return [op]
 
@@ -146,6 +147,12 @@ class GpuMapper:
         return host
 
 
+def _calls(op: Operation) -> bool:
+    """Whether a nest calls what could not be inlined: its loops stay on the host."""
+    return any(inner.name in _CALLS for inner in op.walk())
+
+
+_CALLS = frozenset({"func.call", "func.call_indirect"})
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 
 

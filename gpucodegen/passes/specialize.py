@@ -99,8 +99,11 @@ class _Renamer:
 
     def _block(self, block: Block) -> Block:
         arguments = tuple(self.values.get(v, v) for v in block.arguments)
-        operations = tuple(map(self._operation, block.operations))
-        return Block(arguments, operations, block.label)
+        operations: list[Operation] = []
+        for op in block.operations:
+            rebuilt = self._operation(op)
+            operations += _called(op, rebuilt) if op.name in _CALLS else [rebuilt]
+        return Block(arguments, tuple(operations), block.label)
 
     def _operation(self, op: Operation) -> Operation:
         operands = tuple(self.values.get(v, v) for v in op.operands)
@@ -150,6 +153,24 @@ class _Renamer:
             if init.type != argument.type:
                 self.values[argument] = argument.renewed(init.type)
                 self.values[result] = result.renewed(init.type)
+
+
+_CALLS = frozenset({"func.call", "func.call_indirect"})
+
+
+def _called(before: Operation, call: Operation) -> list[Operation]:
+    """The call with operands of the types that the callee still has."""
+    casts: list[Operation] = []
+    operands: list[Value] = []
+    for old, new in zip(before.operands, call.operands, strict=True):
+        if old.type == new.type:
+            operands.append(new)
+            continue
+        dialect = "memref" if isinstance(new.type, MemRefType) else "tensor"
+        given = new.renewed(old.type)
+        casts.append(Operation(f"{dialect}.cast", (new,), (given,)))
+        operands.append(given)
+    return [*casts, call.with_(operands=tuple(operands))]
 
 
 def _sized(
