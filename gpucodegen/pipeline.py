@@ -52,6 +52,7 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
 
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
+    from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
     from gpucodegen.passes.map_passes import MapGpu, Tile, VerifyKernels
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
 
@@ -60,7 +61,8 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     )
     mapped = _cpu(options) if target == "cpu" else [MapGpu()]
     proven = [VerifyKernels()] if options.verify else []
-    return [NormalizeMemrefs(), *tiled, *mapped, *proven]
+    checked = CheckMemorySpaces(target)
+    return [checked, NormalizeMemrefs(), *tiled, *mapped, *proven]
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:

@@ -8,7 +8,7 @@ from math import prod
 
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, linear_form
-from gpucodegen.ir.attributes import AffineMapAttr, Attribute, StridedLayoutAttr
+from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import MemRefType, Shape
 
@@ -107,16 +107,3 @@ def static_elements(ty: MemRefType, location: Location) -> int:
     if len(extents) != ty.rank or ty.layout is not None:
         raise UnsupportedType(location, type=ty, target="kernels")
     return prod(extents)
-
-
-SHARED_SPACES = frozenset(
-    {"#gpu.address_space<workgroup>", "#gpu<address_space workgroup>", "2", "3"}
-)
-"""Memory spaces that a block of threads has in common; ``2`` is the fast memory of the
-older texts, ``3`` the number that NVVM gives shared memory."""
-
-
-def is_shared(space: Attribute | None) -> bool:
-    """Whether a memory space lies in shared memory on a GPU."""
-    value = getattr(space, "value", space)
-    return str(value) in SHARED_SPACES

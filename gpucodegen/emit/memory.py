@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects import affine, memref
-from gpucodegen.emit.addressing import Buffer, is_shared, row_major, static_elements
+from gpucodegen.dialects.memory_spaces import is_shared
+from gpucodegen.emit.addressing import Buffer, row_major, static_elements
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.kinds import HALVES, dtype
 from gpucodegen.emit.loops import counted

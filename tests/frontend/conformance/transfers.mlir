@@ -223,7 +223,6 @@ func.func @f(%A: memref<4xf32>) {
   return
 }
 //= fails("UnsupportedMemorySpace", f, zeros(4))
-//! the CPU takes any memory space
 // ----- D13 X
 func.func @f(%A: memref<8xf32, "hbm">) {
   affine.for %b = 0 to 2 {

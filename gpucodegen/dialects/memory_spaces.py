@@ -1,0 +1,55 @@
+"""What the memory spaces of all vintages mean: numbers, words, attributes of gpu.
+
+The documents count 0 and 1 as global, 2 as fast memory and 4 as memory of tags; NVVM
+counts 3 as shared and 5 as private.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gpucodegen.ir.attributes import Attribute
+
+
+class Space(Enum):
+    """Who sees a buffer."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    PRIVATE = "private"
+    TAGS = "tags"
+
+
+_SPELLINGS = {
+    Space.GLOBAL: ("0", "1", "hbm", "global"),
+    Space.SHARED: ("2", "3", "vmem", "shared", "workgroup"),
+    Space.PRIVATE: ("5", "private"),
+    Space.TAGS: ("4",),
+}
+_MEANINGS = {name: space for space, names in _SPELLINGS.items() for name in names} | {
+    f"#gpu{form.format(name)}": space
+    for name, space in (
+        ("global", Space.GLOBAL),
+        ("workgroup", Space.SHARED),
+        ("private", Space.PRIVATE),
+    )
+    for form in (".address_space<{}>", "<address_space {}>")
+}
+KNOWN = tuple(_MEANINGS)
+
+
+def meaning(space: Attribute | None) -> Space | None:
+    """The meaning of a memory space, global if there is none; None if unknown.
+
+    >>> from gpucodegen.ir.attributes import StringAttr
+    >>> meaning(StringAttr("vmem"))
+    <Space.SHARED: 'shared'>
+    """
+    if space is None:
+        return Space.GLOBAL
+    return _MEANINGS.get(str(getattr(space, "value", space)))
+
+
+def is_shared(space: Attribute | None) -> bool:
+    """Whether a memory space lies in shared memory on a GPU."""
+    return meaning(space) is Space.SHARED
