@@ -5,7 +5,7 @@
   parallel outer loops, its inner parallel loops over the threads (`block_program`);
 * parallel outer loops: one thread per iteration, the innermost along x;
 * a sequential loop around parallel ones: the loop stays on the host;
-* a loop around a call: the loop stays on the host;
+* a loop around a call or an operation that nobody knows: the loop stays outside;
 * anything else: one thread.
 """
 
@@ -26,6 +26,7 @@ from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.gpu_launch import Kernel, outline, thread_index
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.nests import inner_operations
+from gpucodegen.passes.outline_cpu import needs_host
 from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
 
 MAX_GRID_RANK = 3
@@ -54,7 +55,7 @@ class GpuMapper:
         return mapped
 
     def _one(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        if op.name in _LOOPS and not _calls(op):
+        if op.name in _LOOPS and not _needs_host(op):
             return self._nest(op, context)
         if op.name in _LOOPS or op.name == "affine.if":
             return [self._branches(op, context)]
@@ -147,12 +148,11 @@ class GpuMapper:
         return host
 
 
-def _calls(op: Operation) -> bool:
-    """Whether a nest calls what could not be inlined: its loops stay on the host."""
-    return any(inner.name in _CALLS for inner in op.walk())
+def _needs_host(op: Operation) -> bool:
+    """Whether something in a nest cannot run in a kernel: its loops stay outside."""
+    return any(map(needs_host, op.walk()))
 
 
-_CALLS = frozenset({"func.call", "func.call_indirect"})
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 
 

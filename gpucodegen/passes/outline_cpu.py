@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
     StringAttr,
     SymbolRefAttr,
@@ -20,9 +21,8 @@ from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import isolate
 
-HOST_ONLY = frozenset(
-    {"func.call", "func.call_indirect", "gpu.launch_func", "memref.dealloc"}
-)
+_CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
+HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"})
 PURE_DIALECTS = frozenset({"arith", "math"})
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
@@ -127,9 +127,13 @@ def is_kernel(op: Operation) -> bool:
     """Whether an operation with a body can run inside a kernel as a whole."""
     structured = op.regions and op.dialect in {"affine", "scf"}
     return bool(structured) and not any(
-        inner.name in HOST_ONLY - {"memref.dealloc"} or _has_dynamic_allocation(inner)
-        for inner in op.walk()
+        needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
     )
+
+
+def needs_host(op: Operation) -> bool:
+    """Whether an operation cannot run in a kernel: a call, or one that nobody knows."""
+    return op.name in _CALLS or lookup(op.name) is None
 
 
 def _has_dynamic_allocation(op: Operation) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
@@ -24,18 +25,30 @@ def is_memref(value: Value) -> bool:
 def accesses_of(op: Operation, env: Environment) -> Accesses | None:
     """Accesses of a memory operation in order; None if the operation has none.
 
-    An operation without an entry that is given buffers may touch all their cells.
+    An operation without an entry that is given buffers may touch all their cells; one
+    that nobody knows, or a call, that is given none may do anything else.
     """
     entry = _TABLE.get(op.name)
     if entry is not None:
         return entry(op, env)
-    if op.name in TRANSPARENT or not any(map(is_memref, op.operands)):
+    if op.name in TRANSPARENT:
         return None
+    if not any(map(is_memref, op.operands)):
+        return _outside(op, env) if _is_opaque(op) else None
     return [
         a for v in op.operands if is_memref(v) for a in whole(env, op, v, must=False)
     ]
 
 
+def _is_opaque(op: Operation) -> bool:
+    return op.name in _CALLS or lookup(op.name) is None
+
+
+def _outside(op: Operation, env: Environment) -> Accesses:
+    return [Access(env.outside.name, WRITE, (), loc=op.location)]
+
+
+_CALLS = frozenset({"func.call", "func.call_indirect"})
 TRANSPARENT = frozenset(
     {
         "memref.dim",

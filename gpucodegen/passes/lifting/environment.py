@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import IndexType, IntegerType, MemRefType, UnrankedMemRefType
+from gpucodegen.ir.types import (
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneType,
+    UnrankedMemRefType,
+)
 from gpucodegen.passes.lifting.expressions import Names
 from gpucodegen.tiling.scop import Array
 
@@ -37,6 +43,9 @@ class View:
                 self.offsets[dimension], self.strides[dimension], index
             )
         return tuple(result)
+
+
+_OUTSIDE = Value(NoneType(), "outside")
 
 
 def _rank(buffer: Value, otherwise: int) -> int:
@@ -135,6 +144,13 @@ class Environment:
         )
         self.arrays[value] = array
         return array
+
+    @property
+    def outside(self) -> Array:
+        """One cell that stands for all that no buffer holds: files, the screen."""
+        if _OUTSIDE not in self.arrays:
+            self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"))
+        return self.arrays[_OUTSIDE]
 
     def resolve(
         self, memref: Value, indices: Sequence[Text]
