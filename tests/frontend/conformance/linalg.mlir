@@ -554,7 +554,6 @@ func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
   return
 }
 //= after(program(handlers={"some_optional_condition": lambda i: None}).f, numbers(4), zeros(4)) == numbers(4)
-//! handlers are not called from inside a nest
 // ----- R168 A
 func @g(%i: index, %a: f32, %b: f32) -> f32 {
   "some_optional_condition"(%i) : (index) -> ()
@@ -567,4 +566,3 @@ func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
   return
 }
 //= "parallel" not in loops("f")
-//! an unknown operation that gets no buffer does not order the iterations
