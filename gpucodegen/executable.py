@@ -116,7 +116,8 @@ def map_module(
         stages.append((pass_.name, str(current)))
 
     stages.append(("parse", str(module)))
-    passes = [*front_passes(name, types), *mapping_passes(target, options)]
+    front = front_passes(name, types, options.handlers)
+    passes = [*front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.ir.types import Type
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 ArgumentTypes = tuple[Type | None, ...]
 
 
-def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
-    """To affine nests on buffers, specialised to the argument types of a call."""
+def front_passes(
+    function: str, types: ArgumentTypes, handled: Iterable[str] = ()
+) -> list[ModulePass]:
+    """To affine nests on buffers, specialised to the argument types of a call.
+
+    ``handled`` operations and library calls are run by functions of the caller.
+    """
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
     from gpucodegen.passes.inline import Inline
+    from gpucodegen.passes.library_calls import LibraryCalls
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
     from gpucodegen.passes.map_passes import CheckBounds
     from gpucodegen.passes.normalize_transfers import NormalizeTransfers
@@ -41,6 +47,7 @@ def front_passes(function: str, types: ArgumentTypes) -> list[ModulePass]:
         Specialize(function, types),
         Generalize(),
         Bufferize(),
+        LibraryCalls(tuple(handled)),
         LinalgToAffine(),
         NormalizeTransfers(),
         Canonicalize(),

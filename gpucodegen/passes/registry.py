@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "generalize": "generalize:Generalize",
     "inline": "inline:Inline",
     "keep-reachable": "reachable:KeepReachable",
+    "library-calls": "library_calls:LibraryCalls",
     "linalg-to-affine": "linalg_to_affine:LinalgToAffine",
     "lower-affine": "lower_affine:LowerAffine",
     "lower-affine-apply": "lower_affine:LowerAffineApply",

@@ -240,7 +240,6 @@ func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
   return
 }
 //= after(program(handlers={"external_copy": lambda a, b: b.fill(7)}).f, numbers(4), zeros(4)) == 7
-//! a registered function is not called for library_call: the loops run
 // ----- R158 P
 func @add(%a: f32, %b: f32, %c: f32) -> f32 {
   %0 = addf %a, %b : f32
