@@ -29,7 +29,8 @@ class Options:
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
     ``tuned``: use tile sizes that `gpucodegen.tune` stored.
     ``handlers``: functions that run operations this package does not know, by their
-    names, on the host: they get arrays, numbers and the attributes by keyword.
+    names, on the host: they get arrays, numbers and the attributes by keyword.  Calls
+    of functions without a body find theirs in the same way.
     """
 
     target: str = "auto"

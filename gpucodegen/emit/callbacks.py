@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpucodegen.emit.context import Emitter
 from gpucodegen.emit.host_context import HostEmitter, tuple_text
 from gpucodegen.emit.kinds import dtype
@@ -14,15 +16,26 @@ from gpucodegen.ir.types import MemRefType, element_type
 
 def handled(e: Emitter, op: Operation) -> None:
     """A call of the function that stands for an operation nobody registers."""
-    assert isinstance(e, HostEmitter)
     if op.regions or op.successors:
         raise e.refusal(op, "A handler takes operands and attributes, no regions")
+    _handle(e, op, op.name, op.attributes)
+
+
+def called(e: Emitter, op: Operation, name: str) -> None:
+    """A call of a function without a body, which has the handler ``name``."""
+    _handle(e, op, name, {})
+
+
+def _handle(
+    e: Emitter, op: Operation, name: str, given: Mapping[str, Attribute]
+) -> None:
+    assert isinstance(e, HostEmitter)
     operands = tuple_text([e.text(value) for value in op.operands])
     attributes = ", ".join(
-        f"{name!r}: {_python(value)!r}" for name, value in op.attributes.items()
+        f"{key!r}: {_python(value)!r}" for key, value in given.items()
     )
     results = tuple_text([Text(repr(_storage(v))) for v in op.results])
-    text = f"rt.handle({op.name!r}, {operands}, {{{attributes}}}, {results})"
+    text = f"rt.handle({name!r}, {operands}, {{{attributes}}}, {results})"
     targets = "".join(f"{e.variable(result)}, " for result in op.results)
     e.writer.line(f"{targets.rstrip()} = {text}" if targets else text)
 

@@ -132,10 +132,14 @@ def launch_func(e: Emitter, op: Operation) -> None:
 
 
 def function_call(e: Emitter, op: Operation) -> None:
-    """``func.call`` of a CPU kernel or of another host function."""
+    """``func.call`` of a CPU kernel, another host function or a handler."""
     assert isinstance(e, HostEmitter)
     if _kernel_of(e, op) is not None:
         _launch(e, op, Text("None"), Text("None"))
+        return
+    name = named_function(op)
+    if name not in e.functions and name in e.handlers:
+        callbacks.called(e, op, name)
         return
     _call(e, op, _host_function(e, op), op.operands)
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Call, Function
+from gpucodegen.dialects.verifier.affine_values import check_affine_values
 from gpucodegen.ir.operation import (
     Block,
     Operation,
@@ -21,7 +23,10 @@ from gpucodegen.passes.base import ModulePass
 
 @dataclass(frozen=True, slots=True)
 class Inline(ModulePass):
-    """Inline every call of a single-block function that does not call itself."""
+    """Inline every call of a single-block function that does not call itself.
+
+    A function stays as it is where that would break the rules of affine operands.
+    """
 
     name: ClassVar[str] = "inline"
 
@@ -32,6 +37,18 @@ class Inline(ModulePass):
             inliner.function(op) if op.name == "func.func" else op
             for op in module.operations
         )
+
+
+def _keeps_roles(function: Operation) -> bool:
+    """Whether affine operands may be that still.
+
+    What bounds a loop of the callee may be computed in a loop of the caller.
+    """
+    try:
+        check_affine_values(function)
+    except errors.NotADimension:
+        return False
+    return True
 
 
 @dataclass(slots=True)
@@ -48,7 +65,7 @@ class _Inliner:
         self.active.append(Function(op).name)
         rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
         self.active.pop()
-        return rebuilt
+        return rebuilt if _keeps_roles(rebuilt) else op
 
     def _region(self, region: Region) -> Region:
         return Region(tuple(map(self._block, region.blocks)))
