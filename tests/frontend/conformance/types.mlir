@@ -25,7 +25,6 @@ func.func @f(%a: index, %b: index) -> index {
   return %0 : index
 }
 //= f(2 ** 62, 4) == 0
-//! index arithmetic outside kernels does not wrap at 64 bits
 // ----- R12 V ValueTypeMismatch
 func.func @f(%a: index, %b: i32) {
   %0 = arith.addi %a, §%b : index
