@@ -136,7 +136,8 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
     if kind in HALVES:
         return call(e.make(f"round_{kind}", "round_to", kind), text)
     if kind == "index":
-        return e.narrow(text)
+        is_wrapped = kind in e.target.wrapped
+        return call("int", call(e.use("int64"), text)) if is_wrapped else e.narrow(text)
     if kind in e.target.wrapped:
         return call(e.use(CONSTRUCTORS[kind]), text)
     return text

@@ -32,7 +32,14 @@ CPU = Target(
 )
 CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
 HOST = Target(
-    "host", "sim", PLAIN, "", "i64", counted_by_while=False, index_operand="int64"
+    "host",
+    "sim",
+    PLAIN,
+    "",
+    "i64",
+    counted_by_while=False,
+    wrapped=frozenset({"i8", "i16", "i32", "i64", "index"}),
+    index_operand="int64",
 )
 
 TARGETS = {"cpu": CPU, "cuda": CUDA, "sim": CUDA}
