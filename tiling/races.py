@@ -16,7 +16,8 @@ Required are
                   no barrier b with S(x) < S(b) < S(y) } = {}
     transfers:  { x -> y in conflict : x starts a copy, B(x) = B(y), S(x) < S(y),
                   no wait w on the tag of x with S(x) < S(w) < S(y) } = {}
-    tags:       the same, for x -> y that start copies on one cell of a tag array
+    overlap:    { x -> x : x starts a copy that reads and writes one cell } = {}
+    tags:       as transfers, for x -> y that start copies on one cell of a tag array
     unfinished: every copy is followed by a wait on its tag
     divergence: every barrier is reached by all threads of the block or by none.
 
@@ -208,6 +209,17 @@ class _Pair:
         ordered = earlier(inside, a, b, or_same=True)
         return ordered.subtract(fenced(a, b, self.fences)).coalesce()
 
+    def overlap(self, array: str) -> Map:
+        """{ x -> x : x reads and writes one cell }."""
+        read, written = (
+            self.first.touching(array, (kind, False), coarse=False)
+            for kind in (AccessKind.READ, AccessKind.WRITE)
+        )
+        if read is None or written is None:
+            return nothing(self.first.head, self.first.head)
+        pairs = read.apply_range(written.reverse())
+        return pairs.intersect(Map.identity(pairs.get_space()))
+
     def one_tag(self) -> Map:
         """{ x -> y : both start copies with the same cell as tag }."""
         a, b = self.first.head, self.second.head
@@ -254,12 +266,23 @@ def _conflicting(model: Model) -> Iterator[Race]:
         for array in sorted(first.arrays & second.arrays):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
+        if first.copies and i == j:
+            yield from _overlapping(pair)
         if first.copies and second.copies:
             yield from pair.race(
                 "tags",
                 "a tag is used again before its copy is complete",
                 lambda p=pair: p.in_flight(p.one_tag()),
             )
+
+
+def _overlapping(pair: _Pair) -> Iterator[Race]:
+    for array in sorted(pair.first.arrays):
+        yield from pair.race(
+            "transfers",
+            "a copy writes cells that it reads",
+            lambda a=array: pair.overlap(a),
+        )
 
 
 def _private(model: Model, pair: _Pair, array: str) -> bool:

@@ -192,7 +192,6 @@ func.func @f(%A: memref<8xf32>) {
   return
 }
 //= fails("TransferOvertaken", f, zeros(8))
-//! a copy whose source and destination overlap is not refused
 // ----- D9 D11 D12 X
 func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
   %n = arith.constant 16 : index
