@@ -23,6 +23,7 @@ def front_passes(
     """
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
+    from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
@@ -40,6 +41,7 @@ def front_passes(
     return [
         Inline(),
         KeepReachable(function),
+        CheckLifetimes(),
         ForwardRanks(),
         SlicesToViews(),
         PlaceAllocations(),

@@ -49,6 +49,7 @@ from gpucodegen.errors.compile import (
     UnsupportedMemorySpace,
     UnsupportedOperation,
     UnsupportedType,
+    UseAfterFree,
 )
 from gpucodegen.errors.launch import (
     DivergentBarrier,
@@ -239,6 +240,7 @@ __all__ = [
     "UnsupportedOperation",
     "UnsupportedType",
     "UnterminatedString",
+    "UseAfterFree",
     "ValueTypeMismatch",
     "VerifyError",
     "WrongArgumentCount",

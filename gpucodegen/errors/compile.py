@@ -179,3 +179,11 @@ class LayoutNotInjective(CompileError):
     code = "C022"
     template = "layout {layout} has no memory of its own for each element: {problem}"
     remedy = "Use a layout that is one-to-one on the shape and starts at zero"
+
+
+class UseAfterFree(CompileError):
+    """A buffer used, or freed again, after its dealloc."""
+
+    code = "C023"
+    template = "'{operation}' uses %{buffer}, which is freed"
+    remedy = "Free it after its last use"

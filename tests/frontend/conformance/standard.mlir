@@ -255,7 +255,6 @@ func @f(%A: memref<4xf32>, %x: f32) {
   return
 }
 //= fails("UseAfterFree", f, zeros(4), 1.0)
-//! use after dealloc is not detected
 // ----- R109 R110 P
 func @f(%A: memref<40 x 8 x f32>, %B: memref<16 x 4 x f32, 2>, %n: index, %tag: memref<1 x i32, 4>) {
   %i = constant 0 : index
