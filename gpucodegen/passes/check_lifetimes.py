@@ -1,6 +1,6 @@
 """Buffers that are used, or freed again, after their ``dealloc``.
 
-Looked at is the text after a ``dealloc`` in its own block, and all that is nested there:
+Looked at is what follows a ``dealloc`` in its own block, with all that is nested there:
 whatever runs of it runs after the memory is gone.
 """
 
