@@ -140,6 +140,7 @@ from gpucodegen.errors.warnings import (
     OldSpelling,
     PossiblyOutOfBounds,
     ProvenOutOfBounds,
+    RangeCrossesFunction,
     SequentialFallback,
     UnregisteredOperationKept,
 )
@@ -202,6 +203,7 @@ __all__ = [
     "PossiblyOutOfBounds",
     "ProvenOutOfBounds",
     "RaceFound",
+    "RangeCrossesFunction",
     "ReadOnlyArgument",
     "RedefinedAlias",
     "RedefinedBlock",

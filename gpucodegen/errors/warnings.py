@@ -69,6 +69,14 @@ class MissingVisibility(CodegenWarning):
     remedy = "Write func.func private before its name"
 
 
+class RangeCrossesFunction(CodegenWarning):
+    """A function of 2019 that takes or gives a ``!linalg.range``: read, not run."""
+
+    code = "W010"
+    template = "the !linalg.range of function {name} crosses a function boundary"
+    remedy = "Pass its three indices, and make the range where it is used"
+
+
 class DependenceReported(CodegenWarning):
     """One row of the pass memref-dependence-check."""
 

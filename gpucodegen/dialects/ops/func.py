@@ -10,6 +10,7 @@ from gpucodegen.dialects import func as view
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.operands import wrong_operand
 from gpucodegen.dialects.ops.declare import op
+from gpucodegen.dialects.ops.linalg_old import RANGE
 from gpucodegen.dialects.ops.signatures import (
     SIGNATURE,
     check_attributes,
@@ -21,6 +22,7 @@ from gpucodegen.ir.attributes import (
     Attribute,
     StringAttr,
     SymbolRefAttr,
+    TypeAttr,
     print_symbol,
 )
 from gpucodegen.ir.operation import Operation, Region
@@ -49,6 +51,16 @@ def parse_func(r: Reader, state: State) -> None:
         name = state.attributes["sym_name"]
         r.warn(errors.MissingVisibility(r.location(state.start), name=name))
     state.regions = [region]
+    _warn_of_ranges(r, state)
+
+
+def _warn_of_ranges(r: Reader, state: State) -> None:
+    """``!linalg.range`` does not pass function boundaries, says its document."""
+    signature = state.attributes["function_type"]
+    assert isinstance(signature, TypeAttr) and isinstance(signature.type, FunctionType)
+    if RANGE in (*signature.type.inputs, *signature.type.results):
+        name = state.attributes["sym_name"]
+        r.warn(errors.RangeCrossesFunction(r.location(state.start), name=name))
 
 
 def _further_attributes(r: Reader) -> dict[str, Attribute]:

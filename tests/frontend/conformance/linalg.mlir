@@ -325,9 +325,13 @@ func @f(%c1: index, %x: f32) {
   %0 = linalg.range %c1:%c1:§%x : !linalg.range
   return
 }
-// ----- R160 V InvalidType
-func private @g(§!linalg.range)
-//! a range may cross functions
+// ----- R160 P
+func private @g(!linalg.range)
+func @h(%r: !linalg.range, %A: memref<9xf32>) {
+  %0 = linalg.slice %A[%r] : memref<9xf32>, !linalg.range, memref<?xf32, offset: ?, strides: [?]>
+  return
+}
+//~ RangeCrossesFunction
 // ----- R162 V WrongStructure
 func @f(%A: memref<8x9xf32>, %c1: index) {
   %1 = §linalg.slice %A[%c1] : memref<8x9xf32>, index, memref<?xf32, offset: ?, strides: [?]>
