@@ -57,7 +57,8 @@ def parse_func(r: Reader, state: State) -> None:
 def _warn_of_ranges(r: Reader, state: State) -> None:
     """``!linalg.range`` does not pass function boundaries, says its document."""
     signature = state.attributes["function_type"]
-    assert isinstance(signature, TypeAttr) and isinstance(signature.type, FunctionType)
+    assert isinstance(signature, TypeAttr)
+    assert isinstance(signature.type, FunctionType)
     if RANGE in (*signature.type.inputs, *signature.type.results):
         name = state.attributes["sym_name"]
         r.warn(errors.RangeCrossesFunction(r.location(state.start), name=name))
