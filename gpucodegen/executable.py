@@ -12,6 +12,7 @@ from gpucodegen.pipeline import front_passes, mapping_passes
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
+    from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.options import Options
     from gpucodegen.passes.base import ModulePass
     from gpucodegen.runtime.spec import KernelSpec
@@ -33,6 +34,7 @@ class Executable:
     written: tuple[bool, ...]
     options: Options
     kernels: tuple[KernelSpec, ...]
+    transfers: tuple[PlannedTransfer, ...] = ()
 
     def check(
         self,
@@ -141,4 +143,5 @@ def _load(
         tuple(entry.written),
         options,
         loaded.kernels,
+        emitted.transfers_of(name),
     )

@@ -15,6 +15,7 @@ from gpucodegen.signature import Signature
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
+    from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.executable import Executable
 
 MAX_SPECIALIZATIONS = 16
@@ -69,6 +70,37 @@ class Program:
     def stages(self, name: str) -> list[tuple[str, str]]:
         """``(pass name, MLIR text)`` after each pass, as last compiled."""
         return self[name].executable().stages
+
+    def transfers(self, name: str) -> tuple[PlannedTransfer, ...]:
+        """How each ``dma_start`` and ``dma_wait`` is carried out, as last compiled.
+
+        Made by the code generator as it writes the kernel, in order of the text:
+
+        >>> import gpucodegen as gcg
+        >>> program = gcg.compile('''
+        ... func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
+        ...   %n = arith.constant 16 : index
+        ...   affine.for %b = 0 to 4 {
+        ...     %fast = memref.alloc() : memref<16xf32, 2>
+        ...     %tag = memref.alloc() : memref<1xi32>
+        ...     affine.dma_start %src[%b * 16], %fast[0], %tag[0], %n
+        ...         : memref<64xf32>, memref<16xf32, 2>, memref<1xi32>
+        ...     affine.dma_wait %tag[0], %n : memref<1xi32>
+        ...     affine.for %i = 0 to 16 {
+        ...       %v = affine.load %fast[%i] : memref<16xf32, 2>
+        ...       affine.store %v, %dst[%b * 16 + %i] : memref<64xf32>
+        ...     }
+        ...   }
+        ...   return
+        ... }
+        ... ''', target="sim")
+        >>> start, wait = program.transfers("f")
+        >>> start.mechanism, start.width, start.reason
+        ('cp.async', 4, 'the source is only known to be a multiple of 4 bytes')
+        >>> print(wait)
+        <string>:9:5: memref.dma_wait %tag: wait_group; its copies, then a barrier
+        """
+        return self[name].executable().transfers
 
     def _defined(self, name: str) -> FunctionView:
         op = self.module.functions.get(name)

@@ -1,4 +1,7 @@
-"""``gpucodegen emit``: the generated Python source of every function."""
+"""``gpucodegen emit``: the generated Python source of every function.
+
+Comments behind it tell how each transfer is carried out, and why.
+"""
 
 from __future__ import annotations
 
@@ -31,4 +34,6 @@ def run(options: argparse.Namespace) -> int:
                 names = [options.entry] if options.entry else program.names
                 for name in names:
                     print(program.source(name))
+                    for planned in program.transfers(name):
+                        print(f"# {planned}")
     return failures.status

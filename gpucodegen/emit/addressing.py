@@ -19,13 +19,17 @@ Unknown = Callable[[str, int], AffineExpr]
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """How a memref is reached: element ``i`` is ``pointer[offset + i . strides]``."""
+    """How a memref is reached: element ``i`` is ``pointer[offset + i . strides]``.
+
+    ``alignment``: bytes that surely divide the pointer; 0 is that of an element.
+    """
 
     pointer: str
     dtype: str
     sizes: tuple[AffineExpr, ...]
     strides: tuple[AffineExpr, ...]
     offset: AffineExpr = ZERO
+    alignment: int = 0
 
     def at(self, indices: Sequence[AffineExpr]) -> AffineExpr:
         """Offset of an element from the pointer."""

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.emit.addressing import Buffer
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.expressions import HELPERS, affine_text, divisor_of
 from gpucodegen.emit.header import Argument, Header
 from gpucodegen.emit.kinds import (
@@ -105,6 +106,7 @@ class Emitter:
     buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
     facts: Facts = field(default_factory=Facts)
     shared_bytes: int = 0
+    transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
     branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))
     in_parallel: bool = False
     has_parallel: bool = False

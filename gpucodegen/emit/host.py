@@ -7,6 +7,7 @@ branches around them stay Python.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.func import Call, Function, named_function
@@ -22,6 +23,7 @@ from gpucodegen.emit import (
 )
 from gpucodegen.emit.cfg import emit_blocks
 from gpucodegen.emit.context import Emitter, Handlers
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.header import Header, literal
 from gpucodegen.emit.host_context import HostEmitter, tuple_text
 from gpucodegen.emit.kernel import PLAIN_NAMES, EmittedKernel
@@ -34,6 +36,25 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
 
+class EmittedHost(NamedTuple):
+    """A host function: its text, the kernels it launches, its own transfers."""
+
+    text: str
+    launched: tuple[EmittedKernel, ...]
+    own_transfers: tuple[PlannedTransfer, ...]
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernels."""
+        return tuple(kernel.source.name for kernel in self.launched)
+
+    @property
+    def transfers(self) -> tuple[PlannedTransfer, ...]:
+        """Of the function itself, then of its kernels in order of launch."""
+        inside = (planned for kernel in self.launched for planned in kernel.transfers)
+        return (*self.own_transfers, *inside)
+
+
 def emit_host(
     op: Operation,
     header: Header,
@@ -41,7 +62,7 @@ def emit_host(
     functions: Mapping[str, str],
     constants: Mapping[str, str],
     handled: Collection[str] = (),
-) -> tuple[str, tuple[EmittedKernel, ...]]:
+) -> EmittedHost:
     """The text of a host function and the kernels it launches.
 
     ``functions`` and ``constants`` map the symbols of host functions and of globals to
@@ -63,7 +84,8 @@ def emit_host(
         for name, value in zip(arguments, function.arguments, strict=True):
             _declare(e, op, name, value)
         emit_blocks(e, function.blocks)
-    return e.writer.text, tuple(dict.fromkeys(e.launched))
+    launched = tuple(dict.fromkeys(e.launched))
+    return EmittedHost(e.writer.text, launched, tuple(e.transfers))
 
 
 def _declare(e: HostEmitter, op: Operation, name: str, value: Value) -> None:

@@ -211,6 +211,7 @@ def dma_start(e: Emitter, op: Operation) -> None:
     if stride and not transfers.has_strided_source(ends[0].memref, ends[1].memref):
         runs.append(Text("strided_source=False"))
     e.writer.line(str(call("rt.dma_start", *source, *target, count, *tag, *runs)))
+    transfers.noted(e, op, "copy", "outside of kernels the host copies when it waits")
 
 
 def dma_wait(e: Emitter, op: Operation) -> None:
@@ -219,6 +220,7 @@ def dma_wait(e: Emitter, op: Operation) -> None:
     where = shape_text(e, end.indices(e))
     count = e.text(op.operands[-1])
     e.writer.line(str(call("rt.dma_wait", e.text(end.memref), where, count)))
+    transfers.noted(e, op, "copy", "the host copies the elements here")
 
 
 def atomic(e: Emitter, op: Operation) -> None:

@@ -24,6 +24,7 @@ from gpucodegen.emit import (
 from gpucodegen.emit.addressing import Buffer, sizes_of, strides_of
 from gpucodegen.emit.cfg import emit_blocks
 from gpucodegen.emit.context import Emitter, Facts, Handlers
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.header import Header
 from gpucodegen.emit.kinds import HALVES
 from gpucodegen.emit.memory import stored_dtype
@@ -102,6 +103,7 @@ class EmittedKernel:
 
     source: KernelSource
     extras: tuple[Extra, ...]
+    transfers: tuple[PlannedTransfer, ...] = ()
 
     @property
     def tag_arguments(self) -> frozenset[int]:
@@ -138,7 +140,7 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
         emitter.has_parallel,
         emitter.shared_bytes,
     )
-    return EmittedKernel(source, tuple(extras))
+    return EmittedKernel(source, tuple(extras), tuple(emitter.transfers))
 
 
 PLAIN_NAMES = frozenset(

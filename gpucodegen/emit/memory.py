@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memory_spaces import is_shared
@@ -12,7 +13,7 @@ from gpucodegen.emit.kinds import HALVES, dtype
 from gpucodegen.emit.loops import counted
 from gpucodegen.emit.text import Text, call
 from gpucodegen.ir.affine import AffineExpr, Const, to_expr
-from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
@@ -37,6 +38,9 @@ def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
         raise e.refusal(op, "Cast the buffer to a ranked memref")
     return value.type
 
+
+SHARED_ALIGNMENT = 16
+"""Bytes that divide the address of every array in shared memory."""
 
 CONVERTED = HALVES | {"i1"}
 """Elements whose values differ from their bits in memory."""
@@ -133,11 +137,12 @@ def allocate(e: Emitter, op: Operation) -> None:
     count = static_elements(ty, op.location)
     kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.target.name)
     hint = f"{count}x{kind}"
-    name = e.variable(op.result)
+    name, alignment = e.variable(op.result), 0
     if e.target.name == "cuda" and is_shared(ty.memory_space):
         made = call(e.make(f"shared_{hint}", "shared", count, kind))
-        e.shared_bytes += count * _bytes(kind)
+        e.shared_bytes += count * bytes_of(kind)
         e.facts.shared.add(name)
+        alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.target.name == "cpu" and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
     else:
@@ -145,10 +150,12 @@ def allocate(e: Emitter, op: Operation) -> None:
         e.facts.private.add(name)
     e.writer.line(f"{name} = {made}")
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
-    e.buffers[op.result] = Buffer(name, kind, sizes, row_major(sizes))
+    strides = row_major(sizes)
+    e.buffers[op.result] = Buffer(name, kind, sizes, strides, alignment=alignment)
 
 
-def _bytes(kind: str) -> int:
+def bytes_of(kind: str) -> int:
+    """Bytes of an element in memory."""
     return 1 if kind == "i1" else int("".join(filter(str.isdigit, kind)) or 64) // 8
 
 
@@ -187,15 +194,23 @@ def cast(e: Emitter, op: Operation) -> None:
         size if extent is None else Const(extent)
         for size, extent in zip(buffer.sizes, ty.shape, strict=True)
     )
-    e.buffers[op.result] = Buffer(
-        buffer.pointer, buffer.dtype, sizes, buffer.strides, buffer.offset
-    )
+    e.buffers[op.result] = replace(buffer, sizes=sizes)
 
 
 def same(e: Emitter, op: Operation) -> None:
     """Views that change nothing here."""
     for result in op.results:
         e.buffers[result] = buffer_of(e, op, op.operands[0])
+
+
+def aligned(e: Emitter, op: Operation) -> None:
+    """``memref.assume_alignment``: the first element lies on such an address."""
+    same(e, op)
+    alignment = op.attributes["alignment"]
+    for value in (*op.operands, *op.results):
+        buffer = e.buffers[value]
+        if buffer.offset == Const(0) and isinstance(alignment, IntegerAttr):
+            e.buffers[value] = replace(buffer, alignment=alignment.value)
 
 
 def _expressions(e: Emitter, entries: Sequence[memref.Mixed]) -> list[AffineExpr]:
@@ -211,12 +226,11 @@ def subview(e: Emitter, op: Operation) -> None:
     )
     strides = [s * t for s, t in zip(steps, buffer.strides, strict=True)]
     kept = kept_dimensions(sizes, memref_type(op, op.result, e))
-    e.buffers[op.result] = Buffer(
-        buffer.pointer,
-        buffer.dtype,
-        tuple(sizes[d] for d in kept),
-        tuple(strides[d] for d in kept),
-        buffer.at(offsets),
+    e.buffers[op.result] = replace(
+        buffer,
+        sizes=tuple(sizes[d] for d in kept),
+        strides=tuple(strides[d] for d in kept),
+        offset=buffer.at(offsets),
     )
 
 
@@ -241,8 +255,8 @@ def reinterpret(e: Emitter, op: Operation) -> None:
         _expressions(e, entries) for entries in (view.offsets, view.sizes, view.strides)
     )
     moved = buffer.moved(offset)
-    e.buffers[op.result] = Buffer(
-        buffer.pointer, buffer.dtype, tuple(sizes), tuple(strides), moved
+    e.buffers[op.result] = replace(
+        buffer, sizes=tuple(sizes), strides=tuple(strides), offset=moved
     )
 
 
@@ -258,9 +272,7 @@ def reshape(e: Emitter, op: Operation) -> None:
     strides = row_major(sizes)
     if isinstance(layout, StridedLayoutAttr):
         strides = tuple(to_expr(stride or 0) for stride in layout.strides)
-    e.buffers[op.result] = Buffer(
-        buffer.pointer, buffer.dtype, sizes, strides, buffer.offset
-    )
+    e.buffers[op.result] = replace(buffer, sizes=sizes, strides=strides)
 
 
 def transpose(e: Emitter, op: Operation) -> None:
@@ -268,12 +280,10 @@ def transpose(e: Emitter, op: Operation) -> None:
     order = affine.map_of(op, "permutation").results
     buffer = buffer_of(e, op, op.operands[0])
     dims = [getattr(result, "position", 0) for result in order]
-    e.buffers[op.result] = Buffer(
-        buffer.pointer,
-        buffer.dtype,
-        tuple(buffer.sizes[d] for d in dims),
-        tuple(buffer.strides[d] for d in dims),
-        buffer.offset,
+    e.buffers[op.result] = replace(
+        buffer,
+        sizes=tuple(buffer.sizes[d] for d in dims),
+        strides=tuple(buffer.strides[d] for d in dims),
     )
 
 
@@ -295,7 +305,7 @@ HANDLERS: dict[str, Handler] = {
     "memref.rank": rank,
     "memref.cast": cast,
     "memref.memory_space_cast": same,
-    "memref.assume_alignment": same,
+    "memref.assume_alignment": aligned,
     "memref.subview": subview,
     "memref.reinterpret_cast": reinterpret,
     "memref.collapse_shape": reshape,

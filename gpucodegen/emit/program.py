@@ -13,8 +13,9 @@ from typing import NamedTuple
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.header import Header
-from gpucodegen.emit.host import emit_host
+from gpucodegen.emit.host import EmittedHost, emit_host
 from gpucodegen.emit.kernel import (
     EmittedKernel,
     KernelSource,
@@ -70,13 +71,17 @@ class EmittedProgram:
     kernels: tuple[KernelSource, ...]
     entries: Mapping[str, EntryPoint]
     constants: Mapping[str, GlobalConstant]
-    functions: Mapping[str, tuple[str, tuple[str, ...]]]
+    functions: Mapping[str, EmittedHost]
 
     def source_of(self, symbol: str) -> str:
         """The host function of a symbol, then the kernels it launches."""
-        text, launched = self.functions[symbol]
-        kernels = [k.source for k in self.kernels if k.name in launched]
-        return "\n\n".join([text + "\n", *kernels])
+        host = self.functions[symbol]
+        kernels = [k.source for k in self.kernels if k.name in host.kernels]
+        return "\n\n".join([host.text + "\n", *kernels])
+
+    def transfers_of(self, symbol: str) -> tuple[PlannedTransfer, ...]:
+        """How each transfer of a function and of its kernels is carried out."""
+        return self.functions[symbol].transfers
 
 
 def emit_program(
@@ -101,19 +106,18 @@ def emit_program(
     keys = {name: f"g{n}" for n, name in enumerate(constants)}
     header = Header(HOST.face, names)
     needed = _reachable(hosts)
-    texts: dict[str, tuple[str, tuple[str, ...]]] = {}
+    texts: dict[str, EmittedHost] = {}
     for name, op in hosts.items():
         try:
-            text, launched = emit_host(
+            texts[name] = emit_host(
                 op, header, kernels.emitted, python_names, keys, handled
             )
         except CompileError:
             if name in needed:
                 raise
             continue
-        texts[name] = (text, tuple(kernel.source.name for kernel in launched))
     return EmittedProgram(
-        _join(header, [text for text, _ in texts.values()]),
+        _join(header, [host.text for host in texts.values()]),
         tuple(kernel.source for kernel in kernels.emitted.values()),
         _entries(hosts, python_names, texts, kernels.emitted),
         {keys[name]: constant for name, constant in constants.items()},

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.emit.addressing import Buffer, row_major
 from gpucodegen.emit.context import Emitter, Handler
-from gpucodegen.emit.memory import buffer_of
+from gpucodegen.emit.copy_plan import CopyPlan, PlannedTransfer, plan_copy
+from gpucodegen.emit.memory import buffer_of, bytes_of
 from gpucodegen.emit.text import Text, call
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const
 from gpucodegen.ir.operation import Operation, Value
@@ -94,19 +96,27 @@ def start(e: Emitter, op: Operation) -> None:
     """``dma_start``."""
     ends = ends_of(op)
     source, target, _ = buffers = [buffer_of(e, op, end.memref) for end in ends]
+    offsets = [b.at(end.indices(e)) for end, b in zip(ends, buffers, strict=True)]
     places = [
         piece
-        for end, buffer in zip(ends, buffers, strict=True)
-        for piece in (Text(buffer.pointer), _index(e, buffer.at(end.indices(e))))
+        for offset, buffer in zip(offsets, buffers, strict=True)
+        for piece in (Text(buffer.pointer), _index(e, offset))
     ]
-    count, *stride = (_index(e, e.index(v)) for v in sizes_of(op))
-    runs = [stride or _one_run(e, source), _one_run(e, target)]
+    count, *stride = map(e.index, sizes_of(op))
+    runs = [stride or _one_run(source), _one_run(target)]
     if stride and not has_strided_source(ends[0].memref, ends[1].memref):
-        runs = [_one_run(e, source), stride]
-    spaces = [_space_name(e, buffer.pointer) for buffer in (source, target)]
+        runs = [_one_run(source), stride]
+    spaces = (_space_name(e, source.pointer), _space_name(e, target.pointer))
+    lengths = [("count", count), *_lengths("source", runs[0])]
+    lengths += _lengths("target", runs[1])
+    addresses = zip(("source", "target"), (source, target), offsets, strict=False)
+    plan = _plan(e, spaces, list(addresses), lengths)
+    noted(e, op, plan.mechanism, plan.reason, plan.width)
     hint = f"dma_start_{source.dtype}_{spaces[0]}_to_{spaces[1]}"
-    function = e.make(hint, "dma_start", source.dtype, *spaces)
-    e.writer.line(str(call(function, *places, count, *runs[0], *runs[1])))
+    widths = (plan.width,) if plan.width else ()
+    function = e.make(hint, "dma_start", source.dtype, *spaces, *widths)
+    sizes = [_index(e, expr) for expr in (count, *runs[0], *runs[1])]
+    e.writer.line(str(call(function, *places, *sizes)))
 
 
 def wait(e: Emitter, op: Operation) -> None:
@@ -120,18 +130,58 @@ def wait(e: Emitter, op: Operation) -> None:
     e.writer.line(str(call(function, tag.pointer, where, count)))
     if e.target.name == "cuda":
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
+        noted(e, op, "wait_group", "its copies, then a barrier")
+    else:
+        noted(e, op, "copy", "the elements are copied here")
+
+
+def noted(
+    e: Emitter, op: Operation, mechanism: str, reason: str, width: int = 0
+) -> None:
+    """Remember how a transfer is carried out, for the report."""
+    ends = [f"%{end.memref.name or '?'}" for end in ends_of(op)]
+    what = f"{ends[0]} to {ends[1]}" if op.name in STARTS else ends[0]
+    planned = PlannedTransfer(op.name, what, mechanism, reason, width, op.location)
+    e.transfers.append(planned)
+
+
+def _plan(
+    e: Emitter,
+    spaces: tuple[str, str],
+    addresses: Sequence[tuple[str, Buffer, AffineExpr]],
+    lengths: Sequence[tuple[str, AffineExpr]],
+) -> CopyPlan:
+    """Asynchronous or not: decided by what divides each address and length."""
+    if e.target.name != "cuda":
+        return CopyPlan(0, "the CPU copies when it waits")
+    size = bytes_of(addresses[0][1].dtype)
+    multiples = {
+        name: gcd(buffer.alignment or size, e.divisor(offset) * size)
+        for name, buffer, offset in addresses
+    }
+    multiples |= {name: e.divisor(expr) * size for name, expr in lengths}
+    return plan_copy(size, spaces, multiples)
+
+
+def _lengths(side: str, run: Sequence[AffineExpr]) -> list[tuple[str, AffineExpr]]:
+    """Stride and run of one side, unless its elements lie side by side."""
+    names = (f"stride of the {side}", f"run of the {side}")
+    return [] if tuple(run) == _SIDE_BY_SIDE else list(zip(names, run, strict=True))
 
 
 def _index(e: Emitter, expr: AffineExpr) -> Text:
     return e.narrow(e.affine(expr))
 
 
-def _one_run(e: Emitter, buffer: Buffer) -> list[Text]:
+_SIDE_BY_SIDE = (Const(1), Const(1))
+
+
+def _one_run(buffer: Buffer) -> Sequence[AffineExpr]:
     """Stride and run of consecutive elements along the last dimension."""
     last = buffer.strides[-1] if buffer.strides else Const(1)
     if buffer.strides == row_major(buffer.sizes):
         last = Const(1)
-    return [_index(e, last), Text("1")]
+    return (last, Const(1))
 
 
 def _space_name(e: Emitter, pointer: str) -> str:

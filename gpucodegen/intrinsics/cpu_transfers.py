@@ -42,14 +42,14 @@ def dma_start(
     name: str,
     source_space: str = "global",
     target_space: str = "shared",
-    align: int = 0,
+    width: int = 0,
 ) -> Any:
     """Note a transfer in its tag.
 
     ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
     dst_stride, dst_run)``.  A transfer still in flight on the tag is finished first.
     """
-    del source_space, target_space, align
+    del source_space, target_space, width
     size = element(name).size
     locate = address_of(name)
 

@@ -90,33 +90,24 @@ def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> No
     low.builder.call(code, args)
 
 
-def _async_bytes(size: int, align: int) -> int:
-    """Bytes of one asynchronous copy; 0 if the element is too small for any."""
-    for bytes_ in (16, 8, 4):
-        if bytes_ == size or (align and align % bytes_ == 0 and bytes_ % size == 0):
-            return bytes_
-    return 0
-
-
 @cache
 def dma_start(
     name: str,
     source_space: str = "global",
     target_space: str = "shared",
-    align: int = 0,
+    width: int = 0,
 ) -> Any:
     """Let the threads of a block start one transfer together.
 
     ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
     dst_stride, dst_run)``.
 
-    ``align`` in bytes holds for both offsets, all strides and runs.  Global to shared
-    goes by cp.async; any other direction is copied at once, which is a legal moment.
+    ``width``: 4, 8 or 16 bytes go by one cp.async, from global to shared memory; both
+    addresses and all lengths are multiples of it.  With 0 the threads copy element by
+    element and at once, which is a legal moment.
     """
-    size = element(name).size
-    is_async = (source_space, target_space) == ("global", "shared")
-    bytes_ = _async_bytes(size, align) if is_async else 0
-    step = max(1, bytes_ // size)
+    del source_space, target_space
+    step = max(1, width // element(name).size)
 
     def typing_rule(src: Any, _so: Any, dst: Any, _do: Any, tag: Any, *_: Any) -> Any:
         index = types.int32
@@ -138,23 +129,23 @@ def dma_start(
         def move(e: Any) -> None:
             source = _element_offset(low, src_off, e, *sides[:2])
             target = _element_offset(low, dst_off, e, *sides[2:])
-            if bytes_:
-                _start_copy(low, bytes_, (dst, target), (src, source))
+            if width:
+                _start_copy(low, width, (dst, target), (src, source))
             else:
                 value = low.builder.load(low.builder.gep(src, [source]))
                 low.builder.store(value, low.builder.gep(dst, [target]))
 
         _cooperatively(low, count, step, move)
-        if bytes_:
+        if width:
             _assembly(low, "cp.async.commit_group;", "~{memory}", [])
 
     return ENGINE.define(f"dma_start_{name}", 11, typing_rule, lower)
 
 
-def _start_copy(low: Lowering, bytes_: int, target: Any, source: Any) -> None:
+def _start_copy(low: Lowering, width: int, target: Any, source: Any) -> None:
     """One cp.async of 4, 8 or 16 bytes; only 16 bytes may bypass the first cache."""
-    caching = "cg" if bytes_ == 16 else "ca"
-    text = f"cp.async.{caching}.shared.global [$0], [$1], {bytes_};"
+    caching = "cg" if width == 16 else "ca"
+    text = f"cp.async.{caching}.shared.global [$0], [$1], {width};"
     places = [_address(low, *target, SHARED), _address(low, *source, GLOBAL)]
     _assembly(low, text, "r,l,~{memory}", places)
 

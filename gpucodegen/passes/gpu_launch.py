@@ -56,7 +56,7 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
 UNKNOWN_EXTENT = -1
 """In ``gcg.grid``: an extent that depends on host values."""
 
-REMATERIALISED = frozenset({"arith.constant"})
+REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
 
@@ -70,13 +70,21 @@ def isolate(
     mapping: dict[Value, Value] = {}
     body: list[Operation] = []
     arguments: list[Value] = []
-    for value in free_values(operations):
+
+    def enter(value: Value) -> None:
         made_by = definitions.get(value)
+        if value in mapping:
+            return
         if made_by is not None and made_by.name in REMATERIALISED:
+            for operand in made_by.operands:
+                enter(operand)
             body.append(clone(made_by, mapping))
         else:
             arguments.append(value)
             mapping[value] = value.renewed()
+
+    for value in free_values(operations):
+        enter(value)
     parameters = [mapping[value] for value in arguments]
     body += [clone(op, mapping) for op in operations]
     return arguments, parameters, body

@@ -345,7 +345,7 @@ def dma_start(
     name: str,
     source_space: str = "global",
     target_space: str = "shared",
-    align: int = 0,
+    width: int = 0,
 ) -> Twin:
     """Start a transfer, or join the one that other threads started.
 
@@ -367,10 +367,10 @@ def dma_start(
     ) -> None:
         source = _sides(count, src_off, *sides[:2])
         target = _sides(count, dst_off, *sides[2:])
-        step = max(1, align // size)
+        step = max(1, width // size)
         for i in range(0, count, step):
-            src.check_aligned(source[i], align)
-            dst.check_aligned(target[i], align)
+            src.check_aligned(source[i], width)
+            dst.check_aligned(target[i], width)
         running = machine_module.machine
         transfer = Transfer(
             src.memory, dst.memory, source, target, _tag(tag, tag_idx), running.phase
