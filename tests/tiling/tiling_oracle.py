@@ -114,7 +114,11 @@ def carrier(a: Touch, b: Touch) -> int | None:
 
 def expected_rows(scop: Scop, **parameters: int) -> dict[tuple[int, int, int], str]:
     """The rows of the dependence table that are not "false"."""
-    touches = execute(scop, **parameters)
+    return rows_of(execute(scop, **parameters))
+
+
+def rows_of(touches: list[Touch]) -> dict[tuple[int, int, int], str]:
+    """The same, from the accesses in order of execution."""
     seen: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
     for a, b in conflicts(touches):
         count = common(a, b)
