@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.structured import CountedLoop, TwoWayBranch
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.types import Type
@@ -13,10 +14,8 @@ TERMINATOR = "scf.yield"
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(CountedLoop):
     """Reading access to an ``scf.for``."""
-
-    operation: Operation
 
     @property
     def lower(self) -> Value:
@@ -38,54 +37,15 @@ class For:
         """Initial values of the loop-carried values."""
         return self.operation.operands[3:]
 
-    @property
-    def block(self) -> Block:
-        """The body block."""
-        return self.operation.body
-
-    @property
-    def body(self) -> tuple[Operation, ...]:
-        """Operations of the body, the yield included."""
-        return self.block.operations
-
-    @property
-    def iv(self) -> Value:
-        """The loop variable."""
-        return self.block.arguments[0]
-
-    @property
-    def iter_args(self) -> tuple[Value, ...]:
-        """The loop-carried values, as seen in the body."""
-        return self.block.arguments[1:]
-
-    @property
-    def yielded(self) -> tuple[Value, ...]:
-        """Operands of the terminator."""
-        return self.body[-1].operands
-
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(TwoWayBranch):
     """Reading access to an ``scf.if``."""
-
-    operation: Operation
 
     @property
     def condition(self) -> Value:
         """The ``i1`` condition."""
         return self.operation.operands[0]
-
-    @property
-    def then_body(self) -> tuple[Operation, ...]:
-        """Operations of the then branch, the yield included."""
-        return self.operation.regions[0].blocks[0].operations
-
-    @property
-    def else_body(self) -> tuple[Operation, ...]:
-        """Operations of the else branch, the yield included; empty without one."""
-        regions = self.operation.regions
-        blocks = regions[1].blocks if len(regions) > 1 else ()
-        return blocks[0].operations if blocks else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.structured import CountedLoop, TwoWayBranch
 from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -14,7 +15,7 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     IntegerSetAttr,
 )
-from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
 
 TERMINATOR = "affine.yield"
@@ -28,10 +29,8 @@ def map_of(op: Operation, name: str = "map") -> AffineMap:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(CountedLoop):
     """Reading access to an ``affine.for``."""
-
-    operation: Operation
 
     @property
     def _segments(self) -> tuple[tuple[Value, ...], ...]:
@@ -67,31 +66,6 @@ class For:
         """The positive step."""
         step = self.operation.attributes.get("step")
         return step.value if isinstance(step, IntegerAttr) else 1
-
-    @property
-    def block(self) -> Block:
-        """The body block."""
-        return self.operation.body
-
-    @property
-    def body(self) -> tuple[Operation, ...]:
-        """Operations of the body, the yield included."""
-        return self.block.operations
-
-    @property
-    def iv(self) -> Value:
-        """The loop variable."""
-        return self.block.arguments[0]
-
-    @property
-    def iter_args(self) -> tuple[Value, ...]:
-        """The loop-carried values, as seen in the body."""
-        return self.block.arguments[1:]
-
-    @property
-    def yielded(self) -> tuple[Value, ...]:
-        """Operands of the terminator."""
-        return self.body[-1].operands
 
     @property
     def constant_bounds(self) -> tuple[int, int] | None:
@@ -197,10 +171,8 @@ OLD_ATOMIC_KINDS = {"maxf": "maximumf", "minf": "minimumf"}
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(TwoWayBranch):
     """Reading access to an ``affine.if``."""
-
-    operation: Operation
 
     @property
     def set(self) -> IntegerSet:
@@ -213,18 +185,6 @@ class If:
     def operands(self) -> tuple[Value, ...]:
         """Operands of the set."""
         return self.operation.operands
-
-    @property
-    def then_body(self) -> tuple[Operation, ...]:
-        """Operations of the then branch, the yield included."""
-        return self.operation.regions[0].blocks[0].operations
-
-    @property
-    def else_body(self) -> tuple[Operation, ...]:
-        """Operations of the else branch, the yield included; empty without one."""
-        regions = self.operation.regions
-        blocks = regions[1].blocks if len(regions) > 1 else ()
-        return blocks[0].operations if blocks else ()
 
 
 @dataclass(frozen=True, slots=True)
