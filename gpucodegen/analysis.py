@@ -13,6 +13,7 @@ from gpucodegen.ir.locations import UNKNOWN, Location
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.ir.operation import Operation
+    from gpucodegen.passes.lifting import Surroundings
     from gpucodegen.tiling.bands import Band
     from gpucodegen.tiling.bounds import Violation
     from gpucodegen.tiling.dependences import Dependence
@@ -77,8 +78,11 @@ def analyze(module: Module) -> Analysis:
     >>> str(analysis.loops[0].distance[0])
     '[1, 1]'
     """
+    from gpucodegen.passes.lifting import Surroundings
+
+    surroundings = Surroundings.of(module)
     analyses = {
-        name: analyze_function(name, op)
+        name: analyze_function(name, op, surroundings)
         for name, op in module.functions.items()
         if op.regions and op.regions[0].blocks
     }
@@ -87,8 +91,10 @@ def analyze(module: Module) -> Analysis:
     return Analysis(analyses)
 
 
-def analyze_function(name: str, op: Operation) -> FunctionAnalysis:
-    """All answers on one function."""
+def analyze_function(
+    name: str, op: Operation, surroundings: Surroundings | None = None
+) -> FunctionAnalysis:
+    """All answers on one function; ``surroundings`` are the functions it may call."""
     from gpucodegen.passes.lifting import lift_function
     from gpucodegen.tiling.bands import bands
     from gpucodegen.tiling.bounds import violations
@@ -96,7 +102,7 @@ def analyze_function(name: str, op: Operation) -> FunctionAnalysis:
     from gpucodegen.tiling.loops import loop_verdicts
     from gpucodegen.tiling.model import model
 
-    built = model(lift_function(op).scop)
+    built = model(lift_function(op, surroundings).scop)
     found = dependences(built)
     return FunctionAnalysis(
         name,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from .contraction import index_coefficients
 from .isl import Map, Set, affine_text
 from .model import Model, Reference
+from .places import conjunction
 from .scop import Loop
 
 ORIGIN = "__o_"
@@ -119,9 +120,8 @@ def _cells(model: Model, reference: Reference, sizes: Mapping[str, int]) -> Set:
         for c, index in zip(cell, access.indices, strict=True)
         if index is not None
     ]
-    spans = [f"0 <= {name} < {extent}" for name, extent in access.span]
     local = [loop.name for loop in loops] + [name for name, _ in access.span]
-    constraints = " and ".join(f"({c})" for c in (*inside, *touched, *spans)) or "1 = 1"
+    constraints = conjunction((*inside, *touched, *access.ranges))
     body = f"exists {', '.join(local)} : ({constraints})" if local else constraints
     parameters = ", ".join([*model.scop.parameters, *origins])
     return model.solver.set(f"[{parameters}] -> {{ [{', '.join(cell)}] : {body} }}")

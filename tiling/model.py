@@ -14,18 +14,17 @@ them. Cells of arrays allocated in loops begin with the loops' values (`Array.sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from .isl import Function, Limits, Map, Set, Solver, linear_function
+from .places import Around, Place, conjunction, counting, iteration, places, trip
 from .scop import (
     Access,
     AccessKind,
     Array,
     Barrier,
-    If,
     Loop,
-    Node,
     Scop,
     Statement,
     Wait,
@@ -134,8 +133,8 @@ class Model:
     def box(self, instances: Instances, kept: Sequence[Loop]) -> Map:
         """Trips -> values by the bounds and steps of the ``kept`` loops only."""
         names = [loop.name for loop in instances.loops]
-        trips = ", ".join(_trip(name) for name in names)
-        bounds = _all([bound for loop in kept for bound in _iteration(loop)])
+        trips = ", ".join(trip(name) for name in names)
+        bounds = conjunction([bound for loop in kept for bound in iteration(loop)])
         relation = f"[{trips}] -> [{', '.join(names)}] : {bounds}"
         return self.solver.map(f"{header(self.scop)} {{ {relation} }}")
 
@@ -153,7 +152,7 @@ def model(scop: Scop, limits: Limits | None = None) -> Model:
     arrays = {array.name: array for array in scop.arrays}
     builder = _Builder(scop, arrays, solver)
     everything = tuple(
-        builder.instances(order, place) for order, place in enumerate(_places(scop))
+        builder.instances(order, place) for order, place in enumerate(places(scop.body))
     )
     return Model(scop, solver, everything)
 
@@ -171,55 +170,6 @@ def common_loops(a: Instances, b: Instances) -> tuple[Loop, ...]:
             break
         shared.append(x)
     return tuple(shared)
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The loops and conditions around a node; whether it certainly runs under them."""
-
-    loops: tuple[Loop, ...] = ()
-    conditions: tuple[str, ...] = ()
-    certain: bool = True
-
-    @property
-    def key(self) -> object:
-        """Equal where the same loops and conditions are around."""
-        return tuple(loop.name for loop in self.loops), self.conditions
-
-    def loop(self, loop: Loop) -> _Around:
-        known = bool(loop.lowers and loop.uppers) and not loop.opaque
-        loops = (*self.loops, loop)
-        return replace(self, loops=loops, certain=self.certain and known)
-
-    def branch(self, node: If, *, taken: bool) -> _Around:
-        if node.constraints is None:
-            return replace(self, certain=False)
-        holds = _all(node.constraints)
-        condition = holds if taken else f"not ({holds})"
-        return replace(self, conditions=(*self.conditions, condition))
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    node: Statement | Barrier | Wait
-    around: _Around
-
-
-def _places(scop: Scop) -> Iterator[_Place]:
-    """Every statement, barrier and wait in textual order."""
-
-    def visit(body: tuple[Node, ...], around: _Around) -> Iterator[_Place]:
-        for node in body:
-            match node:
-                case Loop():
-                    yield from visit(node.body, around.loop(node))
-                case If():
-                    yield from visit(node.body, around.branch(node, taken=True))
-                    yield from visit(node.orelse, around.branch(node, taken=False))
-                case _:
-                    yield _Place(node, around)
-
-    return visit(scop.body, _Around())
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +191,7 @@ class _Builder:
     frames: dict[object, _Frame] = field(default_factory=dict[object, _Frame])
     relations: dict[object, Map] = field(default_factory=dict[object, Map])
 
-    def instances(self, order: int, place: _Place) -> Instances:
+    def instances(self, order: int, place: Place) -> Instances:
         around, node = place.around, place.node
         frame = self.frames.get(around.key)
         if frame is None:
@@ -259,26 +209,25 @@ class _Builder:
             tag=self._tag(around, node),
         )
 
-    def _frame(self, around: _Around) -> _Frame:
+    def _frame(self, around: Around) -> _Frame:
         """{ trips -> values : steps }, alone and with bounds, conditions, context."""
         names = [loop.name for loop in around.loops]
-        trips = ", ".join(_trip(name) for name in names)
+        trips = ", ".join(trip(name) for name in names)
         relation = f"[{trips}] -> [{', '.join(names)}]"
-        counted = self._map(relation, [_counting(loop) for loop in around.loops])
-        bounds = [bound for loop in around.loops for bound in _iteration(loop)]
-        every = (*bounds, *around.conditions, *self.scop.context)
+        counted = self._map(relation, [counting(loop) for loop in around.loops])
+        every = (*around.constraints, *self.scop.context)
         values = self._map(relation, every, otherwise=counted)
         formula = self.solver.ask(lambda: linear_function(counted), None)
         return _Frame(values, formula, values.domain())
 
-    def _relation(self, around: _Around, access: Access) -> Map:
+    def _relation(self, around: Around, access: Access) -> Map:
         """{ trips -> scope, indices : span } over the domain, each text once."""
-        key = (around.key, access.array, access.indices, access.span)
+        key = (around.key, access.array, access.indices, access.span, access.where)
         if key not in self.relations:
             self.relations[key] = self._cells(around, access)
         return self.relations[key]
 
-    def _cells(self, around: _Around, access: Access) -> Map:
+    def _cells(self, around: Around, access: Access) -> Map:
         names = [loop.name for loop in around.loops]
         array = self.arrays.get(access.array)
         scope = [
@@ -291,11 +240,10 @@ class _Builder:
             for c, index in zip(cell, indices, strict=True)
             if index is not None
         ]
+        touched += access.ranges
         if access.span:
-            local = [name for name, _ in access.span]
-            ranges = [f"0 <= {name} < {extent}" for name, extent in access.span]
-            inside = _all([*ranges, *touched])
-            touched = [f"exists {', '.join(local)} : ({inside})"]
+            local = ", ".join(name for name, _ in access.span)
+            touched = [f"exists {local} : ({conjunction(touched)})"]
         target = f"[{', '.join(names)}] -> [{', '.join(cell)}]"
         anywhere = self._map(target, ())
         cells = self._map(target, touched, otherwise=anywhere)
@@ -304,7 +252,7 @@ class _Builder:
             lambda: values.apply_range(cells), otherwise=values.apply_range(anywhere)
         )
 
-    def _tag(self, around: _Around, node: Statement | Barrier | Wait) -> Map | None:
+    def _tag(self, around: Around, node: Statement | Barrier | Wait) -> Map | None:
         tag = None if isinstance(node, Barrier) else node.tag
         if tag is None:
             return None
@@ -315,39 +263,7 @@ class _Builder:
         self, relation: str, constraints: Sequence[str], otherwise: Map | None = None
     ) -> Map:
         """The text; over the limits ``otherwise``, without which there are none."""
-        text = f"{header(self.scop)} {{ {relation} : {_all(constraints)} }}"
+        text = f"{header(self.scop)} {{ {relation} : {conjunction(constraints)} }}"
         if otherwise is None:
             return self.solver.map(text)
         return self.solver.read(text, otherwise)
-
-
-def _iteration(loop: Loop) -> list[str]:
-    """What holds between a loop's variable and the number of its trip.
-
-    step 1:  i = t and lower <= i < upper
-    step s:  i = max(lower) + s*t and t >= 0 and i < upper
-    """
-    if loop.opaque:
-        return [_counting(loop)]
-    below = [f"{loop.name} < {bound}" for bound in loop.uppers]
-    if loop.step == 1 or not loop.lowers:
-        above = [f"{loop.name} >= {bound}" for bound in loop.lowers]
-        return [_counting(loop), *above, *below]
-    return [_counting(loop), f"{_trip(loop.name)} >= 0", *below]
-
-
-def _counting(loop: Loop) -> str:
-    if loop.opaque or loop.step == 1 or not loop.lowers:
-        return f"{loop.name} = {_trip(loop.name)}"
-    start = loop.lowers[0]
-    if len(loop.lowers) > 1:
-        start = f"max({', '.join(loop.lowers)})"
-    return f"{loop.name} = ({start}) + {loop.step}*{_trip(loop.name)}"
-
-
-def _trip(name: str) -> str:
-    return f"__t_{name}"
-
-
-def _all(constraints: Sequence[str]) -> str:
-    return " and ".join(f"({constraint})" for constraint in constraints) or "1 = 1"

@@ -86,16 +86,19 @@ class Access:
 
     ``span`` adds local iterators ``(name, exclusive upper bound)`` counting from 0 that
     the indices may use: ``Access("A", WRITE, ("i", "j + v"), span=(("v", "32"),))`` is
-    a store of 32 consecutive elements. ``must=False``: the access may not happen.
-    ``atomic``: pairs of atomic accesses never race. ``listed=False``: takes no row
-    of `depcheck`.
+    a store of 32 consecutive elements. An iterator without a bound is any integer for
+    which the constraints in ``where`` hold. ``must=False``: the access may not happen.
+    ``assumed``: stands for an operation that nobody can look into. ``atomic``: pairs of
+    atomic accesses never race. ``listed=False``: takes no row of `depcheck`.
     """
 
     array: str
     kind: AccessKind
     indices: tuple[str | None, ...]
-    span: tuple[tuple[str, str], ...] = ()
+    span: tuple[tuple[str, str | None], ...] = ()
+    where: tuple[str, ...] = ()
     must: bool = True
+    assumed: bool = False
     atomic: bool = False
     listed: bool = True
     loc: object = None
@@ -104,6 +107,12 @@ class Access:
     def writes(self) -> bool:
         """Whether this is a write."""
         return self.kind is AccessKind.WRITE
+
+    @property
+    def ranges(self) -> tuple[str, ...]:
+        """What holds for the local iterators."""
+        bounded = ((name, upper) for name, upper in self.span if upper is not None)
+        return (*(f"0 <= {name} < {upper}" for name, upper in bounded), *self.where)
 
     @property
     def exact(self) -> bool:

@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from gpucodegen.commands.inputs import (
     Failures,
@@ -15,6 +16,9 @@ from gpucodegen.commands.inputs import (
 )
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
+
+if TYPE_CHECKING:
+    from gpucodegen.passes.lifting import Surroundings
 
 Rows = list[list[object]]
 
@@ -32,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the dependences of all functions of all chunks."""
     from gpucodegen.passes.dependence_check import functions_with_body
+    from gpucodegen.passes.lifting import Surroundings
 
     failures = Failures()
     found: dict[str, Rows] = {}
@@ -39,14 +44,16 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
+                surroundings = Surroundings.of(module)
                 for function in functions_with_body(module):
                     name = symbol_name(function)
                     count = seen[name]
                     seen[name] += 1
                     label = f"{name}#{count}" if count else name
-                    found[label] = _rows(function, old=is_old(failures.text))
+                    old = is_old(failures.text)
+                    found[label] = _rows(function, surroundings, old=old)
                     if not options.json:
-                        print(_account(label, function))
+                        print(_account(label, function, surroundings))
     if options.json:
         print(json.dumps(found))
     return failures.status
@@ -64,21 +71,22 @@ def is_old(text: str) -> bool:
     return "affine.load" not in text and _OLD_ACCESS.search(text) is not None
 
 
-def _rows(function: Operation, *, old: bool) -> Rows:
+def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows:
     from gpucodegen.passes.dependence_check import lift_accesses
     from gpucodegen.tiling.depcheck import rows
 
-    return [list(row) for row in rows(lift_accesses(function, plain=old).scop)]
+    lifted = lift_accesses(function, surroundings, plain=old)
+    return [list(row) for row in rows(lifted.scop)]
 
 
-def _account(label: str, function: Operation) -> str:
+def _account(label: str, function: Operation, surroundings: Surroundings) -> str:
     """Loop kinds and dependences of one function for people."""
     from gpucodegen.passes.lifting import lift_function
     from gpucodegen.tiling.dependences import dependences
     from gpucodegen.tiling.loops import loop_verdicts
     from gpucodegen.tiling.model import model
 
-    built = model(lift_function(function).scop)
+    built = model(lift_function(function, surroundings).scop)
     found = dependences(built)
     lines = [f"@{label}"]
     for verdict in loop_verdicts(built, found):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import Lifted, lift_operations
+from gpucodegen.passes.lifting import Lifted, Surroundings, lift_operations
 from gpucodegen.tiling.dependences import Dependence, dependences
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict, loop_verdicts
 from gpucodegen.tiling.model import model
@@ -57,13 +57,16 @@ def _nested(operations: Iterable[Operation]) -> set[int]:
 
 
 def analyse(
-    operations: Sequence[Operation], context: Sequence[Operation] = ()
+    operations: Sequence[Operation],
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
 ) -> Analysis:
     """Analyse operations that run one after the other.
 
     ``context``: operations before them, whose constants and shapes may be used.
+    ``surroundings``: the functions that they may call.
     """
-    lifted = lift_operations(operations, context)
+    lifted = lift_operations(operations, context, surroundings)
     built = model(lifted.scop)
     found = dependences(built)
     return Analysis(lifted, found, loop_verdicts(built, found))

@@ -7,14 +7,14 @@ import warnings
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import lift_function
+from gpucodegen.passes.lifting import Surroundings, lift_function
 from gpucodegen.tiling.bounds import violations
 from gpucodegen.tiling.model import model
 
 
-def check_bounds(op: Operation) -> Operation:
+def check_bounds(op: Operation, surroundings: Surroundings) -> Operation:
     """Raise OutOfBounds for a proven violation; returns the function unchanged."""
-    for violation in violations(model(lift_function(op).scop)):
+    for violation in violations(model(lift_function(op, surroundings).scop)):
         loc = violation.reference.access.loc
         location = loc if isinstance(loc, Location) else UNKNOWN
         kind = errors.OutOfBounds if violation.proven else errors.PossiblyOutOfBounds

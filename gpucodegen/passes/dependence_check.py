@@ -16,6 +16,7 @@ from gpucodegen.passes.lifting import (
     AFFINE_ACCESSES,
     PLAIN_ACCESSES,
     Lifted,
+    Surroundings,
     lift_function,
 )
 from gpucodegen.tiling.depcheck import Row, rows
@@ -36,8 +37,9 @@ class MemrefDependenceCheck(ModulePass):
     def apply(self, module: Module) -> Module:
         """Report on every function with a body."""
         is_plain = not any(op.name in AFFINE_ACCESSES for op in module.walk())
+        surroundings = Surroundings.of(module)
         for function in functions_with_body(module):
-            lifted = lift_accesses(function, plain=is_plain)
+            lifted = lift_accesses(function, surroundings, plain=is_plain)
             _report(lifted, rows(lifted.scop))
         return module
 
@@ -49,10 +51,14 @@ def functions_with_body(module: Module) -> Iterator[Operation]:
             yield op
 
 
-def lift_accesses(function: Operation, *, plain: bool) -> Lifted:
+def lift_accesses(
+    function: Operation, surroundings: Surroundings | None = None, *, plain: bool
+) -> Lifted:
     """The function with a statement per access; ``plain`` accesses take rows too."""
     listed = AFFINE_ACCESSES | PLAIN_ACCESSES if plain else AFFINE_ACCESSES
-    return lift_function(function, one_access_per_statement=True, listed=listed)
+    return lift_function(
+        function, surroundings, one_access_per_statement=True, listed=listed
+    )
 
 
 def _report(lifted: Lifted, found: Sequence[Row]) -> None:

@@ -25,6 +25,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.gpu_launch import Kernel, outline, thread_index
 from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.outline_cpu import needs_host
 from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
@@ -41,6 +42,7 @@ class GpuMapper:
     module: str
     definitions: Mapping[Value, Operation]
     plan: GpuPlan | None = None
+    surroundings: Surroundings = field(default_factory=Surroundings)
     kernels: list[Operation] = field(default_factory=list[Operation])
 
     def operations(
@@ -74,7 +76,7 @@ class GpuMapper:
         return op.with_(regions=regions)
 
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        analysis = analyse([op], context)
+        analysis = analyse([op], context, self.surroundings)
         if needs_block(op):
             return self._launch(block_program(op, analysis))
         if op.name == "affine.for":
@@ -96,7 +98,8 @@ class GpuMapper:
     ) -> list[Operation]:
         groups = None if contraction is None else gpu.groups_of(contraction)
         if contraction is None or groups is None:
-            return self._generic(nest, analyse([nest], context), context)
+            analysis = analyse([nest], context, self.surroundings)
+            return self._generic(nest, analysis, context)
         rows, columns = gpu.extent(groups.rows), gpu.extent(groups.columns)
         plan = self.plan or plan_contraction(rows, columns)
         return self._launch(gpu.lower(contraction, groups, plan))

@@ -11,6 +11,7 @@ from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.bounds_check import check_bounds
 from gpucodegen.passes.gpu_launch import gpu_module
+from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.map_gpu import GpuMapper
 from gpucodegen.passes.outline_blocks import outline_blocks
 from gpucodegen.passes.outline_cpu import CpuOutliner
@@ -67,10 +68,13 @@ class Tile(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Tile, or raise IllegalTransformation with a witness."""
+        surroundings = Surroundings.of(module)
 
         def block(operations: Sequence[Operation]) -> list[Operation]:
             return [
-                tile(op, self.sizes, operations[:at], relaxed=self.relaxed)
+                tile(
+                    op, self.sizes, operations[:at], surroundings, relaxed=self.relaxed
+                )
                 if op.name == "affine.for"
                 else op
                 for at, op in enumerate(operations)
@@ -97,7 +101,8 @@ class MapCpu(ModulePass):
         """Map every function."""
         unit = VectorUnit(self.vector_bits, self.registers)
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
-        mapping = CpuMapping(CpuModel(self.threads, unit), tiles, self.contractions)
+        model, surroundings = CpuModel(self.threads, unit), Surroundings.of(module)
+        mapping = CpuMapping(model, tiles, self.contractions, surroundings)
         return _functions(
             module,
             lambda op: [_with_blocks(op, lambda ops: map_operations(ops, mapping))],
@@ -137,9 +142,10 @@ class MapGpu(ModulePass):
     def apply(self, module: Module) -> Module:
         """Map every function."""
         plan = GpuPlan(*self.tile) if self.tile else None
+        surroundings = Surroundings.of(module)
 
         def map_function(op: Operation) -> list[Operation]:
-            mapper = GpuMapper(symbol_name(op), _definitions(op), plan)
+            mapper = GpuMapper(symbol_name(op), _definitions(op), plan, surroundings)
             host = _with_blocks(op, mapper.operations)
             if not mapper.kernels:
                 return [host]
@@ -156,7 +162,8 @@ class CheckBounds(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Check every function."""
-        _functions(module, lambda op: [check_bounds(op)])
+        surroundings = Surroundings.of(module)
+        _functions(module, lambda op: [check_bounds(op, surroundings)])
         return module
 
 
@@ -168,8 +175,9 @@ class VerifyKernels(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Raise RaceFound with both positions and a witness where a proof fails."""
+        surroundings = Surroundings.of(module)
         for op in module.walk():
             is_function = op.name in {"func.func", "gpu.func"}
             if is_function and op.regions and op.regions[0].blocks:
-                check_kernel(op)
+                check_kernel(op, surroundings)
         return module

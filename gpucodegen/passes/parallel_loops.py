@@ -20,6 +20,7 @@ from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction import cpu
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.distribute import distribute
+from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import axis_of, inner_operations
 from gpucodegen.tiling.cpu_plan import (
     PARALLEL_WORK,
@@ -37,6 +38,7 @@ class CpuMapping:
     model: CpuModel
     tiles: CpuTiles = field(default_factory=CpuTiles)
     contractions: bool = True
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
 
 def map_operations(
@@ -57,7 +59,7 @@ def map_operations(
 def _map_nest(
     op: Operation, mapping: CpuMapping, context: Sequence[Operation]
 ) -> list[Operation]:
-    analysis = analyse([op], context)
+    analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
     contractions = [_contraction(nest) for nest in wanted]
@@ -66,7 +68,8 @@ def _map_nest(
     mapped: list[Operation] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         if contraction is None:
-            mapped.append(_parallelise(nest, analyse([nest], context), mapping))
+            again = analyse([nest], context, mapping.surroundings)
+            mapped.append(_parallelise(nest, again, mapping))
         else:
             mapped += _lower(contraction, mapping)
     return mapped

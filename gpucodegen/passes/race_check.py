@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import Lifted, lift_function
+from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.races import Race, races
@@ -21,27 +21,32 @@ from gpucodegen.tiling.scop import statements
 TRANSFERS = frozenset({"memref.dma_start", "memref.dma_wait"})
 
 
-def check_kernel(op: Operation) -> None:
+def check_kernel(op: Operation, surroundings: Surroundings) -> None:
     """Raise an error with both source positions and a witness unless proven."""
-    for error in _failures(op):
+    for error in _failures(op, surroundings):
         raise error
 
 
-def _failures(op: Operation) -> Iterator[errors.CompileError]:
+def _failures(
+    op: Operation, surroundings: Surroundings
+) -> Iterator[errors.CompileError]:
     if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
-        lifted = lift_function(op)
+        lifted = lift_function(op, surroundings)
         found = races(model(lifted.scop))
         for race in sorted(found, key=lambda r: r.witness is None):
             yield _race_error(race, lifted, op)
     if op.name == "func.func":
-        yield from _parallel_loops(op)
+        yield from _parallel_loops(op, surroundings)
 
 
-def _parallel_loops(op: Operation) -> Iterator[errors.CompileError]:
+def _parallel_loops(
+    op: Operation, surroundings: Surroundings
+) -> Iterator[errors.CompileError]:
     """{ d in distances : d_outer = 0, d_l != 0 } = {} for each parallel loop l."""
     if not any(inner.name == "affine.parallel" for inner in op.walk()):
         return
-    for verdict in loop_verdicts(model(lift_function(op, trust_parallel=False).scop)):
+    lifted = lift_function(op, surroundings, trust_parallel=False)
+    for verdict in loop_verdicts(model(lifted.scop)):
         made_from = verdict.loop.payload
         is_declared = (
             isinstance(made_from, Operation) and made_from.name == "affine.parallel"

@@ -17,6 +17,7 @@ from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr, index_attr
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I32, INDEX
 from gpucodegen.passes.analysis import analyse
+from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.tiling.legality import check_tiling, rectangular
 
@@ -25,6 +26,7 @@ def tile(
     op: Operation,
     sizes: Sequence[int],
     context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
     *,
     relaxed: bool = False,
 ) -> Operation:
@@ -34,7 +36,7 @@ def tile(
     permits another order of reassociable accumulations.
     """
     chain = _chain(op, len(sizes))
-    check(op, chain, context, relaxed=relaxed)
+    check(op, chain, context, surroundings, relaxed=relaxed)
     body = chain[-1].body.operations
     tiles = [_tile_loop(loop, size) for loop, size in zip(chain, sizes, strict=True)]
     result: tuple[Operation, ...] = body
@@ -50,11 +52,12 @@ def check(
     op: Operation,
     chain: Sequence[Operation],
     context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
     *,
     relaxed: bool = False,
 ) -> None:
     """Raise IllegalTransformation unless the band may be tiled."""
-    analysis = analyse([op], context)
+    analysis = analyse([op], context, surroundings)
     loops = [v.loop for v in analysis.verdicts if v.loop.payload in chain]
     refusal = check_tiling(analysis.dependences, loops, relaxed=relaxed)
     reason = str(refusal) if refusal else ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.lifting.surroundings import Surroundings
 from gpucodegen.passes.lifting.walker import Lifted, Lifter
 from gpucodegen.passes.place_allocations import placed
 
@@ -12,6 +14,7 @@ __all__ = [
     "AFFINE_ACCESSES",
     "PLAIN_ACCESSES",
     "Lifted",
+    "Surroundings",
     "lift_function",
     "lift_operations",
 ]
@@ -24,13 +27,16 @@ PLAIN_ACCESSES = frozenset({"memref.load", "memref.store"})
 
 
 def lift_operations(
-    operations: Sequence[Operation], context: Sequence[Operation] = ()
+    operations: Sequence[Operation],
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
 ) -> Lifted:
     """Lift operations that run one after the other.
 
     ``context`` holds operations outside; only their constants and shapes matter.
+    ``surroundings`` holds the functions that may be called.
     """
-    lifter = Lifter()
+    lifter = Lifter(surroundings=surroundings or Surroundings())
     lifter.index((*context, *operations))
     lifter.declare_context(context)
     location = operations[0].location if operations else None
@@ -39,6 +45,7 @@ def lift_operations(
 
 def lift_function(
     function: Operation,
+    surroundings: Surroundings | None = None,
     *,
     one_access_per_statement: bool = False,
     trust_parallel: bool = True,
@@ -55,7 +62,7 @@ def lift_function(
         one_access_per_statement=one_access_per_statement,
         trust_parallel=trust_parallel,
         listed=listed,
+        surroundings=surroundings or Surroundings(),
+        active=(symbol_name(function),),
     )
-    lifter.index([function])
-    blocks = [block for region in function.regions for block in region.blocks]
-    return lifter.finish(lifter.function_body(function, blocks), function.location)
+    return lifter.finish(lifter.lifted(function), function.location)

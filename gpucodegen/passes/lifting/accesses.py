@@ -34,18 +34,17 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
     if op.name in TRANSPARENT:
         return None
     if not any(map(is_memref, op.operands)):
-        return _outside(op, env) if _is_opaque(op) else None
+        return [env.outside_access(op.location)] if _is_opaque(op) else None
     return [
-        a for v in op.operands if is_memref(v) for a in whole(env, op, v, must=False)
+        replace(access, assumed=_is_opaque(op))
+        for value in op.operands
+        if is_memref(value)
+        for access in whole(env, op, value, must=False)
     ]
 
 
 def _is_opaque(op: Operation) -> bool:
     return op.name in _CALLS or lookup(op.name) is None
-
-
-def _outside(op: Operation, env: Environment) -> Accesses:
-    return [Access(env.outside.name, WRITE, (), loc=op.location)]
 
 
 _CALLS = frozenset({"func.call", "func.call_indirect"})

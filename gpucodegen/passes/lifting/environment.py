@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     IndexType,
@@ -14,7 +15,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
 )
 from gpucodegen.passes.lifting.expressions import Names
-from gpucodegen.tiling.scop import Array
+from gpucodegen.tiling.scop import Access, AccessKind, Array
 
 Text = str | None
 Extent = int | str | None
@@ -76,6 +77,9 @@ class Environment:
     )
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
+    globals: dict[str, Value] = field(default_factory=dict[str, Value])
+    summarised: int = 0
+    """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
     """Thread loops of a kernel: buffers without a memory space are private to them."""
 
@@ -151,6 +155,10 @@ class Environment:
         if _OUTSIDE not in self.arrays:
             self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"))
         return self.arrays[_OUTSIDE]
+
+    def outside_access(self, location: Location) -> Access:
+        """Something is done that has to keep its place."""
+        return Access(self.outside.name, AccessKind.WRITE, (), loc=location)
 
     def resolve(
         self, memref: Value, indices: Sequence[Text]

@@ -14,6 +14,9 @@ Definitions = Mapping[Value, Operation]
 
 def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
     """Record the view that ``op`` makes; False if it makes none."""
+    if op.name == "memref.get_global":
+        env.views[op.result] = same(global_buffer(op, env), op.result)
+        return True
     make = _TABLE.get(op.name)
     if make is None or not op.operands or not op.results:
         return False
@@ -21,15 +24,23 @@ def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
     return True
 
 
-def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
-    del env, definitions
-    base = op.operands[0]
-    if not isinstance(base.type, MemRefType) or not isinstance(
-        op.results[0].type, MemRefType
-    ):
+def global_buffer(op: Operation, env: Environment) -> Value:
+    """What all ``memref.get_global`` of one name stand for."""
+    name = str(op.attributes.get("name"))
+    return env.globals.setdefault(name, op.result.renewed())
+
+
+def same(base: Value, view: Value) -> View:
+    """A view of all of a buffer, cell by cell."""
+    if not isinstance(base.type, MemRefType) or not isinstance(view.type, MemRefType):
         return View(base)
     rank = base.type.rank
     return View(base, ("0",) * rank, (1,) * rank, tuple(range(rank)))
+
+
+def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    return same(op.operands[0], op.results[0])
 
 
 def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:

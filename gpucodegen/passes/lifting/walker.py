@@ -14,13 +14,15 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import IntegerSetAttr
-from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.passes.lifting import reductions, transfers, views
 from gpucodegen.passes.lifting.accesses import accesses_of
+from gpucodegen.passes.lifting.calls import accesses_of_call
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts
 from gpucodegen.passes.lifting.grid import within_grid
 from gpucodegen.passes.lifting.index_values import index_text
+from gpucodegen.passes.lifting.surroundings import Surroundings
 from gpucodegen.tiling.scop import (
     Access,
     AccessKind,
@@ -60,6 +62,9 @@ class Lifter:
     trust_parallel: bool = True
     listed: frozenset[str] = frozenset()
     """Operations that take a row of ``gpucodegen deps``."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    active: tuple[str, ...] = ()
+    """Called functions that are looked at now, outermost first."""
     definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     uses: Counter[Value] = field(default_factory=Counter[Value])
     operations: dict[str, tuple[Operation, ...]] = field(
@@ -203,7 +208,7 @@ class Lifter:
         """A loop or region operation without affine form."""
         name = self.env.names.fresh("opaque")
         for region in op.regions:
-            for block in region.blocks:
+            for block in _repeated(op, region):
                 self.env.texts.update(dict.fromkeys(block.arguments))
         inner = [o for r in op.regions for b in r.blocks for o in b.operations]
         body = self._enter(name, inner)
@@ -315,6 +320,27 @@ class Lifter:
         """``gpu.barrier``."""
         nodes.append(Barrier(loc=op.location))
 
+    # -- calls -----------------------------------------------------------------------
+
+    def call(self, op: Operation, nodes: Nodes) -> None:
+        """``func.call``: one statement with all that the callee touches."""
+        accesses = accesses_of_call(op, self)
+        self.env.forget(op)
+        if accesses:
+            nodes.append(self._statement((op,) * len(accesses), accesses))
+
+    def inside(self, name: str) -> Lifter:
+        """A lifter for the body of a called function; its statements are its own."""
+        return replace(
+            self, active=(*self.active, name), operations={}, _pending=[], listed=_NONE
+        )
+
+    def lifted(self, function: Operation) -> tuple[Node, ...]:
+        """The nodes of a function."""
+        self.index([function])
+        blocks = [block for region in function.regions for block in region.blocks]
+        return self.function_body(function, blocks)
+
     # -- whole functions -------------------------------------------------------------
 
     def declare_context(self, operations: Sequence[Operation]) -> None:
@@ -322,6 +348,8 @@ class Lifter:
         for op in operations:
             if op.name in ALLOCATIONS:
                 self.allocate(op, [])
+            elif op.name == "func.call":
+                self.call(op, [])
             elif not op.regions and not views.define(op, self.env, self.definitions):
                 self._scalar(op)
 
@@ -356,6 +384,13 @@ class Lifter:
         )
 
 
+def _repeated(op: Operation, region: Region) -> tuple[Block, ...]:
+    """The blocks whose arguments change; those of a function's entry do not."""
+    return region.blocks[1:] if op.name == "func.func" else region.blocks
+
+
+_NONE: frozenset[str] = frozenset()
+
 _CLOSED = frozenset({"linalg.generic"})
 """Operations with regions whose effects stand in the access table."""
 
@@ -370,4 +405,5 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     "memref.dma_start": Lifter.dma_start,
     "memref.dma_wait": Lifter.dma_wait,
     "gpu.barrier": Lifter.barrier,
+    "func.call": Lifter.call,
 }

@@ -192,7 +192,6 @@ func.func @f(%A: memref<3x4xi32>) {
 // ----- T40 A
 //< langref-2018-to-2019.diff-635-
 //= loops("search").startswith("i parallel")
-//! what a function of several blocks touches is not looked at
 // ----- T41 X
 //< langref-2018-to-2019.diff-670-
 //= (seen := [], program(handlers={"pow": lambda j: j * j, "body": lambda k, l: seen.append((k, l))}).outer_nest(3), len(seen))[2] == 45
