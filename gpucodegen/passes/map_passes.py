@@ -25,7 +25,7 @@ from gpucodegen.tiling.register_tile import VectorUnit
 Rewrite = Callable[[Sequence[Operation]], list[Operation]]
 
 
-def _functions(
+def in_functions(
     module: Module, rewrite: Callable[[Operation], Sequence[Operation]]
 ) -> Module:
     """Rewrite every function with a body; other operations stay."""
@@ -37,7 +37,8 @@ def _functions(
     return module.with_operations(operations)
 
 
-def _with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
+def with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
+    """``op`` with the operations of each block of its region rewritten."""
     blocks = tuple(
         block.with_operations(rewrite(block.operations))
         for block in op.regions[0].blocks
@@ -80,7 +81,7 @@ class Tile(ModulePass):
                 for at, op in enumerate(operations)
             ]
 
-        return _functions(module, lambda op: [_with_blocks(op, block)])
+        return in_functions(module, lambda op: [with_blocks(op, block)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,9 @@ class MapCpu(ModulePass):
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
         model, surroundings = CpuModel(self.threads, unit), Surroundings.of(module)
         mapping = CpuMapping(model, tiles, self.contractions, surroundings)
-        return _functions(
+        return in_functions(
             module,
-            lambda op: [_with_blocks(op, lambda ops: map_operations(ops, mapping))],
+            lambda op: [with_blocks(op, lambda ops: map_operations(ops, mapping))],
         )
 
 
@@ -120,12 +121,12 @@ class OutlineCpu(ModulePass):
 
         def outline(op: Operation) -> list[Operation]:
             outliner = CpuOutliner(symbol_name(op), _definitions(op), _users(op))
-            host = _with_blocks(op, outliner.operations)
+            host = with_blocks(op, outliner.operations)
             if not outliner.kernels and len(op.regions[0].blocks) > 1:
                 return outline_blocks(op, f"{symbol_name(op)}_k0") or [op]
             return [*outliner.kernels, host]
 
-        return _functions(module, outline)
+        return in_functions(module, outline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +147,12 @@ class MapGpu(ModulePass):
 
         def map_function(op: Operation) -> list[Operation]:
             mapper = GpuMapper(symbol_name(op), _definitions(op), plan, surroundings)
-            host = _with_blocks(op, mapper.operations)
+            host = with_blocks(op, mapper.operations)
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
-        return _functions(module, map_function)
+        return in_functions(module, map_function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class CheckBounds(ModulePass):
     def apply(self, module: Module) -> Module:
         """Check every function."""
         surroundings = Surroundings.of(module)
-        _functions(module, lambda op: [check_bounds(op, surroundings)])
+        in_functions(module, lambda op: [check_bounds(op, surroundings)])
         return module
 
 

@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "slices-to-views": "slices_to_views:SlicesToViews",
     "tile": "map_passes:Tile",
+    "tile-bands": "tile_bands:TileBands",
     "verify-kernels": "map_passes:VerifyKernels",
 }
 

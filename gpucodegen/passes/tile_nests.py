@@ -37,9 +37,15 @@ def tile(
     """
     chain = _chain(op, len(sizes))
     check(op, chain, context, surroundings, relaxed=relaxed)
-    body = chain[-1].body.operations
+    return tiled(chain, sizes, chain[-1].body.operations)
+
+
+def tiled(
+    chain: Sequence[Operation], sizes: Sequence[int], body: Sequence[Operation]
+) -> Operation:
+    """The loops of ``chain``, perfectly nested, around ``body``; nothing is checked."""
     tiles = [_tile_loop(loop, size) for loop, size in zip(chain, sizes, strict=True)]
-    result: tuple[Operation, ...] = body
+    result = tuple(body)
     for loop, size, outer in reversed(list(zip(chain, sizes, tiles, strict=True))):
         point = loop if outer is None else _point_loop(loop, size, affine.For(outer).iv)
         result = (_with_body(point, result),)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gpucodegen.tiling.loops import LoopKind
 from gpucodegen.tiling.scop import Access, If, Loop, Node, Scop, Statement, loops
 
 Around: TypeAlias = tuple[tuple[Loop, int], ...]
@@ -19,13 +20,17 @@ Around: TypeAlias = tuple[tuple[Loop, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One access executed: which, where in the loops, which cell."""
+    """One access executed: which, where in the loops, which cell.
+
+    ``operator`` is that of the reduction whose accumulator is accessed.
+    """
 
     number: int
     statement: str
     access: Access
     around: Around
     cell: tuple[int, ...]
+    operator: str | None = None
 
     def values(self, count: int) -> tuple[int, ...]:
         return tuple(value for _, value in self.around[:count])
@@ -42,8 +47,12 @@ def holds(constraint: str, env: dict[str, int]) -> bool:
     return bool(evaluate(python, env))
 
 
-def execute(scop: Scop, **parameters: int) -> list[Touch]:
-    """Every access in order of execution."""
+def execute(scop: Scop, *, as_written: bool = True, **parameters: int) -> list[Touch]:
+    """Every access in order of execution.
+
+    ``as_written=False``: buffers allocated in loops are fresh in each iteration.
+    """
+    scopes = {} if as_written else {a.name: a.scope for a in scop.arrays}
     numbers = itertools.count()
     numbered = {
         id(a): next(numbers) for s in _statements(scop.body) for a in s.accesses
@@ -64,14 +73,23 @@ def execute(scop: Scop, **parameters: int) -> list[Touch]:
                     taken = all(holds(c, env) for c in node.constraints or ())
                     yield from run(node.body if taken else node.orelse, env, around)
                 case Statement():
-                    for access in node.accesses:
-                        cell = tuple(evaluate(str(e), env) for e in access.indices)
+                    for position, access in enumerate(node.accesses):
+                        indices = (*scopes.get(access.array, ()), *access.indices)
+                        cell = tuple(evaluate(str(e), env) for e in indices)
                         number = numbered[id(access)]
-                        yield Touch(number, node.name, access, around, cell)
+                        operator = _accumulates(node, position)
+                        yield Touch(number, node.name, access, around, cell, operator)
                 case _:
                     raise AssertionError(node)
 
     return list(run(scop.body, dict(parameters), ()))
+
+
+def _accumulates(statement: Statement, position: int) -> str | None:
+    reduction = statement.reduction
+    if reduction is None or position not in {reduction.read, reduction.write}:
+        return None
+    return reduction.operator
 
 
 def _statements(body: tuple[Node, ...]) -> Iterator[Statement]:
@@ -143,6 +161,69 @@ def carrying_loops(scop: Scop, **parameters: int) -> set[str]:
         for a, b in conflicts(execute(scop, **parameters))
         if (level := carrier(a, b)) is not None
     }
+
+
+def expected_kinds(scop: Scop, touches: list[Touch]) -> dict[str, LoopKind]:
+    """Parallel: no conflict between iterations; reduction: only accumulations."""
+    kinds = {loop.name: LoopKind.PARALLEL for loop in loops(scop.body)}
+    for a, b in conflicts(touches):
+        level = carrier(a, b)
+        if level is None:
+            continue
+        name = a.around[level][0].name
+        if a.operator is None or a.operator != b.operator:
+            kinds[name] = LoopKind.SEQUENTIAL
+        elif kinds[name] is LoopKind.PARALLEL:
+            kinds[name] = LoopKind.REDUCTION
+    return kinds
+
+
+def expected_bands(scop: Scop, touches: list[Touch]) -> list[tuple[str, ...]]:
+    """In pre-order, the longest runs of perfect nests without backward steps."""
+    steps = set(_steps(touches))
+
+    def permutable(chain: list[str]) -> bool:
+        first, last = chain[0], chain[-1]
+        for names, step in steps:
+            if last in names:
+                at = names.index(first)
+                inside = step[at : at + len(chain)]
+                if not any(step[:at]) and any(d < 0 for d in inside):
+                    return False
+        return True
+
+    def bands(body: tuple[Node, ...]) -> Iterator[tuple[str, ...]]:
+        for node in body:
+            match node:
+                case Loop():
+                    chain = [node]
+                    while len(chain[-1].body) == 1:
+                        (inner,) = chain[-1].body
+                        names = [loop.name for loop in chain]
+                        if not isinstance(inner, Loop):
+                            break
+                        if not permutable([*names, inner.name]):
+                            break
+                        chain.append(inner)
+                    yield tuple(loop.name for loop in chain)
+                    yield from bands(chain[-1].body)
+                case If():
+                    yield from bands((*node.body, *node.orelse))
+                case _:
+                    pass
+
+    return list(bands(scop.body))
+
+
+def _steps(
+    touches: list[Touch],
+) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+    """The common loops of each conflict and the distances along them."""
+    for a, b in conflicts(touches):
+        count = common(a, b)
+        names = tuple(loop.name for loop, _ in a.around[:count])
+        pairs = zip(a.values(count), b.values(count), strict=True)
+        yield names, tuple(y - x for x, y in pairs)
 
 
 def all_loops(scop: Scop) -> list[Loop]:

@@ -1,0 +1,8 @@
+"""Make the oracle of the polyhedral tests importable here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tiling"))
