@@ -28,6 +28,7 @@ from gpucodegen.errors.base import (
 )
 from gpucodegen.errors.compile import (
     AffineControlFlow,
+    AmbiguousLoop,
     ExternalFunction,
     IllegalTransformation,
     InternalError,
@@ -40,6 +41,7 @@ from gpucodegen.errors.compile import (
     ResourceLimit,
     TransferOvertaken,
     UnknownFunction,
+    UnknownLoop,
     UnknownPass,
     UnknownTarget,
     UnpairedTransfer,
@@ -147,6 +149,7 @@ from gpucodegen.errors.warnings import (
 
 __all__ = [
     "AffineControlFlow",
+    "AmbiguousLoop",
     "BranchMismatch",
     "CacheUnusable",
     "CallMismatch",
@@ -228,6 +231,7 @@ __all__ = [
     "UnfinishedTransfer",
     "UnknownAlias",
     "UnknownFunction",
+    "UnknownLoop",
     "UnknownOperation",
     "UnknownPass",
     "UnknownSymbol",

@@ -187,3 +187,19 @@ class UseAfterFree(CompileError):
     code = "C023"
     template = "'{operation}' uses %{buffer}, which is freed"
     remedy = "Free it after its last use"
+
+
+class UnknownLoop(CompileError):
+    """A loop name that fits no loop."""
+
+    code = "C030"
+    template = "no loop '{name}' in {where}"
+    remedy = "Known loops: {known}"
+
+
+class AmbiguousLoop(CompileError):
+    """A loop name that fits several loops of one function."""
+
+    code = "C031"
+    template = "'{name}' names {count} loops of {where}"
+    remedy = "Name one by its path: {known}"

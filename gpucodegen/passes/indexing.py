@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from gpucodegen.ir.affine import (
     AffineExpr,
     AffineMap,
+    Binary,
     Const,
     Dim,
+    Sym,
     binary,
     leaves,
     substitute,
@@ -54,11 +56,15 @@ class Index:
     def __sub__(self, other: Index | Value | int) -> Index:
         return self._combine("-", other)
 
-    def __mul__(self, factor: int) -> Index:
+    def __mul__(self, factor: Index | Value | int) -> Index:
         return self._combine("*", factor)
 
-    def __floordiv__(self, divisor: int) -> Index:
+    def __floordiv__(self, divisor: Index | Value | int) -> Index:
         return self._combine("floordiv", divisor)
+
+    def ceildiv(self, divisor: Index | Value | int) -> Index:
+        """The quotient rounded up; the divisor must be positive."""
+        return self._combine("ceildiv", divisor)
 
     def __mod__(self, divisor: int) -> Index:
         return self._combine("mod", divisor)
@@ -83,9 +89,43 @@ def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
 
 
 def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value, ...]]:
-    """One affine map and its operands for a list of index expressions."""
+    """One affine map and its operands for a list of index expressions.
+
+    What multiplies or divides another value is a symbol of the map.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> i, t = Value(INDEX, "i"), Value(INDEX, "t")
+    >>> print(as_map([Index.of(i).ceildiv(t)])[0])
+    (d0)[s0] -> (d0 ceildiv s0)
+    """
     values, exprs = merge([Index.of(item) for item in items])
-    return AffineMap(len(values), 0, tuple(exprs)), values
+    return split_symbols(values, exprs)
+
+
+def split_symbols(
+    values: Sequence[Value], exprs: Sequence[AffineExpr]
+) -> tuple[AffineMap, tuple[Value, ...]]:
+    """The map of expressions over dimensions, some of which must be symbols."""
+    symbolic = {p for expr in exprs for p in _symbolic(expr)}
+    if not symbolic:
+        return AffineMap(len(values), 0, tuple(exprs)), tuple(values)
+    kept = [p for p in range(len(values)) if p not in symbolic]
+    order = [*kept, *sorted(symbolic)]
+    targets: list[AffineExpr] = [Const(0)] * len(values)
+    for place, position in enumerate(order):
+        is_symbol = position in symbolic
+        targets[position] = Sym(place - len(kept)) if is_symbol else Dim(place)
+    results = tuple(substitute(expr, targets) for expr in exprs)
+    operands = tuple(values[p] for p in order)
+    return AffineMap(len(kept), len(symbolic), results), operands
+
+
+def _symbolic(expr: AffineExpr) -> set[int]:
+    """Positions of the dimensions in divisors and in factors that are not constant."""
+    if not isinstance(expr, Binary):
+        return set()
+    inner = _symbolic(expr.lhs) | _symbolic(expr.rhs)
+    return inner if expr.op == "+" else inner | _positions(expr.rhs)
 
 
 def from_map(map_: AffineMap, operands: Sequence[Value]) -> list[Index]:

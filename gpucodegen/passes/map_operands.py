@@ -14,7 +14,14 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32
-from gpucodegen.passes.indexing import Index, as_map, from_map, merge, substituted
+from gpucodegen.passes.indexing import (
+    Index,
+    as_map,
+    from_map,
+    merge,
+    split_symbols,
+    substituted,
+)
 
 Known = dict[Value, Index]
 
@@ -91,12 +98,15 @@ def _if(op: Operation, known: Known) -> Operation:
         for c in affine_over_dims(condition.set)
     ]
     values, exprs = merge(indices)
+    map_, operands = split_symbols(values, exprs)
     rebuilt = tuple(
         Constraint(expr, equality=old.equality)
-        for expr, old in zip(exprs, constraints, strict=True)
+        for expr, old in zip(map_.results, constraints, strict=True)
     )
-    folded = IntegerSetAttr(IntegerSet(len(values), 0, rebuilt))
-    return op.with_(operands=values, attributes={**op.attributes, "condition": folded})
+    folded = IntegerSetAttr(IntegerSet(map_.num_dims, map_.num_syms, rebuilt))
+    return op.with_(
+        operands=operands, attributes={**op.attributes, "condition": folded}
+    )
 
 
 def affine_over_dims(set_: IntegerSet) -> list[Constraint]:

@@ -27,14 +27,18 @@ PASSES: dict[str, str] = {
     "map-cpu": "map_passes:MapCpu",
     "map-gpu": "map_passes:MapGpu",
     "memref-dependence-check": "dependence_check:MemrefDependenceCheck",
+    "normalize-loops": "loops.normalize_loops:NormalizeLoops",
     "normalize-memrefs": "normalize_memrefs:NormalizeMemrefs",
     "normalize-transfers": "normalize_transfers:NormalizeTransfers",
     "outline-cpu": "map_passes:OutlineCpu",
+    "peel": "loops.peel:Peel",
     "place-allocations": "place_allocations:PlaceAllocations",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "slices-to-views": "slices_to_views:SlicesToViews",
+    "split-index-set": "loops.split_index_set:SplitIndexSet",
     "tile": "map_passes:Tile",
     "tile-bands": "tile_bands:TileBands",
+    "unroll": "loops.unroll:Unroll",
     "verify-kernels": "map_passes:VerifyKernels",
 }
 
