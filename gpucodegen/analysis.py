@@ -64,6 +64,8 @@ class Analysis(Mapping[str, FunctionAnalysis]):
 def analyze(module: Module) -> Analysis:
     """Analyse every function with a body; accesses out of bounds are warnings.
 
+    A function that does not keep to its declared effects is an error.
+
     >>> import gpucodegen as gcg
     >>> text = '''func.func @shift(%A: memref<9xf32>) {
     ...   affine.for %i = 0 to 8 {
@@ -78,8 +80,10 @@ def analyze(module: Module) -> Analysis:
     >>> str(analysis.loops[0].distance[0])
     '[1, 1]'
     """
+    from gpucodegen.passes.check_effects import check_module
     from gpucodegen.passes.lifting import Surroundings
 
+    check_module(module)
     surroundings = Surroundings.of(module)
     analyses = {
         name: analyze_function(name, op, surroundings)

@@ -23,6 +23,7 @@ def front_passes(
     """
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
+    from gpucodegen.passes.check_effects import CheckEffects
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.forward_ranks import ForwardRanks
@@ -39,6 +40,7 @@ def front_passes(
     from gpucodegen.passes.specialize import Specialize
 
     return [
+        CheckEffects(),
         Inline(),
         KeepReachable(function),
         CheckLifetimes(),

@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the dependences of all functions of all chunks."""
+    from gpucodegen.passes.check_effects import check_module
     from gpucodegen.passes.dependence_check import functions_with_body
     from gpucodegen.passes.lifting import Surroundings
 
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
+                check_module(module)
                 surroundings = Surroundings.of(module)
                 for function in functions_with_body(module):
                     name = symbol_name(function)

@@ -29,6 +29,8 @@ from gpucodegen.errors.base import (
 from gpucodegen.errors.compile import (
     AffineControlFlow,
     AmbiguousLoop,
+    EffectsExceeded,
+    EffectsMissing,
     ExternalFunction,
     IllegalTransformation,
     InternalError,
@@ -162,6 +164,8 @@ __all__ = [
     "DivergentBarrier",
     "DivisionByZero",
     "DuplicateKey",
+    "EffectsExceeded",
+    "EffectsMissing",
     "EmptyBody",
     "EntryIsSuccessor",
     "Error",

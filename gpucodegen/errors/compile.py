@@ -203,3 +203,19 @@ class AmbiguousLoop(CompileError):
     code = "C031"
     template = "'{name}' names {count} loops of {where}"
     remedy = "Name one by its path: {known}"
+
+
+class EffectsExceeded(CompileError):
+    """A body that touches more than its function declares."""
+
+    code = "C024"
+    template = "@{function} {witness}, which its declared effects leave out"
+    remedy = "Add it to gcg.{verb} or gcg.may_{verb}, or correct the body"
+
+
+class EffectsMissing(CompileError):
+    """A declared effect that does not happen in every call."""
+
+    code = "C025"
+    template = "@{function} {witness} by its declaration, and not in every call"
+    remedy = "Declare it by gcg.may_{verb}"

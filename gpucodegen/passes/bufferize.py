@@ -15,6 +15,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.effects import undeclared
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
@@ -112,6 +113,8 @@ class _Bufferizer:
         results = tuple(map(buffer_type, Function(op).result_types))
         signature = TypeAttr(FunctionType(inputs, results))
         rebuilt = op.with_(regions=(Region(blocks),))
+        if inputs != Function(op).type.inputs:
+            rebuilt = undeclared(rebuilt)
         return rebuilt.with_attribute("function_type", signature)
 
     def _block(self, block: Block) -> Block:

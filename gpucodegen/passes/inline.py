@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.effects import declared
 from gpucodegen.dialects.func import Call, Function
 from gpucodegen.dialects.verifier.affine_values import check_affine_values
 from gpucodegen.ir.operation import (
@@ -19,13 +20,15 @@ from gpucodegen.ir.operation import (
     renamed,
 )
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.lifting.accesses import is_opaque
 
 
 @dataclass(frozen=True, slots=True)
 class Inline(ModulePass):
     """Inline every call of a single-block function that does not call itself.
 
-    A function stays as it is where that would break the rules of affine operands.
+    A function stays as it is where that would break the rules of affine operands, a
+    call where the callee's declared effects say what its body does not show.
     """
 
     name: ClassVar[str] = "inline"
@@ -37,6 +40,11 @@ class Inline(ModulePass):
             inliner.function(op) if op.name == "func.func" else op
             for op in module.operations
         )
+
+
+def _has_secrets(operations: Sequence[Operation]) -> bool:
+    """Whether a declaration says more than can be seen."""
+    return any(is_opaque(inner) for op in operations for inner in op.walk())
 
 
 def _keeps_roles(function: Operation) -> bool:
@@ -100,6 +108,8 @@ class _Inliner:
         self.active.append(name)
         operations = self._operations(copies)
         self.active.pop()
+        if declared(callee) is not None and _has_secrets(operations):
+            return None
         returned = operations.pop().operands
         self.replaced.update(zip(call.results, returned, strict=True))
         return operations

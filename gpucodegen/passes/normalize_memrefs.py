@@ -13,6 +13,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.effects import undeclared
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.memref import Alloc
 from gpucodegen.dialects.storage import box, collision, lowest, stored_by_map
@@ -57,6 +58,8 @@ def _with_signature(function: Operation, stored: _Stored) -> Operation:
     inputs = tuple(v.type for v in arguments)
     signature = FunctionType(inputs, view.result_types)
     blocks = (replace(entry, arguments=arguments), *others)
+    if inputs != view.type.inputs:
+        function = undeclared(function)
     return function.with_(regions=(Region(blocks),)).with_attribute(
         "function_type", TypeAttr(signature)
     )

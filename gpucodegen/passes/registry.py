@@ -11,6 +11,7 @@ PASSES: dict[str, str] = {
     "bufferize": "bufferize:Bufferize",
     "canonicalize": "canonicalize:Canonicalize",
     "check-bounds": "map_passes:CheckBounds",
+    "check-effects": "check_effects:CheckEffects",
     "check-lifetimes": "check_lifetimes:CheckLifetimes",
     "check-memory-spaces": "check_memory_spaces:CheckMemorySpaces",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",

@@ -8,6 +8,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects import func as view
 from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.effects import check_effects
 from gpucodegen.dialects.operands import wrong_operand
 from gpucodegen.dialects.ops.declare import op
 from gpucodegen.dialects.ops.linalg_old import RANGE
@@ -90,6 +91,7 @@ def print_func(w: Writer, o: Operation) -> None:
 def check_func(o: Operation) -> None:
     """Entry block arguments and returned values fit the signature."""
     check_attributes(o)
+    check_effects(o)
     function = view.Function(o)
     if function.is_external:
         return

@@ -34,16 +34,17 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
     if op.name in TRANSPARENT:
         return None
     if not any(map(is_memref, op.operands)):
-        return [env.outside_access(op.location)] if _is_opaque(op) else None
+        return [env.outside_access(op.location)] if is_opaque(op) else None
     return [
-        replace(access, assumed=_is_opaque(op))
+        replace(access, assumed=is_opaque(op))
         for value in op.operands
         if is_memref(value)
         for access in whole(env, op, value, must=False)
     ]
 
 
-def _is_opaque(op: Operation) -> bool:
+def is_opaque(op: Operation) -> bool:
+    """Whether nobody knows, from the operation alone, what it does."""
     return op.name in _CALLS or lookup(op.name) is None
 
 

@@ -1,35 +1,42 @@
 """What a call reads and writes: the accesses of its callee, on the call's operands.
 
-The callee is lifted as if it stood in place of the call, so that its indices are those
-of this call; its loops become iterators of the accesses (`gpucodegen.tiling.summary`).
-A function without a body, one that calls itself, and one too large to look at touch all
-the buffers they are given.
+Declared effects count (`gpucodegen.dialects.effects`), once the body is known to keep
+to them. Otherwise the body is lifted as if it stood in place of the call, so that its
+indices are those of this call; its loops become iterators of the accesses
+(`gpucodegen.tiling.summary`). A function without a body, one that calls itself, and one
+too large to look at touch all the buffers they are given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpucodegen.dialects.effects import declared
 from gpucodegen.dialects.func import Function, named_function
-from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.lifting import views
 from gpucodegen.passes.lifting.accesses import accesses_of, is_memref, whole
+from gpucodegen.passes.lifting.effects import declared_accesses
 from gpucodegen.tiling.scop import Access
 from gpucodegen.tiling.summary import summary
 
 if TYPE_CHECKING:
     from gpucodegen.passes.lifting.walker import Lifter
 
+Accesses = tuple[Access, ...]
 LIMIT = 20_000
 """Operations of callees that one lifting looks at; calls of calls may be many."""
 
 
-def accesses_of_call(op: Operation, lifter: Lifter) -> tuple[Access, ...]:
+def accesses_of_call(op: Operation, lifter: Lifter) -> Accesses:
     """The accesses of a ``func.call``; its results are bound to what is known."""
     name = named_function(op)
     callee = lifter.surroundings.functions.get(name)
+    effects = None if callee is None else declared(callee)
+    if effects is not None:
+        return tuple(declared_accesses(effects, op.operands, op, lifter.env))
     if callee is None or Function(callee).is_external:
         return tuple(accesses_of(op, lifter.env) or ())
     size = sum(1 for _ in callee.walk())
@@ -39,29 +46,19 @@ def accesses_of_call(op: Operation, lifter: Lifter) -> tuple[Access, ...]:
     return _summarised(op, callee, lifter)
 
 
-def _summarised(op: Operation, callee: Operation, lifter: Lifter) -> tuple[Access, ...]:
+def _summarised(op: Operation, callee: Operation, lifter: Lifter) -> Accesses:
     copy = clone(callee)
-    _bind(Function(copy).arguments, op.operands, lifter)
+    given = zip(Function(copy).arguments, op.operands, strict=True)
+    copy = substitute_values(copy, dict(given))
     body = lifter.inside(Function(callee).name).lifted(copy)
     kept = {lifter.env.root(value) for value in _returned(op, copy, lifter)}
     local = {
         array.name
-        for value in _made_in(copy) - kept
+        for value in made_in(copy) - kept
         if (array := lifter.env.arrays.pop(value, None))
     }
     found = summary(body, local.__contains__)
     return tuple(replace(access, loc=op.location) for access in found)
-
-
-def _bind(
-    arguments: Iterable[Value], operands: Iterable[Value], lifter: Lifter
-) -> None:
-    """The callee's arguments are the operands of the call."""
-    for argument, operand in zip(arguments, operands, strict=True):
-        if is_memref(operand):
-            lifter.env.views[argument] = views.same(operand, argument)
-        else:
-            lifter.env.texts[argument] = lifter.env.text(operand)
 
 
 def _returned(op: Operation, copy: Operation, lifter: Lifter) -> list[Value]:
@@ -72,18 +69,16 @@ def _returned(op: Operation, copy: Operation, lifter: Lifter) -> list[Value]:
     returns = [o for o in copy.walk() if o.name == "func.return"]
     buffers = [v for o in returns for v in o.operands if is_memref(v)]
     if len(returns) != 1:
-        lifter.env.forget(op)
         return buffers
     for result, value in zip(op.results, returns[0].operands, strict=True):
         if is_memref(result):
             lifter.env.views[result] = views.same(value, result)
         elif value in lifter.env.texts:
             lifter.env.texts[result] = lifter.env.texts[value]
-    lifter.env.forget(op)
     return buffers
 
 
-def _made_in(function: Operation) -> set[Value]:
+def made_in(function: Operation) -> set[Value]:
     """Values of a function's body, its arguments left out."""
     inside = {v for op in function.walk() for v in op.results}
     blocks = (b for op in function.walk() for r in op.regions for b in r.blocks)

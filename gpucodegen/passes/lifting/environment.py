@@ -158,7 +158,8 @@ class Environment:
 
     def outside_access(self, location: Location) -> Access:
         """Something is done that has to keep its place."""
-        return Access(self.outside.name, AccessKind.WRITE, (), loc=location)
+        name = self.outside.name
+        return Access(name, AccessKind.WRITE, (), assumed=True, loc=location)
 
     def resolve(
         self, memref: Value, indices: Sequence[Text]

@@ -241,7 +241,42 @@ func.func @f(%A: memref<9xf32>) {
   return
 }
 //= loops("f") == "i parallel"
-//! declared effects of functions are carried, and not used
+// ----- R136 A
+func.func private @fill(memref<?x9xf32>, index, index) attributes {
+  gcg.reads = [unit], gcg.may_writes = [affine_set<(i, n, r, c)[h, w] : (r - i == 0, n - c - 1 >= 0)>]
+}
+func.func @f(%A: memref<?x9xf32>, %B: memref<9x9xf32>, %n: index) {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      %0 = memref.cast %B : memref<9x9xf32> to memref<?x9xf32>
+      func.call @fill(%0, %i, %n) : (memref<?x9xf32>, index, index) -> ()
+    }
+  }
+  return
+}
+//= loops("f") == "i sequential, j sequential"
+// ----- R136 A
+func.func private @fill(memref<?x9xf32>, index, index)
+  attributes {gcg.may_writes = [[affine_map<(i, n, any) -> (i, any)>, affine_map<(i, n) -> (i + 8, 0)>]]}
+func.func @f(%A: memref<?x9xf32>, %n: index) {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      func.call @fill(%A, %i, %n) : (memref<?x9xf32>, index, index) -> ()
+    }
+  }
+  return
+}
+//= loops("f") == "i parallel, j sequential"
+// ----- R136 V WrongAttribute
+§func.func private @f(memref<9xf32>, index) attributes {gcg.reads = []}
+// ----- R136 V WrongAttribute
+§func.func private @f(memref<9xf32>, index) attributes {gcg.reads = [affine_map<(d0) -> (d0, d0)>]}
+// ----- R136 V WrongAttribute
+§func.func private @f(memref<9xf32>, index) attributes {gcg.may_writes = [affine_set<(d0) : (d0 == 0)>]}
+// ----- R136 V WrongAttribute
+§func.func private @f(memref<*xf32>) attributes {gcg.writes = [affine_map<() -> (0)>]}
+// ----- R136 V WrongAttribute
+§func.func private @f(memref<9xf32>) attributes {gcg.writes = ["all"]}
 // ----- R137 A
 func.func private @g(memref<9xf32>, index)
 func.func @f(%A: memref<9xf32>) {
