@@ -94,6 +94,6 @@ def _violation(
         lambda: reference.instances.domain.params().is_subset(outside.params()),
         otherwise=False,
     )
-    certain = reference.access.exact and reference.instances.certain
+    certain = reference.exact and reference.instances.certain
     proven = certain and always and found is not None
     return Violation(reference, dimension, proven, event, cell, extent, parameters)

@@ -6,7 +6,9 @@ Comes in: a `Scop`. Goes out: a `Model`, in which every statement has
   counting trips where the step is not 1, so that steps are always 1 here;
 * ``values``: instance -> values of the loop variables, and as one ``formula`` where
   there is one;
-* ``relations``: instance -> cell, one per access, restricted to the domain.
+* ``relations``: instance -> cell, one per access, restricted to the domain; ``exact``
+  tells which of them hold nothing but what is certainly touched when executed;
+* ``doubts``: why an instance may not be executed.
 
 Tuples carry no names: relations of different statements are told apart by who holds
 them. Cells of arrays allocated in loops begin with the loops' values (`Array.scope`).
@@ -18,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .isl import Function, Limits, Map, Set, Solver, linear_function
-from .places import Around, Place, conjunction, counting, iteration, places, trip
+from .places import Around, Doubt, Place, conjunction, counting, iteration, places, trip
 from .scop import (
     Access,
     AccessKind,
@@ -38,12 +40,18 @@ class Instances:
     node: Statement | Barrier | Wait
     order: int
     loops: tuple[Loop, ...]
-    certain: bool
+    doubts: tuple[Doubt, ...]
     values: Map
     formula: Function | None
     domain: Set
     relations: tuple[Map, ...]
+    exact: tuple[bool, ...]
     tag: Map | None
+
+    @property
+    def certain(self) -> bool:
+        """Whether every instance is certainly executed."""
+        return not self.doubts
 
     @property
     def name(self) -> str:
@@ -83,6 +91,11 @@ class Reference:
     def relation(self) -> Map:
         """Instance -> cell."""
         return self.instances.relations[self.position]
+
+    @property
+    def exact(self) -> bool:
+        """Whether each instance certainly touches exactly these cells."""
+        return self.instances.exact[self.position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +187,20 @@ def common_loops(a: Instances, b: Instances) -> tuple[Loop, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What all statements at one place share."""
+    """What all statements at one place share; ``exact``: the domain was read in full."""
 
+    exact: bool
     values: Map
     formula: Function | None
     domain: Set
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of an access; ``exact``: its text was read in full."""
+
+    exact: bool
+    relation: Map
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +211,7 @@ class _Builder:
     arrays: dict[str, Array]
     solver: Solver
     frames: dict[object, _Frame] = field(default_factory=dict[object, _Frame])
-    relations: dict[object, Map] = field(default_factory=dict[object, Map])
+    relations: dict[object, _Cells] = field(default_factory=dict[object, "_Cells"])
 
     def instances(self, order: int, place: Place) -> Instances:
         around, node = place.around, place.node
@@ -197,15 +219,20 @@ class _Builder:
         if frame is None:
             frame = self.frames[around.key] = self._frame(around)
         accesses = node.accesses if isinstance(node, Statement) else ()
+        cells = [self._relation(around, access) for access in accesses]
         return Instances(
             node=node,
             order=order,
             loops=around.loops,
-            certain=around.certain,
+            doubts=around.doubts,
             values=frame.values,
             formula=frame.formula,
             domain=frame.domain,
-            relations=tuple(self._relation(around, access) for access in accesses),
+            relations=tuple(cell.relation for cell in cells),
+            exact=tuple(
+                frame.exact and cell.exact and access.exact
+                for cell, access in zip(cells, accesses, strict=True)
+            ),
             tag=self._tag(around, node),
         )
 
@@ -218,16 +245,16 @@ class _Builder:
         every = (*around.constraints, *self.scop.context)
         values = self._map(relation, every, otherwise=counted)
         formula = self.solver.ask(lambda: linear_function(counted), None)
-        return _Frame(values, formula, values.domain())
+        return _Frame(values is not counted, values, formula, values.domain())
 
-    def _relation(self, around: Around, access: Access) -> Map:
+    def _relation(self, around: Around, access: Access) -> _Cells:
         """{ trips -> scope, indices : span } over the domain, each text once."""
         key = (around.key, access.array, access.indices, access.span, access.where)
         if key not in self.relations:
             self.relations[key] = self._cells(around, access)
         return self.relations[key]
 
-    def _cells(self, around: Around, access: Access) -> Map:
+    def _cells(self, around: Around, access: Access) -> _Cells:
         names = [loop.name for loop in around.loops]
         array = self.arrays.get(access.array)
         scope = [
@@ -248,16 +275,16 @@ class _Builder:
         anywhere = self._map(target, ())
         cells = self._map(target, touched, otherwise=anywhere)
         values = self.frames[around.key].values
-        return self.solver.ask(
-            lambda: values.apply_range(cells), otherwise=values.apply_range(anywhere)
-        )
+        unknown = _Cells(exact=False, relation=values.apply_range(anywhere))
+        known = cells is not anywhere
+        return self.solver.ask(lambda: _Cells(known, values.apply_range(cells)), unknown)
 
     def _tag(self, around: Around, node: Statement | Barrier | Wait) -> Map | None:
         tag = None if isinstance(node, Barrier) else node.tag
         if tag is None:
             return None
         flag = Access(tag.array, AccessKind.READ, tag.indices)
-        return self._relation(around, flag)
+        return self._relation(around, flag).relation
 
     def _map(
         self, relation: str, constraints: Sequence[str], otherwise: Map | None = None

@@ -13,12 +13,29 @@ from .scop import Barrier, If, Loop, Node, Statement, Wait
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something around a statement that may keep it from being executed.
+
+    ``depth`` counts the surrounding loops that fix it: two executions in the same
+    iteration of these, with the same ``cause`` around, happen both or not at all.
+    """
+
+    depth: int
+    cause: object
+
+
+@dataclass(frozen=True, slots=True)
 class Around:
-    """The loops and conditions around a node; whether it certainly runs under them."""
+    """The loops and conditions around a node, and why it may not run under them."""
 
     loops: tuple[Loop, ...] = ()
     conditions: tuple[str, ...] = ()
-    certain: bool = True
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        """Whether the node is certainly executed in all iterations."""
+        return not self.doubts
 
     @property
     def key(self) -> object:
@@ -35,12 +52,14 @@ class Around:
         """Inside one more loop."""
         known = bool(loop.lowers and loop.uppers) and not loop.opaque
         loops = (*self.loops, loop)
-        return replace(self, loops=loops, certain=self.certain and known)
+        doubt = () if known else (Doubt(len(loops), loop.name),)
+        return replace(self, loops=loops, doubts=(*self.doubts, *doubt))
 
     def branch(self, node: If, *, taken: bool) -> Around:
         """Inside one branch of a condition."""
         if node.constraints is None:
-            return replace(self, certain=False)
+            doubt = Doubt(len(self.loops), (id(node), taken))
+            return replace(self, doubts=(*self.doubts, doubt))
         holds = conjunction(node.constraints)
         condition = holds if taken else f"not ({holds})"
         return replace(self, conditions=(*self.conditions, condition))

@@ -218,12 +218,18 @@ Node: TypeAlias = Loop | If | Statement | Barrier | Wait
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A buffer; extents are numbers, isl text over parameters, or None (unknown)."""
+    """A buffer; extents are numbers, isl text over parameters, or None (unknown).
+
+    ``fresh``: allocated here, its cells hold nothing before they are written.
+    ``forgotten``: nobody reads its cells behind the program.
+    """
 
     name: str
     shape: tuple[int | str | None, ...] = ()
     scope: tuple[str, ...] = ()
     register: bool = False
+    fresh: bool = False
+    forgotten: bool = False
     loc: object = None
 
 

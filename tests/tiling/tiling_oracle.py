@@ -228,3 +228,17 @@ def _steps(
 
 def all_loops(scop: Scop) -> list[Loop]:
     return list(loops(scop.body))
+
+
+def last_writers(touches: list[Touch]) -> Iterator[tuple[Touch | None, Touch]]:
+    """Each read with the writes whose values it may find, None for the first value.
+
+    A write that must happen hides all before it; others may not have happened.
+    """
+    last: dict[object, list[Touch | None]] = defaultdict(lambda: [None])
+    for touch in touches:
+        cell = touch.access.array, touch.cell
+        if touch.access.writes:
+            last[cell] = [*([] if touch.access.must else last[cell]), touch]
+        else:
+            yield from ((source, touch) for source in last[cell])
