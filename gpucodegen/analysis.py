@@ -18,17 +18,22 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.bounds import Violation
     from gpucodegen.tiling.dependences import Dependence
     from gpucodegen.tiling.loops import LoopVerdict
+    from gpucodegen.tiling.undefined import UndefinedRead
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionAnalysis:
-    """Loops with their kinds, dependences with distance and witness, bands, bounds."""
+    """Loops with their kinds, dependences with distance and witness, bands, bounds.
+
+    ``undefined`` are the reads of local buffers that find nothing.
+    """
 
     name: str
     loops: tuple[LoopVerdict, ...]
     dependences: tuple[Dependence, ...]
     bands: tuple[Band, ...]
     violations: tuple[Violation, ...]
+    undefined: tuple[UndefinedRead, ...]
 
     def __str__(self) -> str:
         lines = [f"@{self.name}"]
@@ -39,6 +44,7 @@ class FunctionAnalysis:
         bands = [band.names for band in self.bands if len(band.names) > 1]
         lines += [f"  permutable band: {', '.join(names)}" for names in bands]
         lines += [f"  out of bounds: {violation}" for violation in self.violations]
+        lines += [f"  undefined: {read}" for read in self.undefined]
         return "\n".join(lines)
 
 
@@ -62,7 +68,9 @@ class Analysis(Mapping[str, FunctionAnalysis]):
 
 
 def analyze(module: Module) -> Analysis:
-    """Analyse every function with a body; accesses out of bounds are warnings.
+    """Analyse every function with a body.
+
+    Accesses out of bounds and reads of cells that hold nothing are warnings.
 
     A function that does not keep to its declared effects is an error.
 
@@ -81,6 +89,7 @@ def analyze(module: Module) -> Analysis:
     '[1, 1]'
     """
     from gpucodegen.passes.check_effects import check_module
+    from gpucodegen.passes.check_reads import warn_undefined
     from gpucodegen.passes.lifting import Surroundings
 
     check_module(module)
@@ -92,6 +101,7 @@ def analyze(module: Module) -> Analysis:
     }
     for analysis in analyses.values():
         warn_out_of_bounds(analysis.violations)
+        warn_undefined(analysis.undefined)
     return Analysis(analyses)
 
 
@@ -105,6 +115,7 @@ def analyze_function(
     from gpucodegen.tiling.dependences import dependences
     from gpucodegen.tiling.loops import loop_verdicts
     from gpucodegen.tiling.model import model
+    from gpucodegen.tiling.undefined import undefined_reads
 
     built = model(lift_function(op, surroundings).scop)
     found = dependences(built)
@@ -114,6 +125,7 @@ def analyze_function(
         found,
         bands(built.scop.body, found),
         violations(built),
+        undefined_reads(built),
     )
 
 

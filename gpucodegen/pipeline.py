@@ -25,6 +25,7 @@ def front_passes(
     from gpucodegen.passes.canonicalize import Canonicalize
     from gpucodegen.passes.check_effects import CheckEffects
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
+    from gpucodegen.passes.check_reads import CheckReads
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
@@ -57,6 +58,7 @@ def front_passes(
         Canonicalize(),
         RaiseToAffine(),
         Canonicalize(),
+        CheckReads(),
         CheckBounds(),
     ]
 

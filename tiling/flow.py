@@ -6,7 +6,8 @@ not happen hides nothing. A flow that isl does not find within the limits is Non
 means that any write may reach the read: unknown, never none.
 
 Instances are executed one after the other in the order of the program; what threads
-and asynchronous copies do at once is the matter of `races`.
+and asynchronous copies do at once is the matter of `races`. A statement that sums up
+loops (`summary`) may read what it has written itself.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def flow(model: Model, read: Reference) -> Flow | None:
 
 
 def _flow(model: Model, read: Reference) -> Flow:
-    """For n = depth of the read, .., 0, with `rest` = all [x -> c] at first,
+    """The flow of one read.
+
+    For n = depth of the read, .., 0, with `rest` = all [x -> c] at first,
 
     before = { y -> [x -> c] : y -> c in write, x -> c in rest, S(y) < S(x),
                y and x agree in just n common loops }
@@ -131,7 +134,8 @@ def _before(
     """{ y -> [x -> c] } with the level, if there are executions that agree so far."""
     a, b = write.instances, read.instances
     depth = len(common_loops(a, b))
-    if equal > depth or (equal == depth and not before_in_text(write, read)):
+    in_text = before_in_text(write, read) or (a is b and _is_summary(write))
+    if equal > depth or (equal == depth and not in_text):
         return
     pairs = write.relation.apply_range(targets).intersect_range(rest)
     for d in range(equal):
@@ -150,14 +154,18 @@ def _is_certain(write: Reference, read: Reference, equal: int) -> bool:
     a, b = write.instances, read.instances
     is_copy = getattr(a.node, "tag", None) is not None
     shared = all(doubt in b.doubts and doubt.depth <= equal for doubt in a.doubts)
-    return write.exact and shared and not is_copy
+    apart = a is not b or not _is_summary(write)
+    return write.exact and shared and apart and not is_copy
+
+
+def _is_summary(reference: Reference) -> bool:
+    """Whether the statement holds loops: its accesses are not in order of execution."""
+    return any(access.where for access in reference.instances.accesses)
 
 
 def _last(found: Sequence[_Before]) -> Map | None:
     """{ [x -> c] -> time of the last certain write }, None if there is none."""
-    times = [
-        f.pairs.apply_domain(f.write.time).reverse() for f in found if f.certain
-    ]
+    times = [f.pairs.apply_domain(f.write.time).reverse() for f in found if f.certain]
     if not times:
         return None
     union = times[0]

@@ -187,7 +187,7 @@ def common_loops(a: Instances, b: Instances) -> tuple[Loop, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What all statements at one place share; ``exact``: the domain was read in full."""
+    """What all statements at one place share; ``exact``: its text was read in full."""
 
     exact: bool
     values: Map
@@ -276,8 +276,11 @@ class _Builder:
         cells = self._map(target, touched, otherwise=anywhere)
         values = self.frames[around.key].values
         unknown = _Cells(exact=False, relation=values.apply_range(anywhere))
-        known = cells is not anywhere
-        return self.solver.ask(lambda: _Cells(known, values.apply_range(cells)), unknown)
+        if cells is anywhere:
+            return unknown
+        return self.solver.ask(
+            lambda: _Cells(exact=True, relation=values.apply_range(cells)), unknown
+        )
 
     def _tag(self, around: Around, node: Statement | Barrier | Wait) -> Map | None:
         tag = None if isinstance(node, Barrier) else node.tag

@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--generic", action="store_true", help="print the generic form")
     parser.add_argument(
-        "--verify", action="store_true", help="only check; print nothing"
+        "--verify",
+        action="store_true",
+        help="only check, accesses to memory too; print nothing",
     )
     parser.add_argument(
         "--print-ir-after",
@@ -44,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every chunk that makes it through the pipeline."""
+    from gpucodegen.analysis import analyze
     from gpucodegen.passes.pipeline_text import parse_pipeline
 
     failures = Failures()
@@ -53,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
         for module in modules(options, failures):
             with failures.reported():
                 result = _apply(module, passes, options.print_ir_after)
+                if options.verify:
+                    analyze(result)
                 printed.append(result.generic() if options.generic else str(result))
     if not options.verify:
         sys.stdout.write(SPLIT_MARKER.join(_ended(text) for text in printed))

@@ -143,9 +143,11 @@ from gpucodegen.errors.warnings import (
     OffloadHint,
     OldSpelling,
     PossiblyOutOfBounds,
+    PossiblyUndefinedRead,
     ProvenOutOfBounds,
     RangeCrossesFunction,
     SequentialFallback,
+    UndefinedRead,
     UnregisteredOperationKept,
 )
 
@@ -208,6 +210,7 @@ __all__ = [
     "OverlappingArguments",
     "ParseError",
     "PossiblyOutOfBounds",
+    "PossiblyUndefinedRead",
     "ProvenOutOfBounds",
     "RaceFound",
     "RangeCrossesFunction",
@@ -230,6 +233,7 @@ __all__ = [
     "TypesDiffer",
     "Unclosed",
     "UndefinedBlock",
+    "UndefinedRead",
     "UndefinedValue",
     "UnexpectedToken",
     "UnfinishedTransfer",

@@ -84,3 +84,19 @@ class DependenceReported(CodegenWarning):
     severity = "remark"
     template = "dependence from {source} to {sink} at depth {depth} = {result}"
     remedy = "Keep the first access before the second"
+
+
+class UndefinedRead(CodegenWarning):
+    """A read of a local buffer that finds no value in any of its iterations."""
+
+    code = "W011"
+    template = "{buffer} is read but holds nothing yet: {witness}"
+    remedy = "Write it first, or pass it in as an argument"
+
+
+class PossiblyUndefinedRead(CodegenWarning):
+    """A read of a local buffer that finds no value in some of its iterations."""
+
+    code = "W012"
+    template = "{buffer} may be read where it holds nothing yet: {witness}"
+    remedy = "Write all of it first, or correct the index or the loop bounds"

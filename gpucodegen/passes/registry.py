@@ -14,6 +14,7 @@ PASSES: dict[str, str] = {
     "check-effects": "check_effects:CheckEffects",
     "check-lifetimes": "check_lifetimes:CheckLifetimes",
     "check-memory-spaces": "check_memory_spaces:CheckMemorySpaces",
+    "check-reads": "check_reads:CheckReads",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
     "elementwise-to-linalg": "elementwise:ElementwiseToLinalg",
     "forward-ranks": "forward_ranks:ForwardRanks",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,9 @@ from gpucodegen.tiling.scop import (
     write,
 )
 
+if TYPE_CHECKING:
+    from islpy import Point
+
 Cell = tuple[int, ...]
 Event = tuple[int, tuple[int, ...]]
 Arrow = tuple[Event | None, Event, Cell]
@@ -47,7 +51,7 @@ def members(relation: Map) -> list[tuple[int, ...]]:
     """The tuples of a relation, flat."""
     found: list[tuple[int, ...]] = []
 
-    def collect(point) -> None:  # noqa: ANN001
+    def collect(point: Point) -> None:
         count = range(point.get_space().dim(SET))
         values = [point.get_coordinate_val(SET, i) for i in count]
         found.append(tuple(value.to_python() for value in values))
@@ -123,8 +127,8 @@ def with_doubtful_writes(body: tuple[Node, ...], may: set[str]) -> tuple[Node, .
 def doubtful_scops(draw: st.DrawFn) -> Scop:
     scop = draw(scops())
     names = [n.name for n in walk(scop.body) if isinstance(n, Statement)]
-    may = set(draw(st.lists(st.sampled_from(names), max_size=2))) if names else set()
-    return replace(scop, body=with_doubtful_writes(scop.body, may))
+    drawn = draw(st.lists(st.sampled_from([*names, "none"]), max_size=2))
+    return replace(scop, body=with_doubtful_writes(scop.body, set(drawn)))
 
 
 @nests
@@ -170,6 +174,14 @@ def test_copies_under_way_hide_nothing():
     arrays = (*CELL, Array("s"), Array("tag"))
     found = sources(Scop(arrays=arrays, body=(PUT, copy, GET)))
     assert found == ["put", "copy"]
+
+
+def test_a_statement_that_sums_up_loops_may_read_what_it_writes():
+    inside = (("k", "8"),)
+    before = replace(read("t", "k - 1"), span=inside, where=("k >= 1",))
+    chain = Statement("chain", (before, replace(write("t", "k"), span=inside)))
+    scop = Scop(arrays=(Array("t", (8,)),), body=(chain,))
+    assert sources(scop) == ["chain", "initial"]
 
 
 def test_unknown_cells_hide_nothing():

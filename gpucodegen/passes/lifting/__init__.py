@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.lifting.escapes import Escapes
 from gpucodegen.passes.lifting.surroundings import Surroundings
 from gpucodegen.passes.lifting.walker import Lifted, Lifter
 from gpucodegen.passes.place_allocations import placed
@@ -62,6 +63,7 @@ def lift_function(
         one_access_per_statement=one_access_per_statement,
         trust_parallel=trust_parallel,
         listed=listed,
+        escapes=Escapes.of([function]),
         surroundings=surroundings or Surroundings(),
         active=(symbol_name(function),),
     )

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.registry import lookup
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
+from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
 from gpucodegen.passes.lifting.environment import Environment, Text
 from gpucodegen.passes.lifting.expressions import map_texts
@@ -104,17 +105,18 @@ def _mapped_indices(op: Operation, env: Environment, first: int) -> tuple[Text, 
 
 def _load(op: Operation, env: Environment) -> Accesses:
     access = cell(env, op, op.operands[0], _mapped_indices(op, env, 1), READ)
-    return [_spanned(access, op.results[0], env)]
+    return [_spanned(access, op.operands[0], op.results[0], env)]
 
 
 def _store(op: Operation, env: Environment) -> Accesses:
     access = cell(env, op, op.operands[1], _mapped_indices(op, env, 2), WRITE)
-    return [_spanned(access, op.operands[0], env)]
+    return [_spanned(access, op.operands[1], op.operands[0], env)]
 
 
-def _spanned(access: Access, value: Value, env: Environment) -> Access:
+def _spanned(access: Access, memref: Value, value: Value, env: Environment) -> Access:
     """Extend an access to the lanes of a vector along the trailing dimensions."""
-    if not isinstance(value.type, VectorType):
+    is_element = getattr(memref.type, "element", None) == value.type
+    if is_element or not isinstance(value.type, VectorType):
         return access
     shape = value.type.shape
     first = len(access.indices) - len(shape)
@@ -125,6 +127,9 @@ def _widened(
     access: Access, dimensions: Sequence[int], extents: Sequence[int], env: Environment
 ) -> Access:
     indices = list(access.indices)
+    known = all(0 <= dimension < len(indices) for dimension in dimensions)
+    if not known or len(dimensions) != len(extents):
+        return replace(access, indices=(None,) * len(indices))
     span: list[tuple[str, str]] = []
     for dimension, extent in zip(dimensions, extents, strict=True):
         index = indices[dimension]
@@ -145,7 +150,7 @@ def _transfer(
         buffer = op.operands[memref]
         rank = getattr(buffer.type, "rank", 0)
         indices = env.all_texts(op.operands[memref + 1 : memref + 1 + rank])
-        access = cell(env, op, buffer, indices, kind)
+        access = replace(cell(env, op, buffer, indices, kind), must=not _is_masked(op))
         permutation = op.attributes.get("permutation_map")
         shape = getattr(vector.type, "shape", ())
         if len(access.indices) != rank or not isinstance(permutation, AffineMapAttr):
@@ -154,6 +159,12 @@ def _transfer(
         return [_widened(access, dimensions, shape, env)]
 
     return entry
+
+
+def _is_masked(op: Operation) -> bool:
+    """Whether a mask, the last operand, says which elements are transferred."""
+    sizes = op.attributes.get(OPERAND_SEGMENTS)
+    return isinstance(sizes, DenseArrayAttr) and bool(sizes.values[-1])
 
 
 def _copy(op: Operation, env: Environment) -> Accesses:

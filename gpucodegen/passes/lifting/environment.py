@@ -77,6 +77,8 @@ class Environment:
     )
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
+    rounds: set[str] = field(default_factory=set[str])
+    """Loops of several blocks in any order: their buffers live for many iterations."""
     globals: dict[str, Value] = field(default_factory=dict[str, Value])
     summarised: int = 0
     """Operations of called functions looked at so far."""
@@ -103,6 +105,11 @@ class Environment:
             for value in op.results:
                 self.texts.setdefault(value, None)
 
+    @property
+    def lifetime(self) -> tuple[str, ...]:
+        """The loops around in each iteration of which a buffer is another one."""
+        return tuple(name for name in self.scope if name not in self.rounds)
+
     def extent(self, memref: Value, dimension: int) -> str:
         """The parameter that stands for a dynamic extent."""
         key = (self.root(memref), dimension)
@@ -124,8 +131,15 @@ class Environment:
             self.declare(memref)
         return self.arrays[memref]
 
-    def declare(self, memref: Value, *, local: bool = False) -> None:
-        """Declare the array of a buffer; a local one is fresh in each iteration."""
+    def declare(
+        self,
+        memref: Value,
+        *,
+        local: bool = False,
+        fresh: bool = False,
+        forgotten: bool = False,
+    ) -> None:
+        """Declare the array of a buffer; a local one is another in each iteration."""
         shape: tuple[Extent, ...] = (None,) * _rank(memref, 0)
         if isinstance(memref.type, MemRefType):
             shape = tuple(
@@ -134,16 +148,25 @@ class Environment:
             )
         name = self.names.fresh(memref.name, "m")
         private = getattr(memref.type, "memory_space", None) is None
-        own = (*self.threads, *self.scope) if private else self.scope
+        own = (*self.threads, *self.lifetime) if private else self.lifetime
         scope = own if local else ()
-        self.arrays[memref] = Array(name, shape, scope, loc=memref.location)
+        self.arrays[memref] = Array(
+            name,
+            shape,
+            scope,
+            fresh=fresh,
+            forgotten=forgotten,
+            loc=memref.location,
+        )
 
     def register(self, value: Value) -> Array:
         """The 0-d array of a loop-carried value, private to the current iteration."""
         array = Array(
             self.names.fresh(value.name, "r"),
-            scope=(*self.threads, *self.scope),
+            scope=(*self.threads, *self.lifetime),
             register=True,
+            fresh=True,
+            forgotten=True,
             loc=value.location,
         )
         self.arrays[value] = array

@@ -95,3 +95,6 @@ _TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
     "memref.expand_shape": _unknown,
     "memref.collapse_shape": _unknown,
 }
+
+VIEWS = frozenset(_TABLE)
+"""The operations that make one."""

@@ -19,6 +19,7 @@ from gpucodegen.passes.lifting import reductions, transfers, views
 from gpucodegen.passes.lifting.accesses import accesses_of
 from gpucodegen.passes.lifting.calls import accesses_of_call
 from gpucodegen.passes.lifting.environment import Environment
+from gpucodegen.passes.lifting.escapes import Escapes
 from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts
 from gpucodegen.passes.lifting.grid import within_grid
 from gpucodegen.passes.lifting.index_values import index_text
@@ -65,6 +66,8 @@ class Lifter:
     surroundings: Surroundings = field(default_factory=Surroundings)
     active: tuple[str, ...] = ()
     """Called functions that are looked at now, outermost first."""
+    escapes: Escapes | None = None
+    """Known where all uses of the buffers allocated here are walked."""
     definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     uses: Counter[Value] = field(default_factory=Counter[Value])
     operations: dict[str, tuple[Operation, ...]] = field(
@@ -210,10 +213,19 @@ class Lifter:
         for region in op.regions:
             for block in _repeated(op, region):
                 self.env.texts.update(dict.fromkeys(block.arguments))
-        inner = [o for r in op.regions for b in r.blocks for o in b.operations]
-        body = self._enter(name, inner)
+        blocks = [block for region in op.regions for block in region.blocks]
+        if len(blocks) > 1:
+            self.env.rounds.add(name)
+        body = self._enter(name, (), lambda: self._one_round(blocks))
         self.env.forget(op)
         return Loop(name, body=body, opaque=True, payload=op, loc=op.location)
+
+    def _one_round(self, blocks: Sequence[Block]) -> Nodes:
+        """What may run in one iteration: the only block, or any of several."""
+        bodies = [self.body(block.operations) for block in blocks]
+        if len(bodies) == 1:
+            return list(bodies[0])
+        return [If(None, body) for body in bodies]
 
     def _bound(self, map_: AffineMap, operands: Sequence[Value]) -> tuple[str, ...]:
         """Bound texts; a result without affine form leaves that side open."""
@@ -303,7 +315,13 @@ class Lifter:
                 size = self.env.text(next(dynamic))
                 if size is not None:
                     self.env.extents[memref, dimension] = size
-        self.env.declare(memref, local=True)
+        seen = self.escapes
+        self.env.declare(
+            memref,
+            local=True,
+            fresh=seen is not None and seen.is_fresh(memref),
+            forgotten=seen is not None and seen.is_forgotten(memref),
+        )
 
     def dma_start(self, op: Operation, nodes: Nodes) -> None:
         """The start of an asynchronous copy."""

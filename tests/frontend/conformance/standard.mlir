@@ -201,8 +201,7 @@ func @f(%A: memref<4xf32>) {
   }
   return
 }
-//= "undefined" in report("f")
-//! reads of memory that nothing has written are not reported
+//= "undefined: iteration (i=0) reads" in report("f")
 // ----- R107 P
 func @f() {
   %0 = alloc_static(0x1232a00) : memref<8 x 64 x f32, 1>

@@ -1,0 +1,42 @@
+"""Reads of local buffers that find no value: warnings, for nobody may use the value."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.dependence_check import functions_with_body
+from gpucodegen.passes.lifting import Surroundings, lift_function
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.undefined import UndefinedRead, undefined_reads
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReads(ModulePass):
+    """Warn of every read of memory that nothing can have written; change nothing."""
+
+    name: ClassVar[str] = "check-reads"
+
+    def apply(self, module: Module) -> Module:
+        """Check every function with a body."""
+        surroundings = Surroundings.of(module)
+        for function in functions_with_body(module):
+            lifted = lift_function(function, surroundings)
+            warn_undefined(undefined_reads(model(lifted.scop)))
+        return module
+
+
+def warn_undefined(reads: Iterable[UndefinedRead]) -> None:
+    """One warning per read: what it is in all iterations, or may be in some."""
+    for read in reads:
+        access = read.reference.access
+        kind = errors.UndefinedRead if read.proven else errors.PossiblyUndefinedRead
+        location = access.loc if isinstance(access.loc, Location) else UNKNOWN
+        warning = kind(location, buffer=access.array, witness=str(read))
+        warnings.warn(warning, stacklevel=3)
