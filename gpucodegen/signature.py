@@ -12,6 +12,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.storage import box, stored_by_map
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.ir.float_formats import NARROW, of_bits, to_bits
 from gpucodegen.ir.types import (
     I1,
     FloatType,
@@ -139,6 +140,8 @@ def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
 def scalar_conversion(ty: Type) -> Callable[[Any], int | float | bool] | None:
     """How a Python or NumPy number becomes an argument of a scalar type."""
     match ty:
+        case FloatType(name) if name in NARROW:
+            return lambda value: of_bits(to_bits(float(value), name), name)
         case FloatType():
             return float
         case IndexType():

@@ -26,12 +26,12 @@ from gpucodegen.emit.cfg import emit_blocks
 from gpucodegen.emit.context import Emitter, Facts, Handlers
 from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.header import Header
-from gpucodegen.emit.kinds import HALVES
 from gpucodegen.emit.memory import stored_dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import Target
 from gpucodegen.ir.affine import AffineExpr
 from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
@@ -225,7 +225,7 @@ class _Parameters:
                 self._declare_memref(op, position, value, value.type, name)
                 continue
             kind = e.dtype(op, value)
-            carried = "f32" if kind in HALVES else kind
+            carried = "f32" if kind in NARROW else kind
             self._params.append(KernelParam(name, "scalar", carried, writable=False))
             e.rename(value, name)
 

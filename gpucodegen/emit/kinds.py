@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import struct
-
 from gpucodegen.errors import UnsupportedType
+from gpucodegen.ir.float_formats import FORMATS, NARROW, of_bits, to_bits
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
 
-SUPPORTED = frozenset("f16 bf16 f32 f64 i1 i8 i16 i32 i64 index".split())
-HALVES = frozenset({"f16", "bf16"})
-"""Stored in 16 bits, computed in float32 with a rounding after every operation."""
-
-CONSTRUCTORS = {
-    "f16": "float32",
-    "bf16": "float32",
+CONSTRUCTORS = dict.fromkeys(sorted(NARROW), "float32") | {
     "f32": "float32",
     "f64": "float64",
     "i1": "boolean",
@@ -25,6 +17,7 @@ CONSTRUCTORS = {
     "i64": "int64",
 }
 """The function of the intrinsics that makes a number of a type."""
+SUPPORTED = frozenset({*CONSTRUCTORS, "index"})
 
 
 def dtype(ty: Type, location: Location, target: str) -> str:
@@ -47,37 +40,30 @@ def is_float(name: str) -> bool:
     return name.startswith(("f", "b"))
 
 
-def nearest_half(value: float, kind: str) -> float:
-    """The nearest number that a 16-bit float can hold, ties to even.
-
-    >>> nearest_half(0.1, "bf16"), nearest_half(0.1, "f16"), nearest_half(1e6, "f16")
-    (0.10009765625, 0.0999755859375, inf)
-    """
-    if not math.isfinite(value):
-        return value
-    if kind == "f16":
-        try:
-            return float(struct.unpack("<e", struct.pack("<e", value))[0])
-        except OverflowError:
-            return math.copysign(math.inf, value)
-    bits = int(struct.unpack("<I", struct.pack("<f", value))[0])
-    kept = bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000
-    return float(struct.unpack("<f", struct.pack("<I", kept))[0])
-
-
 def in_range(value: float, kind: str) -> float:
     """A constant as values of its type are held: signed, or rounded.
 
     >>> in_range(255, "i8"), in_range(-1, "i8"), in_range(0.1, "bf16")
     (-1, -1, 0.10009765625)
     """
-    if kind in HALVES:
-        return nearest_half(value, kind)
+    if kind in NARROW:
+        return of_bits(to_bits(float(value), kind), kind)
     if kind[0] != "i" or not isinstance(value, int):
         return value
     width = int(kind[1:])
     value &= (1 << width) - 1
     return value - (1 << width) if value >> (width - 1) else value
+
+
+def stored_bytes(kind: str) -> int:
+    """Bytes of an element in memory.
+
+    >>> stored_bytes("f8E4M3FN"), stored_bytes("i1"), stored_bytes("index")
+    (1, 1, 8)
+    """
+    if kind in FORMATS:
+        return -(-FORMATS[kind].width // 8)
+    return max(1, int(kind[1:]) // 8) if kind[1:].isdigit() else 8
 
 
 def is_index(ty: Type) -> bool:

@@ -9,11 +9,12 @@ from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memory_spaces import is_shared
 from gpucodegen.emit.addressing import Buffer, row_major, static_elements
 from gpucodegen.emit.context import Emitter, Handler
-from gpucodegen.emit.kinds import HALVES, dtype
+from gpucodegen.emit.kinds import dtype, stored_bytes
 from gpucodegen.emit.loops import counted
 from gpucodegen.emit.text import Text, call
 from gpucodegen.ir.affine import AffineExpr, Const, to_expr
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, StridedLayoutAttr
+from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
@@ -42,7 +43,7 @@ def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
 SHARED_ALIGNMENT = 16
 """Bytes that divide the address of every array in shared memory."""
 
-CONVERTED = HALVES | {"i1"}
+CONVERTED = NARROW | {"i1"}
 """Elements whose values differ from their bits in memory."""
 
 
@@ -140,7 +141,7 @@ def allocate(e: Emitter, op: Operation) -> None:
     name, alignment = e.variable(op.result), 0
     if e.target.name == "cuda" and is_shared(ty.memory_space):
         made = call(e.make(f"shared_{hint}", "shared", count, kind))
-        e.shared_bytes += count * bytes_of(kind)
+        e.shared_bytes += count * stored_bytes(kind)
         e.facts.shared.add(name)
         alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.target.name == "cpu" and kind != "tag":
@@ -152,11 +153,6 @@ def allocate(e: Emitter, op: Operation) -> None:
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)
     e.buffers[op.result] = Buffer(name, kind, sizes, strides, alignment=alignment)
-
-
-def bytes_of(kind: str) -> int:
-    """Bytes of an element in memory."""
-    return 1 if kind == "i1" else int("".join(filter(str.isdigit, kind)) or 64) // 8
 
 
 def deallocate(e: Emitter, op: Operation) -> None:

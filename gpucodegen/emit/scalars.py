@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from gpucodegen.dialects import arith
 from gpucodegen.emit.context import Emitter, Handler
-from gpucodegen.emit.kinds import CONSTRUCTORS, HALVES
+from gpucodegen.emit.kinds import CONSTRUCTORS
 from gpucodegen.emit.text import Level, Text, binary, call
 from gpucodegen.emit.vector_types import shape_of, vector_constant, vector_dtype
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.float_formats import NARROW, SMALL
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 
@@ -72,17 +73,21 @@ INTRINSICS = frozenset(
     "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
     "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
     "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.absf math.copysign "
-    "math.fma math.exp math.exp2 math.expm1 math.log math.log2 math.log10 math.log1p "
+    "math.exp math.exp2 math.expm1 math.log math.log2 math.log10 math.log1p "
     "math.sqrt math.rsqrt math.cbrt math.sin math.cos math.tan math.asin math.acos "
     "math.atan math.atan2 math.sinh math.cosh math.tanh math.asinh math.acosh "
     "math.atanh math.erf math.erfc math.floor math.ceil math.trunc math.round "
     "math.roundeven math.powf math.fpowi".split()
 )
-EXACT_IN_HALVES = frozenset(
-    "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf math.copysign "
-    "math.floor math.ceil math.trunc math.round math.roundeven".split()
+EXACT = frozenset(
+    "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf".split()
 )
-"""Operations whose result needs no rounding when the operands are 16-bit floats."""
+"""Operations whose result is a number of the operands' type, narrow as it may be."""
+EXACT_IN_HALVES = EXACT | frozenset(
+    "arith.negf math.copysign math.floor math.ceil math.trunc math.round "
+    "math.roundeven".split()
+)
+"""Likewise with 16 bits; some smaller types lack a sign, a zero or the next integer."""
 
 SIGNED_COMPARISONS = {
     "eq": "==",
@@ -133,7 +138,7 @@ def kind_of(e: Emitter, op: Operation, value: Value) -> str:
 
 def rounded(e: Emitter, text: Text, kind: str) -> Text:
     """The result of an operation brought back to its type."""
-    if kind in HALVES:
+    if kind in NARROW:
         return call(e.make(f"round_{kind}", "round_to", kind), text)
     if kind == "index":
         is_wrapped = kind in e.target.wrapped
@@ -163,10 +168,24 @@ def intrinsic(e: Emitter, op: Operation) -> None:
     """A call of the intrinsic with the operation's own name."""
     name = e.use(op.name.partition(".")[2])
     text = call(name, *(e.typed(value) for value in op.operands))
+    e.define(op.result, _within_type(e, op, text))
+
+
+def _within_type(e: Emitter, op: Operation, text: Text) -> Text:
+    """A result of narrow floats, rounded where the operation may leave their type."""
     kind = kind_of(e, op, op.result)
-    if kind in HALVES and op.name not in EXACT_IN_HALVES:
-        text = rounded(e, text, kind)
-    e.define(op.result, text)
+    exact = EXACT if kind in SMALL else EXACT_IN_HALVES
+    return rounded(e, text, kind) if kind in NARROW and op.name not in exact else text
+
+
+def fused(e: Emitter, op: Operation) -> None:
+    """``math.fma``: one rounding."""
+    kind = kind_of(e, op, op.result)
+    if kind not in NARROW:
+        intrinsic(e, op)
+        return
+    made = e.make(f"fused_{kind}", "fused", kind)
+    e.define(op.result, call(made, *(e.typed(value) for value in op.operands)))
 
 
 def negation(e: Emitter, op: Operation) -> None:
@@ -175,7 +194,8 @@ def negation(e: Emitter, op: Operation) -> None:
     if isinstance(operand.type, VectorType):
         intrinsic(e, op)
         return
-    e.define(op.result, Text(f"-{e.text(operand).within(Level.UNARY)}", Level.UNARY))
+    text = Text(f"-{e.text(operand).within(Level.UNARY)}", Level.UNARY)
+    e.define(op.result, _within_type(e, op, text))
 
 
 def constant(e: Emitter, op: Operation) -> None:
@@ -244,22 +264,32 @@ def cast(e: Emitter, op: Operation) -> None:
     """A conversion by the result type's constructor, or by an intrinsic."""
     (operand,) = op.operands
     before, after = kind_of(e, op, operand), kind_of(e, op, op.result)
-    if before in HALVES and after == "f32" and op.name == "arith.extf":
+    if before in NARROW and after == "f32" and op.name == "arith.extf":
         e.define(op.result, e.text(operand))
         return
+    if op.name == "arith.bitcast" and {before, after} & NARROW:
+        e.define(op.result, _reinterpreted(e, e.typed(operand), before, after))
+        return
     plain = op.name in CASTS_BY_NAME and not (
-        shape_of(operand.type) or "i1" in {before, after} or after in HALVES
+        shape_of(operand.type) or "i1" in {before, after} or after in NARROW
     )
     if plain:
         name = CONSTRUCTORS[e.target.index_dtype if after == "index" else after]
         e.define(op.result, call(e.use(name), e.text(operand)))
         return
-    if op.name == "arith.bitcast" and {before, after} & HALVES:
-        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
     method = op.name.partition(".")[2]
     kind = e.target.index_dtype if after == "index" else after
     made = e.make(f"{method}_{kind}", "cast", method, kind)
     e.define(op.result, call(made, e.typed(operand)))
+
+
+def _reinterpreted(e: Emitter, text: Text, before: str, after: str) -> Text:
+    """``arith.bitcast`` from or to a narrow float, whose values are no bits."""
+    if before in NARROW:
+        text = call(e.make(f"bits_of_{before}", "bits_of", before), text)
+    if after in NARROW:
+        text = call(e.make(f"from_bits_{after}", "from_bits", after), text)
+    return text
 
 
 def is_nan(e: Emitter, op: Operation) -> None:
@@ -280,7 +310,7 @@ def is_finite(e: Emitter, op: Operation) -> None:
 def _test(e: Emitter, op: Operation, test: Callable[[str, str], Text]) -> None:
     (operand,) = op.operands
     kind = e.dtype(op, operand)
-    infinity = e.constant(float("inf"), "f32" if kind in HALVES else kind)
+    infinity = e.constant(float("inf"), "f32" if kind in NARROW else kind)
     e.define(op.result, test(e.text(operand).within(Level.ATOM), str(infinity)))
 
 
@@ -326,6 +356,7 @@ HANDLERS: dict[str, Handler] = (
     | {
         "arith.constant": constant,
         "arith.negf": negation,
+        "math.fma": fused,
         "arith.cmpi": compare_integers,
         "arith.cmpf": compare_floats,
         "arith.select": select,

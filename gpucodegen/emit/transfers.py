@@ -15,7 +15,8 @@ from gpucodegen.dialects import affine, memref
 from gpucodegen.emit.addressing import Buffer, row_major
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.copy_plan import CopyPlan, PlannedTransfer, plan_copy
-from gpucodegen.emit.memory import buffer_of, bytes_of
+from gpucodegen.emit.kinds import stored_bytes
+from gpucodegen.emit.memory import buffer_of
 from gpucodegen.emit.text import Text, call
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const
 from gpucodegen.ir.operation import Operation, Value
@@ -154,7 +155,7 @@ def _plan(
     """Asynchronous or not: decided by what divides each address and length."""
     if e.target.name != "cuda":
         return CopyPlan(0, "the CPU copies when it waits")
-    size = bytes_of(addresses[0][1].dtype)
+    size = stored_bytes(addresses[0][1].dtype)
     multiples = {
         name: gcd(buffer.alignment or size, e.divisor(offset) * size)
         for name, buffer, offset in addresses

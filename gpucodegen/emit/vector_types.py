@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gpucodegen.emit.context import Emitter
-from gpucodegen.emit.kinds import HALVES, dtype, in_range
+from gpucodegen.emit.kinds import dtype, in_range
 from gpucodegen.emit.text import Text, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, VectorType
 
@@ -17,9 +18,9 @@ def shape_of(ty: Type) -> tuple[int, ...]:
 
 
 def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:
-    """The dtype of a vector's elements; 16-bit floats have no vectors."""
+    """The dtype of a vector's elements; narrow floats have no vectors."""
     kind = dtype(ty.element, op.location, e.target.name)
-    if kind in HALVES or any(ty.scalable) or len(ty.shape) not in {1, 2}:
+    if kind in NARROW or any(ty.scalable) or len(ty.shape) not in {1, 2}:
         raise UnsupportedType(op.location, type=ty, target=e.target.name)
     return e.target.index_dtype if kind == "index" else kind
 

@@ -8,6 +8,7 @@ from gpucodegen.dialects import affine, vector
 from gpucodegen.dialects.affine.reductions import identity
 from gpucodegen.emit.addressing import Buffer
 from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.emit.kinds import stored_bytes
 from gpucodegen.emit.memory import access, buffer_of
 from gpucodegen.emit.text import Text, call
 from gpucodegen.emit.vector_types import shape_of, suffix, vector_dtype
@@ -66,7 +67,7 @@ class _Access:
         """Bytes that surely divide the address, for buffers that a kernel made."""
         if self.buffer.pointer not in e.facts.shared:
             return 0
-        size = int(self.kind[1:]) // 8
+        size = stored_bytes(self.kind)
         divisor = e.divisor(self.start) * size
         return next((n for n in (WIDEST, 8) if n > size and divisor % n == 0), 0)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from llvmlite import ir
-from numba.core import types
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.intrinsics.arithmetic import regroup
 from gpucodegen.intrinsics.lowering import (
@@ -13,45 +10,40 @@ from gpucodegen.intrinsics.lowering import (
     Lowering,
     carrier,
     number,
+    shaped_like,
     signature,
 )
-from gpucodegen.intrinsics.memory import round_to
+from gpucodegen.intrinsics.narrow import rounded, single
 from gpucodegen.intrinsics.vector_type import Tile, llvm_scalar
+from gpucodegen.ir.float_formats import NARROW
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 SIGNED = frozenset({"extsi", "index_cast", "sitofp", "fptosi"})
-CASTS = frozenset(
-    "extsi extui trunci sitofp uitofp fptosi fptoui extf truncf bitcast index_cast"
-    " index_castui".split()
-)
 
 
 def cast(engine: Engine, op: str, name: str) -> Any:
     """``cast(x)``: the arith operation ``op`` to an element type."""
-    if op == "truncf" and name in {"f16", "bf16"}:
-        return round_to(engine, name)
     dtype = carrier(name)
 
     def typing_rule(x: Any) -> Any:
         result = x.like(dtype) if isinstance(x, Tile) else dtype
         return signature(result, x)
 
+    def one(low: Lowering, x: Any) -> Any:
+        if name in NARROW:
+            return rounded(low, single(low, x, signed=op in SIGNED), name)
+        return convert(low, op, x, shaped_like(llvm_scalar(dtype), x.type))
+
     def lower(low: Lowering, x: Any) -> Any:
         source, result = low.signature.args[0], low.signature.return_type
         if not isinstance(source, Tile):
-            return convert(low, op, x, llvm_scalar(dtype))
-        scalar = llvm_scalar(dtype)
-        pieces = [
-            convert(low, op, piece, _like(scalar, piece.type))
-            for piece in low.pieces(x)
-        ]
+            return one(low, x)
+        pieces = [one(low, piece) for piece in low.pieces(x)]
         return regroup(low, source, result, pieces)
 
     return engine.define(f"{op}_{name}", 1, typing_rule, lower)
-
-
-def _like(scalar: ir.Type, shape: ir.Type) -> ir.Type:
-    is_vector = isinstance(shape, ir.VectorType)
-    return ir.VectorType(scalar, shape.count) if is_vector else scalar
 
 
 def convert(low: Lowering, op: str, x: Any, target: ir.Type) -> Any:
@@ -91,8 +83,3 @@ def _to_integer(low: Lowering, x: Any, target: ir.Type, *, signed: bool) -> Any:
     bottom = -(1 << (width - 1)) if signed else 0
     value = builder.select(is_high, number(target, top), value)
     return builder.select(is_low, number(target, bottom), value)
-
-
-def vectors_of(ty: Any) -> Any:
-    """The element type of a tile, or the type itself."""
-    return ty.dtype if isinstance(ty, Tile) else types.unliteral(ty)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpucodegen.ir.float_formats import NARROW, SMALL
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """One element type.
 
     ``storage`` is NumPy's name of an element in memory, ``carrier`` Numba's name of a
-    value in a kernel.  Half precision is stored as two bytes and carried as float32.
+    value in a kernel.  Narrow floats are stored as bits and carried as float32.
     """
 
     name: str
@@ -22,10 +24,8 @@ class Element:
     @property
     def pointee(self) -> str:
         """Numba's name of the element that a kernel's pointer points to."""
-        return self.carrier if self.name not in HALVES else "uint16"
+        return f"uint{8 * self.size}" if self.name in NARROW else self.carrier
 
-
-HALVES = frozenset({"f16", "bf16"})
 
 _INTEGERS = {
     f"{prefix}i{bits}": Element(
@@ -37,6 +37,9 @@ _INTEGERS = {
     for prefix in ("", "s", "u")
     for bits in (8, 16, 32, 64)
 }
+_SMALL_FLOATS = {
+    name: Element(name, "uint8", "float32", 1, is_float=True) for name in sorted(SMALL)
+}
 
 ELEMENTS: dict[str, Element] = {
     "f16": Element("f16", "float16", "float32", 2, is_float=True),
@@ -47,6 +50,7 @@ ELEMENTS: dict[str, Element] = {
     "index": Element("index", "int64", "int64", 8),
     "tag": Element("tag", "int64", "int64", 8),
     **_INTEGERS,
+    **_SMALL_FLOATS,
 }
 
 TAG_WORDS = 8

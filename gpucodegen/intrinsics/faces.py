@@ -13,17 +13,21 @@ from gpucodegen.intrinsics import (
     conversions,
     functions,
     memory,
+    narrow,
     tiles,
 )
 from gpucodegen.intrinsics.lowering import Engine
 
 SHAPED: dict[str, Callable[..., Any]] = {
     "atomic": atomics.atomic,
+    "bits_of": narrow.bits_of,
     "broadcast_rows": aggregates.broadcast_rows,
     "cast": conversions.cast,
     "constant": aggregates.constant,
     "extract": aggregates.extract,
+    "from_bits": narrow.from_bits,
     "from_elements": aggregates.from_elements,
+    "fused": narrow.fused,
     "insert": aggregates.insert,
     "load": memory.load,
     "load_strided": tiles.load_strided,
@@ -33,7 +37,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "outerproduct": aggregates.outerproduct,
     "outerproduct_column": aggregates.outerproduct_column,
     "reduce": aggregates.reduce,
-    "round_to": memory.round_to,
+    "round_to": narrow.round_to,
     "splat": aggregates.splat,
     "store": memory.store,
     "store_strided": tiles.store_strided,

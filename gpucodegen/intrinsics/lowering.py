@@ -193,6 +193,12 @@ def number(ty: ir.Type, value: float) -> Any:
     return ir.Constant(ty, value)
 
 
+def shaped_like(scalar: ir.Type, shape: ir.Type) -> ir.Type:
+    """The scalar, or a vector of it with as many lanes as ``shape``."""
+    is_vector = isinstance(shape, ir.VectorType)
+    return ir.VectorType(scalar, shape.count) if is_vector else scalar
+
+
 def carrier(name: str) -> Any:
     """The Numba type of a value of an MLIR element type."""
     return getattr(types, element(name).carrier)

@@ -1,7 +1,7 @@
 """Loads and stores of scalars, rows, columns and tiles through flat pointers.
 
-Offsets and strides count elements.  f16 and bf16 are two bytes in memory and float32 in
-a kernel; a store rounds to nearest, ties to even.
+Offsets and strides count elements.  Narrow floats are bits in memory and float32 in a
+kernel; a store rounds to nearest, ties to even.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.elements import HALVES, element
+from gpucodegen.intrinsics.elements import element
 from gpucodegen.intrinsics.lowering import (
     I1,
     I32,
@@ -21,68 +21,13 @@ from gpucodegen.intrinsics.lowering import (
     carrier,
     is_pointer,
     number,
+    shaped_like,
     signature,
     suffix,
 )
+from gpucodegen.intrinsics.narrow import bits_type, narrow, widen
 from gpucodegen.intrinsics.vector_type import Tile, llvm_scalar
-
-I16 = ir.IntType(16)
-F32 = ir.FloatType()
-
-
-# Halves: bits in memory <-> float32 in a register, for a scalar or a piece.
-
-
-def _shaped(scalar: ir.Type, like: ir.Type) -> ir.Type:
-    is_vector = isinstance(like, ir.VectorType)
-    return ir.VectorType(scalar, like.count) if is_vector else scalar
-
-
-def widen(low: Lowering, bits: Any, name: str) -> Any:
-    """16 bits of memory as float32."""
-    builder = low.builder
-    if name == "f16":
-        half = builder.bitcast(bits, _shaped(ir.HalfType(), bits.type))
-        return builder.fpext(half, _shaped(F32, bits.type))
-    wide = builder.zext(bits, _shaped(I32, bits.type))
-    return builder.bitcast(
-        builder.shl(wide, number(wide.type, 16)), _shaped(F32, bits.type)
-    )
-
-
-def narrow(low: Lowering, value: Any, name: str) -> Any:
-    """float32 rounded to 16 bits."""
-    builder, shape = low.builder, value.type
-    if name == "f16":
-        half = builder.fptrunc(value, _shaped(ir.HalfType(), shape))
-        return builder.bitcast(half, _shaped(I16, shape))
-    bits = builder.bitcast(value, _shaped(I32, shape))
-    odd = builder.and_(builder.lshr(bits, number(bits.type, 16)), number(bits.type, 1))
-    bias = builder.add(odd, number(bits.type, 0x7FFF))
-    rounded = builder.lshr(builder.add(bits, bias), number(bits.type, 16))
-    is_nan = builder.fcmp_unordered("uno", value, value)
-    quiet = builder.select(is_nan, number(bits.type, 0x7FC0), rounded)
-    return builder.trunc(quiet, _shaped(I16, shape))
-
-
-def round_to(engine: Engine, name: str) -> Any:
-    """float32 rounded to the values of f16 or bf16, for scalars and tiles."""
-
-    def build(low: Lowering, value: Any) -> Any:
-        return widen(low, narrow(low, value, name), name)
-
-    def lower(low: Lowering, value: Any) -> Any:
-        ty = low.signature.return_type
-        if not isinstance(ty, Tile):
-            return build(low, value)
-        return low.pack(ty, [build(low, piece) for piece in low.pieces(value)])
-
-    def typing_rule(x: Any) -> Any:
-        rounded = x if isinstance(x, Tile) else types.float32
-        return signature(rounded, rounded)
-
-    return engine.define(f"round_{name}", 1, typing_rule, lower)
-
+from gpucodegen.ir.float_formats import NARROW
 
 # Addresses and single elements.
 
@@ -94,8 +39,8 @@ def address(low: Lowering, pointer: Any, offset: Any) -> Any:
 
 def memory_scalar(name: str) -> ir.Type:
     """The LLVM type of an element in memory."""
-    if name in HALVES:
-        return I16
+    if name in NARROW:
+        return bits_type(name)
     if name == "i1":
         return ir.IntType(8)
     return llvm_scalar(carrier(name))
@@ -106,7 +51,7 @@ def _retyped(low: Lowering, place: Any, ty: ir.Type) -> Any:
 
 
 def _from_memory(low: Lowering, value: Any, name: str) -> Any:
-    if name in HALVES:
+    if name in NARROW:
         return widen(low, value, name)
     if name == "i1":
         return low.builder.icmp_unsigned("!=", value, number(value.type, 0))
@@ -114,10 +59,10 @@ def _from_memory(low: Lowering, value: Any, name: str) -> Any:
 
 
 def _to_memory(low: Lowering, value: Any, name: str) -> Any:
-    if name in HALVES:
+    if name in NARROW:
         return narrow(low, value, name)
     if name == "i1":
-        return low.builder.zext(value, _shaped(ir.IntType(8), value.type))
+        return low.builder.zext(value, shaped_like(ir.IntType(8), value.type))
     return value
 
 

@@ -16,6 +16,7 @@ from gpucodegen.intrinsics.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.vector_type import Tile
+from gpucodegen.ir.float_formats import NARROW
 
 
 def vload(engine: Engine, n: int, name: str, align: int = 0) -> Any:
@@ -199,7 +200,7 @@ def _masked_load(
 ) -> Any:
     pointer, offset, row_stride, step = layout
     rows, columns = edge
-    if step is None and low.engine.register_bytes and not _is_half(name):
+    if step is None and low.engine.register_bytes and not _is_converted(name):
         width, pieces = low.lanes(tile), []
         for row in range(tile.rows):
             start = _at(low, offset, (row, row_stride))
@@ -320,8 +321,8 @@ def places(
     ]
 
 
-def _is_half(name: str) -> bool:
-    return name in memory.HALVES or name == "i1"
+def _is_converted(name: str) -> bool:
+    return name in NARROW or name == "i1"
 
 
 def index_type(*arguments: Any) -> Any:

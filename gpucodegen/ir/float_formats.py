@@ -93,6 +93,12 @@ class FloatFormat:
             return everything - (1 << (self.fraction + self.has_integer_bit))
         return everything - (self.special in ("fn", "e8m0"))
 
+    @property
+    def beyond(self) -> int:
+        """The code of numbers too large: infinity, else NaN, else the largest."""
+        codes = (self.infinity, self.nan, self.largest)
+        return next(code for code in codes if code is not None)
+
     def _is_nan(self, magnitude: int, *, negative: bool) -> bool:
         match self.special:
             case "ieee":
@@ -148,44 +154,29 @@ class FloatFormat:
     def encode(self, value: Fraction | float) -> int:
         """The code of the nearest value, ties to even."""
         if isinstance(value, float):
-            if not math.isfinite(value):
-                return self._encode_special(value)
+            if math.isnan(value):
+                return self.largest if self.nan is None else self.nan
             negative = math.copysign(1.0, value) < 0
         else:
             negative = value < 0
         magnitude = self._encode_magnitude(-value if negative else value)
-        if self.nan == magnitude and self.special == "fn":
-            return negative << (self.width - 1) | magnitude
-        if not magnitude and self.special == "fnuz":
-            return 0
-        is_special = self.special == "fnuz" and magnitude == self.nan
-        return magnitude if is_special else self._signed(magnitude, negative=negative)
-
-    def _signed(self, magnitude: int, *, negative: bool) -> int:
-        return magnitude | (negative and self.is_signed) << (self.width - 1)
-
-    def _encode_special(self, value: float) -> int:
-        if not math.isnan(value) and self.infinity is not None:
-            return self._signed(self.infinity, negative=value < 0)
-        if self.nan is None:
-            return self._signed(self.largest, negative=value < 0)
-        return self.nan
+        has_sign = self.special != "fnuz" or 0 < magnitude <= self.largest
+        return magnitude | (negative and has_sign and self.is_signed) << self.width - 1
 
     def _encode_magnitude(self, value: Fraction | float) -> int:
         """Round to a multiple of the last place; the carry runs into the exponent."""
+        if value == math.inf:
+            return self.beyond
         e = max(_exponent(value), self.low) if value else self.low
         m = round(_scaled(value, self.fraction - e))
         if self.special == "e8m0":
             code = max(0, e + self.offset + (m - 1 if m else 0))
-            return min(code, self.largest + 1)
+            return min(code, self.beyond)
         is_normal = m >= 1 << self.fraction
         code = ((e + self.offset - 1) << self.fraction) + m if is_normal else m
         if self.has_integer_bit:
             code = self._with_integer_bit(code)
-        if code <= self.largest:
-            return code
-        beyond = {"ieee": self.infinity, "finite": self.largest}
-        return beyond.get(self.special, self.nan) or 0
+        return code if code <= self.largest else self.beyond
 
     def _with_integer_bit(self, code: int) -> int:
         e, m = code >> self.fraction, code & ((1 << self.fraction) - 1)
@@ -230,7 +221,11 @@ FORMATS: dict[str, FloatFormat] = {
 }
 """Every float type of the builtin dialect by its name."""
 
-_TABLE_WIDTH = 8
+SMALL = frozenset(n for n, format_ in FORMATS.items() if format_.width <= 8)
+"""Types that take one byte in memory."""
+NARROW = SMALL | {"f16", "bf16"}
+"""Types computed in f32, with a rounding after every operation."""
+
 _NATIVE = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
 
@@ -262,7 +257,4 @@ def of_bits(bits: int, name: str) -> float:
         layout, code = _NATIVE[name]
         value: float = struct.unpack(layout, struct.pack(code, bits))[0]
         return value if value == value else math.nan  # noqa: PLR0124
-    format_ = FORMATS[name]
-    if format_.width <= _TABLE_WIDTH:
-        return decode_table(name)[bits]
-    return format_.decode(bits)
+    return decode_table(name)[bits] if name in SMALL else FORMATS[name].decode(bits)

@@ -9,23 +9,36 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.intrinsics.elements import element
+from gpucodegen.ir.float_formats import SMALL
 
 CPU, GPU = "the CPU", "the GPU"
 
-NUMPY_NAMES: dict[str, tuple[str, ...]] = {
-    "f16": ("float16",),
-    "bf16": ("bfloat16", "uint16"),
-    "f32": ("float32",),
-    "f64": ("float64",),
-    "i1": ("bool",),
-    "index": ("int64", "uint64"),
-    "tag": ("int64",),
-} | {
-    f"{sign}i{bits}": (f"int{bits}", f"uint{bits}")
-    for sign in ("", "s", "u")
-    for bits in (8, 16, 32, 64)
+_SMALL_FLOATS = {
+    name: (f"float{name[1]}_{name[2:].lower()}", "uint8") for name in SMALL
 }
-"""Array element types that hold an MLIR element type; the first one is made."""
+NUMPY_NAMES: dict[str, tuple[str, ...]] = (
+    _SMALL_FLOATS
+    | {
+        "f16": ("float16",),
+        "bf16": ("bfloat16", "uint16"),
+        "f32": ("float32",),
+        "f64": ("float64",),
+        "i1": ("bool",),
+        "index": ("int64", "uint64"),
+        "tag": ("int64",),
+    }
+    | {
+        f"{sign}i{bits}": (f"int{bits}", f"uint{bits}")
+        for sign in ("", "s", "u")
+        for bits in (8, 16, 32, 64)
+    }
+)
+NUMPY_NAMES |= {name: (f"float{name[1]}_{name[2:].lower()}", "uint8") for name in SMALL}
+"""Array element types that hold an MLIR element type.
+
+The names of narrow floats are those of the package ml_dtypes; their bits serve as well.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,20 +102,28 @@ class Expected:
 def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
     """A user's argument as a checked buffer; a refusal names what was expected."""
     array = as_array(value, expected, function)
-    names = NUMPY_NAMES[expected.dtype]
-    if str(array.dtype) not in names:
-        raise errors.WrongDtype(
-            function=function,
-            argument=expected.name,
-            expected=names[0],
-            actual=array.dtype,
-        )
+    array = _as_stored(array, expected, function)
     _check_shape(array, expected, function)
     buffer = Buffer.of(array, expected.dtype)
     _check_strides(buffer, expected, function)
     if expected.writable and not buffer.writable:
         raise errors.ReadOnlyArgument(function=function, argument=expected.name)
     return buffer
+
+
+def _as_stored(array: Any, expected: Expected, function: str) -> Any:
+    """The array of the expected elements; narrow floats of other packages as bits."""
+    names, stored = NUMPY_NAMES[expected.dtype], element(expected.dtype).storage
+    if str(array.dtype) not in names:
+        wanted = names[0] if stored != names[-1] else " or ".join(names)
+        raise errors.WrongDtype(
+            function=function,
+            argument=expected.name,
+            expected=wanted,
+            actual=array.dtype,
+        )
+    is_foreign = array.dtype.kind not in "biufc" and stored == names[-1]
+    return array.view(stored) if is_foreign else array
 
 
 def as_array(value: object, expected: Expected, function: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.sim import values
+from gpucodegen.intrinsics.sim import narrow, values
 from tests.runtime.kernel_texts import FACES, NAMES, run
 
 INTEGERS = [0, 1, -1, 2, -2, 3, 7, -7, 31, 32, 100, 127, -128]
@@ -271,6 +271,6 @@ for i in range(n):
     stored = np.zeros(len(numbers), dtype)
     r, s = np.zeros_like(numbers), np.zeros_like(numbers)
     run(face, header, body, A=numbers, H=stored, R=r, S=s, n=len(numbers))
-    assert r.tolist() == s.tolist() == values.round_half(numbers, name).tolist()
+    assert r.tolist() == s.tolist() == narrow.rounded(numbers, name).tolist()
     if name == "f16":
         assert r.tolist() == numbers.astype("f2").astype("f4").tolist()

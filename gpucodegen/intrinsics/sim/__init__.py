@@ -9,21 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.sim import shaped, values
+from gpucodegen.intrinsics.sim import narrow, shaped, values
 from gpucodegen.intrinsics.sim.machine import cuda
 
 SHAPED_NAMES = (
     "atomic broadcast_rows constant dma_start dma_wait extract from_elements heap"
     " heap_free insert load load_strided load_strided_masked load_tile load_tile_masked"
-    " local outerproduct outerproduct_column reduce round_to shared splat store"
+    " local outerproduct outerproduct_column reduce shared splat store"
     " store_strided store_strided_masked store_tile store_tile_masked vload"
     " vload_masked vstore vstore_masked"
 ).split()
 
 FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAMES} | {
+    "bits_of": narrow.bits_of,
     "cast": values.cast,
     "cmpf": values.cmpf,
     "cmpi": values.cmpi,
+    "from_bits": narrow.from_code,
+    "fused": narrow.fused,
+    "round_to": narrow.round_to,
 }
 
 

@@ -17,7 +17,7 @@ from gpucodegen.intrinsics.sim.machine import (
     shared_memory,
 )
 from gpucodegen.intrinsics.sim.transfers import Transfer
-from gpucodegen.intrinsics.sim.values import TWINS, from_storage, round_half, to_storage
+from gpucodegen.intrinsics.sim.values import TWINS, from_storage, to_storage
 
 Twin = Callable[..., Any]
 Shape = tuple[int, ...]
@@ -284,11 +284,6 @@ def reduce(n: int, name: str, kind: str) -> Twin:
     return call
 
 
-def round_to(name: str) -> Twin:
-    """``round_to(x)``."""
-    return lambda x: round_half(x, name)
-
-
 ATOMIC = {
     "assign": lambda _, x: x,
     "maxs": TWINS["maxsi"],
@@ -300,13 +295,12 @@ ATOMIC = {
 
 def atomic(kind: str, name: str) -> Twin:
     """``atomic(p, i, x)``."""
-    del name
     combine = ATOMIC.get(kind) or TWINS[kind]
 
     def call(p: Pointer, i: int, x: Any) -> Any:
         p.memory.note_write(i, atomic=True)
-        old = plain(p.memory.cells[i])
-        p.memory.cells[i] = combine(old, x)
+        old = from_storage(p.memory.cells[i], name)
+        p.memory.cells[i] = to_storage(combine(old, x), name)
         return old
 
     return call

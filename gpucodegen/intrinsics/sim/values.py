@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.elements import HALVES, element
+from gpucodegen.intrinsics.elements import element
+from gpucodegen.intrinsics.sim import narrow
 from gpucodegen.intrinsics.sim.machine import plain
+from gpucodegen.ir.float_formats import NARROW
 
 Twin = Callable[..., Any]
 
@@ -345,30 +347,10 @@ def cmpf(predicate: str) -> Twin:
     return twin(call)
 
 
-def round_half(value: Any, name: str) -> Any:
-    """float32 rounded to the values of f16 or bf16."""
-    array = np.asarray(value, np.float32)
-    if name == "f16":
-        return array.astype(np.float16).astype(np.float32)[()]
-    return (to_bits(array, "bf16").astype(np.uint32) << 16).view(np.float32)[()]
-
-
-def to_bits(value: Any, name: str) -> Any:
-    """float32 as it is stored."""
-    array = np.asarray(value, np.float32)
-    if name == "f16":
-        return array.astype(np.float16)
-    bits = array.view(np.uint32)
-    rounded = (bits + (0x7FFF + ((bits >> 16) & 1)).astype(np.uint32)) >> 16
-    return np.where(np.isnan(array), 0x7FC0, rounded).astype(np.uint16)
-
-
 def from_storage(value: Any, name: str) -> Any:
     """Stored elements as kernels carry them."""
-    if name == "f16":
-        return np.asarray(value).astype(np.float32)[()]
-    if name == "bf16":
-        return (np.asarray(value).astype(np.uint32) << 16).view(np.float32)[()]
+    if name in NARROW:
+        return narrow.from_bits(value, name)
     carried = np.dtype(element(name).carrier.replace("boolean", "bool"))
     array = np.asarray(value)
     array = array.view(carried) if array.dtype.itemsize == carried.itemsize else array
@@ -377,7 +359,7 @@ def from_storage(value: Any, name: str) -> Any:
 
 def to_storage(value: Any, name: str) -> Any:
     """Carried values as they are stored."""
-    return to_bits(value, name) if name in HALVES else value
+    return narrow.to_bits(value, name) if name in NARROW else value
 
 
 def wrap(value: Any, name: str) -> Any:
@@ -393,8 +375,8 @@ def wrap(value: Any, name: str) -> Any:
 def cast(op: str, name: str) -> Twin:
     """The arith conversion ``op`` to an element type."""
     target = np.dtype(element(name).carrier.replace("boolean", "bool"))
-    if op == "truncf" and name in HALVES:
-        return lambda x: round_half(x, name)
+    if name in NARROW:
+        return lambda x: _narrowed(op, typed(x), name)
 
     def call(x: Any) -> Any:
         return plain(np.asarray(_cast(op, np.asarray(typed(x)), target))[()])
@@ -403,6 +385,15 @@ def cast(op: str, name: str) -> Twin:
         return _cast(op, x, target) if isinstance(x, np.ndarray) else call(x)
 
     return call_tile
+
+
+def _narrowed(op: str, x: Any, name: str) -> Any:
+    """A number of any type rounded to a narrow float."""
+    if x.dtype.kind == "f":
+        return narrow.rounded(x, name)
+    value = int(x) % (1 << _width(x))
+    is_negative = op == "sitofp" and value >> (_width(x) - 1)
+    return narrow.of_integer(value - (is_negative << _width(x)), name)
 
 
 def _cast(op: str, x: np.ndarray, target: np.dtype) -> np.ndarray:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, Type, element_type
+from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.indexing import Index, from_map, replace_values
 from gpucodegen.passes.nests import Axis, Nest, perfect_nest
 
@@ -114,7 +115,13 @@ def recognize(op: Operation) -> Contraction | None:
         store.location,
     )
     covered = [*contraction.rows, *contraction.columns, *contraction.batch, *reduction]
-    return contraction if len(covered) == len(nest.axes) and reduction else None
+    is_whole = len(covered) == len(nest.axes) and bool(reduction)
+    return contraction if is_whole and _has_vectors(contraction.element) else None
+
+
+def _has_vectors(element: Type) -> bool:
+    """Narrow floats are rounded after every operation, one by one."""
+    return not (isinstance(element, FloatType) and element.name in NARROW)
 
 
 def _multiply_accumulate(
@@ -126,7 +133,7 @@ def _multiply_accumulate(
         return None
     store = effects[-1]
     made_by = {op.results[0]: op for op in nest.body if op.results}
-    loads = {op.results[0]: op for op in effects[:-1]}
+    loads = {op.results[0]: op for op in effects[:-1] if op.results}
     total = made_by.get(store.operands[0])
     if total is None or total.name not in MULTIPLY_ADD:
         return None

@@ -57,7 +57,36 @@ func.func @f(%A: memref<4xf32>) {
   return
 }
 //= after(f, np.array([1.0, 1.1, 3.3, 1e-9], "f4")) == [1, 1, 3.5, 0]
-//! floats of less than 16 bits do not run
+// ----- R13-R26 X
+func.func @f(%A: memref<4xf8E4M3FN>, %B: memref<4xf8E4M3FN>) {
+  %c = arith.constant 0.4375 : f8E4M3FN
+  affine.for %i = 0 to 4 {
+    %0 = affine.load %A[%i] : memref<4xf8E4M3FN>
+    %1 = arith.mulf %0, %c : f8E4M3FN
+    affine.store %1, %B[%i] : memref<4xf8E4M3FN>
+  }
+  return
+}
+func.func @g(%a: tensor<2xf8E5M2FNUZ>) -> tensor<2xf8E5M2FNUZ> {
+  %0 = arith.constant dense<[-0.25, 1024.0]> : tensor<2xf8E5M2FNUZ>
+  %1 = arith.addf %a, %0 : tensor<2xf8E5M2FNUZ>
+  return %1 : tensor<2xf8E5M2FNUZ>
+}
+//= after(f, np.array([0x00, 0x38, 0x7E, 0x7F], "u1"), zeros(4, dtype="u1")) == [0, 0x2E, 0x74, 0x7F]
+//= g(np.array([0x38, 0x80], "u1")) == [0, 0x80]
+//= fails("WrongDtype", g, zeros(2))
+// ----- R13-R26 X
+func.func @f(%A: memref<2xf6E3M2FN>, %B: memref<2xf4E2M1FN>, %C: memref<2xf8E8M0FNU>) {
+  affine.for %i = 0 to 2 {
+    %0 = affine.load %A[%i] : memref<2xf6E3M2FN>
+    %1 = arith.truncf %0 : f6E3M2FN to f4E2M1FN
+    affine.store %1, %B[%i] : memref<2xf4E2M1FN>
+    %2 = arith.extf %0 : f6E3M2FN to f8E8M0FNU
+    affine.store %2, %C[%i] : memref<2xf8E8M0FNU>
+  }
+  return
+}
+//= after(f, np.array([0x1F, 0x2A], "u1"), zeros(2, dtype="u1"), zeros(2, dtype="u1")) == [132, 127]
 // ----- R27 P
 "t.t"() {t = [f16, bf16, tf32, f32, f64, f80, f128], a = 1.5 : f80, b = 1.5 : f128,
          c = 1.5 : tf32, d = 1.5 : bf16} : () -> ()
