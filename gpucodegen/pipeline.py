@@ -39,9 +39,11 @@ def front_passes(
     from gpucodegen.passes.reachable import KeepReachable
     from gpucodegen.passes.slices_to_views import SlicesToViews
     from gpucodegen.passes.specialize import Specialize
+    from gpucodegen.passes.specialize_ranks import SpecializeRanks
 
     return [
         CheckEffects(),
+        SpecializeRanks(),
         Inline(),
         KeepReachable(function),
         CheckLifetimes(),

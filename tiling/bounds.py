@@ -1,7 +1,8 @@
 """Accesses outside their array, proven or possible, each with a witness.
 
 Comes in: a `Model`. Goes out: one `Violation` per access and dimension that may leave
-the array. Extents that are not known are not checked from above.
+the array. Extents that are not known are not checked from above, nor are accesses in
+opaque loops, for whether they run is not known.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def violations(model: Model) -> tuple[Violation, ...]:
 
 def _violations(model: Model) -> Iterator[Violation]:
     for reference in model.references:
+        if any(loop.opaque for loop in reference.instances.loops):
+            continue
         array = model.array(reference.access.array)
         for dimension, extent in enumerate(array.shape):
             if reference.access.indices[dimension] is None:

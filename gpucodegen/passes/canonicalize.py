@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from gpucodegen.dialects import affine
+from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
 from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
 from gpucodegen.ir.types import INDEX, IndexType, IntegerType, element_type
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.block_graph import simplified
 from gpucodegen.passes.dead_code import without_dead_code
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.map_operands import rewrite_maps
@@ -92,7 +94,10 @@ class _Folder:
         return op.with_(regions=tuple(map(self._region, op.regions)))
 
     def _region(self, region: Region) -> Region:
-        return Region(tuple(map(self._block, region.blocks)))
+        blocks = tuple(map(self._block, region.blocks))
+        fewer = simplified(blocks, self.integer) if len(blocks) > 1 else blocks
+        self.changed |= len(fewer) < len(blocks)
+        return Region(fewer)
 
     def _block(self, block: Block) -> Block:
         return block.with_operations(self.operations(block.operations))
@@ -224,6 +229,26 @@ def _dim(folder: _Folder, op: Operation) -> int | None:
     return shape[index]
 
 
+def _comparison(folder: _Folder, op: Operation) -> int | None:
+    """The truth of a comparison of signed numbers."""
+    compare = _COMPARISONS.get(arith.predicate(op))
+    left, right = (folder.integer(v) for v in op.operands)
+    if left is None or right is None or compare is None:
+        return None
+    ty = op.operands[0].type
+    return int(compare(_wrapped(left, ty), _wrapped(right, ty)))
+
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
+
+
 def _cast(folder: _Folder, op: Operation) -> int | None:
     return folder.integer(op.operands[0])
 
@@ -233,6 +258,7 @@ _FOLDS: dict[str, Fold] = {
     "arith.muli": _binary(lambda a, b: a * b),
     "arith.subi": _difference,
     "arith.index_cast": _cast,
+    "arith.cmpi": _comparison,
     "affine.apply": _map_result,
     "affine.min": _map_result,
     "affine.max": _map_result,

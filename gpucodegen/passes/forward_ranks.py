@@ -58,6 +58,8 @@ class _Forwarder:
         source, *rest = (self.ranked[op.operands[0]], *op.operands[1:])
         if op.name in _RANKS:
             return [_rank(op, source)]
+        if op.name in _CASTS and not _fits(source, op.result):
+            return None
         is_use = op.name in _CASTS or op.name in _USES
         return [op.with_(operands=(source, *rest))] if is_use else None
 
@@ -67,6 +69,12 @@ _USES = frozenset({"memref.dim", "tensor.dim", "tensor.extract"})
 
 def _is_unranked(value: Value) -> bool:
     return isinstance(value.type, UnrankedMemRefType | UnrankedTensorType)
+
+
+def _fits(source: Value, result: Value) -> bool:
+    """Whether a cast can succeed; where the rank was asked for, others are dead."""
+    ranks = [getattr(value.type, "rank", None) for value in (source, result)]
+    return None in ranks or ranks[0] == ranks[1]
 
 
 def _rank(op: Operation, source: Value) -> Operation:

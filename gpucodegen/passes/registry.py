@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "slices-to-views": "slices_to_views:SlicesToViews",
     "split-index-set": "loops.split_index_set:SplitIndexSet",
+    "specialize-ranks": "specialize_ranks:SpecializeRanks",
     "tile": "map_passes:Tile",
     "tile-bands": "tile_bands:TileBands",
     "unroll": "loops.unroll:Unroll",

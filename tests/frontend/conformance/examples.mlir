@@ -174,7 +174,6 @@ func @f(%x: f32, %A: memref<4x3xf32>) {
   return
 }
 //= after(f, 2.0, zeros(4, 3)).sum() == 8
-//! a function of several blocks that takes a memref without a rank does not run
 // ----- T13 T14 X
 //< linalg-dialect-2020-172
 //= after(f, numbers(3, 4), numbers(4, 2), np.ones((3, 2), "f4")) == 1 + numbers(3, 4) @ numbers(4, 2)
