@@ -1,7 +1,7 @@
 """The door to isl: contexts with an operation limit, exact intervals, sample points.
 
 Comes in: isl text of sets and relations. Goes out: islpy objects of one context and
-plain Python values. islpy is imported here and nowhere else; other modules of this
+plain Python values. islpy is imported here and in `isl_ast` only; other modules of this
 package take the types `Map` and `Set` from here.
 
 An isl query may blow up, so each has a limit of isl operations and all of a problem
@@ -11,7 +11,7 @@ assume when there is no answer: always the side on which nothing is proven.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -146,6 +146,18 @@ class Solver:
         lower = self.ask(lambda: _finite(points.dim_min_val(dimension)), None)
         upper = self.ask(lambda: _finite(points.dim_max_val(dimension)), None)
         return Interval(lower, upper)
+
+    def least(self, points: Set, factors: Sequence[int]) -> int | None:
+        """min { sum of factors_d * p_d : p in points }; None if there is none.
+
+        >>> solver = Solver()
+        >>> solver.least(solver.set("{ [i, j] : 2 <= i < 9 and j < i }"), (3, -1))
+        5
+        """
+        objective = islpy.Aff.zero_on_domain(points.get_space())
+        for dimension, factor in enumerate(factors):
+            objective = objective.set_coefficient_val(IN, dimension, factor)
+        return self.ask(lambda: _finite(points.min_val(objective)), None)
 
     def difference(
         self, pairs: Map, first: Function, second: Function, dimension: int

@@ -25,11 +25,15 @@ from .witness import Witness, find_witness
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a transformation is illegal, or why it could not be shown to be legal."""
+    """Why a transformation is illegal, or why it could not be shown to be legal.
+
+    ``undecided``: isl gave no answer, so nothing is known against it either.
+    """
 
     reason: str
     dependence: Dependence | None = None
     witness: Witness | None = None
+    undecided: bool = False
 
     def __str__(self) -> str:
         shown = f": {self.witness}" if self.witness else ""

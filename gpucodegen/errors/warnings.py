@@ -100,3 +100,11 @@ class PossiblyUndefinedRead(CodegenWarning):
     code = "W012"
     template = "{buffer} may be read where it holds nothing yet: {witness}"
     remedy = "Write all of it first, or correct the index or the loop bounds"
+
+
+class OrderKept(CodegenWarning):
+    """A nest whose order was to change, but isl gave no answer in time."""
+
+    code = "W016"
+    template = "the loops ({loops}) keep their order: {reason}"
+    remedy = "Simplify their bounds and subscripts, or split the nest"

@@ -13,7 +13,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting import Lifted, Surroundings, lift_operations
 from gpucodegen.tiling.dependences import Dependence, dependences
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict, loop_verdicts
-from gpucodegen.tiling.model import model
+from gpucodegen.tiling.model import Model, model
 from gpucodegen.tiling.scop import Node, Statement
 
 
@@ -22,6 +22,7 @@ class Analysis:
     """Everything the passes ask about a list of operations."""
 
     lifted: Lifted
+    model: Model
     dependences: tuple[Dependence, ...]
     verdicts: tuple[LoopVerdict, ...]
 
@@ -69,4 +70,4 @@ def analyse(
     lifted = lift_operations(operations, context, surroundings)
     built = model(lifted.scop)
     found = dependences(built)
-    return Analysis(lifted, found, loop_verdicts(built, found))
+    return Analysis(lifted, built, found, loop_verdicts(built, found))

@@ -204,14 +204,14 @@ class Builder:
 
     def loop(
         self,
-        lower: IndexLike,
+        lower: IndexLike | Sequence[IndexLike],
         upper: IndexLike | Sequence[IndexLike],
         body: Body,
         *,
         step: int = 1,
         hint: str = "i",
     ) -> None:
-        """``affine.for`` without loop-carried values; several uppers mean their min."""
+        """``affine.for`` without loop-carried values, from max of lowers to min."""
 
         def without_values(inner: Builder, iv: Value, values: Sequence[Value]) -> None:
             del values
@@ -221,7 +221,7 @@ class Builder:
 
     def carried_loop(
         self,
-        lower: IndexLike,
+        lower: IndexLike | Sequence[IndexLike],
         upper: IndexLike | Sequence[IndexLike],
         initial: Sequence[Value],
         body: Callable[[Builder, Value, Sequence[Value]], Sequence[Value] | None],
@@ -230,9 +230,8 @@ class Builder:
         hint: str = "i",
     ) -> tuple[Value, ...]:
         """``affine.for`` whose body gets and returns the loop-carried values."""
-        uppers = [upper] if isinstance(upper, Index | Value | int) else list(upper)
-        lower_map, lower_operands = as_map([lower])
-        upper_map, upper_operands = as_map(uppers)
+        lower_map, lower_operands = as_map(_bounds(lower))
+        upper_map, upper_operands = as_map(_bounds(upper))
         iv = Value(INDEX, hint, self.location)
         carried = tuple(v.renewed() for v in initial)
         inner = Builder(self.location)
@@ -306,6 +305,10 @@ class Builder:
 
     def _yielding(self, body: Callable[[Builder], None]) -> list[Operation]:
         return [*self.nested(body), Operation("affine.yield", location=self.location)]
+
+
+def _bounds(bound: IndexLike | Sequence[IndexLike]) -> Sequence[IndexLike]:
+    return [bound] if isinstance(bound, Index | Value | int) else bound
 
 
 def _transfer_attributes(

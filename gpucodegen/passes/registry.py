@@ -36,6 +36,8 @@ PASSES: dict[str, str] = {
     "peel": "loops.peel:Peel",
     "place-allocations": "place_allocations:PlaceAllocations",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
+    "restructure": "restructure:Restructure",
+    "skew": "skew:Skew",
     "slices-to-views": "slices_to_views:SlicesToViews",
     "split-index-set": "loops.split_index_set:SplitIndexSet",
     "specialize-ranks": "specialize_ranks:SpecializeRanks",
@@ -43,6 +45,7 @@ PASSES: dict[str, str] = {
     "tile-bands": "tile_bands:TileBands",
     "unroll": "loops.unroll:Unroll",
     "verify-kernels": "map_passes:VerifyKernels",
+    "wavefront": "wavefront:Wavefront",
 }
 
 

@@ -52,6 +52,8 @@ class Lifted:
     """Per array name, the buffer or loop-carried value."""
     parameters: dict[str, Value]
     """Per parameter name, the value; extents of arguments are not in here."""
+    extents: dict[str, tuple[Value, int]]
+    """Per parameter that stands for an extent, the buffer and its dimension."""
 
 
 @dataclass(slots=True)
@@ -399,6 +401,7 @@ class Lifter:
             self.operations,
             {array.name: value for value, array in env.arrays.items()},
             {name: value for value, name in env.parameters.items()},
+            {name: place for place, name in env.extents.items() if name.isidentifier()},
         )
 
 

@@ -1,0 +1,1 @@
+"""New orders for whole nests: taken apart, scheduled by `tiling`, and rebuilt."""

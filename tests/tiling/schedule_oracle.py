@@ -1,0 +1,109 @@
+"""Brute force for schedules: run the loops made of one and compare with the original."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import add, floordiv, mod, mul, sub
+
+from tiling_oracle import Touch, conflicts, execute
+
+from gpucodegen.tiling.dependences import dependences
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.schedule import Nest, Schedule, Unit
+from gpucodegen.tiling.schedule_ast import (
+    Expression,
+    For,
+    Guard,
+    Name,
+    Node,
+    Number,
+    Run,
+)
+from gpucodegen.tiling.scop import Scop, statements
+
+Instance = tuple[str, tuple[int, ...]]
+Env = dict[str, int]
+OPERATORS = {"+": add, "-": sub, "*": mul, "floordiv": floordiv, "mod": mod}
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """An instance, the iteration of the parallel loop around it, and what is around."""
+
+    instance: Instance
+    worker: int | None
+    region: tuple[int, ...]
+
+
+def nest_of(scop: Scop) -> Nest:
+    """Each statement that touches memory as a unit of its own."""
+    built = model(scop)
+    units = tuple(Unit((s.name,)) for s in statements(scop.body) if s.accesses)
+    return Nest(built, dependences(built), units)
+
+
+def value(expression: Expression, env: Env) -> int:
+    match expression:
+        case Name(text):
+            return env[text]
+        case Number(number):
+            return number
+        case _:
+            left, right = value(expression.left, env), value(expression.right, env)
+            return OPERATORS[expression.operator](left, right)
+
+
+def run(
+    nodes: tuple[Node, ...],
+    schedule: Schedule,
+    env: Env,
+    around: tuple[int, ...] = (),
+    worker: tuple[int | None, tuple[int, ...]] = (None, ()),
+) -> Iterator[Execution]:
+    """Every execution of the loops of a schedule, in order."""
+    for node in nodes:
+        match node:
+            case For():
+                lower = max(value(bound, env) for bound in node.lowers)
+                upper = min(value(bound, env) for bound in node.uppers)
+                for i in range(lower, upper, node.step):
+                    mine = worker
+                    if node.dimension in schedule.parallel:
+                        mine = (i, around)
+                    inner = {**env, node.name: i}
+                    yield from run(node.body, schedule, inner, (*around, i), mine)
+            case Guard():
+                holds = all(
+                    found == 0 if c.equality else found >= 0
+                    for c in node.constraints
+                    for found in (value(c.expression, env),)
+                )
+                branch = node.body if holds else node.orelse
+                yield from run(branch, schedule, env, around, worker)
+            case Run():
+                values = tuple(value(v, env) for v in node.values)
+                yield Execution((node.name, values), *worker)
+
+
+def instance(touch: Touch) -> Instance:
+    return touch.statement, touch.values(len(touch.around))
+
+
+def assert_equivalent(
+    scop: Scop, schedule: Schedule, nodes: tuple[Node, ...], **parameters: int
+) -> None:
+    """Each instance runs once, and after all that it depends on."""
+    touches = execute(scop, **parameters)
+    executed = list(run(nodes, schedule, dict(parameters)))
+    expected = Counter(dict.fromkeys(map(instance, touches), 1))
+    assert Counter(e.instance for e in executed) == expected
+    at = {e.instance: (position, e) for position, e in enumerate(executed)}
+    for a, b in conflicts(touches):
+        first, second = instance(a), instance(b)
+        if first == second:
+            continue
+        (early, x), (late, y) = at[first], at[second]
+        assert early < late, (first, second)
+        assert x.region != y.region or x.worker == y.worker, (first, second)

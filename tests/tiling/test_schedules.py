@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from schedule_oracle import assert_equivalent, nest_of
+from stencils import FDTD, SEIDEL, SEIDEL_9, STENCILS, sweeps
+from tiling_nests import nests, scops
+from tiling_samples import MATMUL, TRIANGULAR_SOLVE, nest
+
+from gpucodegen.tiling.dependences import dependences
+from gpucodegen.tiling.isl import Limits
+from gpucodegen.tiling.isl_ast import generate
+from gpucodegen.tiling.isl_schedule import find_schedule
+from gpucodegen.tiling.legality import Refusal
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.schedule import Nest, Schedule, Unit
+from gpucodegen.tiling.scop import Scop, statements
+from gpucodegen.tiling.skew import Band, find_band, skewed
+from gpucodegen.tiling.wavefront import wavefront
+
+SIZES = ({"T": 5, "N": 6}, {"T": 3, "N": 9})
+
+
+def check(scop: Scop, schedule: Schedule | Refusal, found: Nest, *sizes: dict) -> None:
+    assert isinstance(schedule, Schedule), schedule
+    nodes = generate(found, schedule)
+    assert nodes is not None
+    for size in sizes:
+        assert_equivalent(scop, schedule, nodes, **size)
+
+
+def tiled(scop: Scop, sizes: tuple[int, ...]) -> tuple[Nest, Schedule | Refusal]:
+    found = nest_of(scop)
+    band = find_band(found)
+    assert isinstance(band, Band), band
+    return found, wavefront(found, band, sizes)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 4), (1, 1)])
+@pytest.mark.parametrize("name", STENCILS)
+def test_wavefronts_run_every_instance_in_order(name: str, sizes: tuple[int, ...]):
+    scop = STENCILS[name]
+    if name == "jacobi-1d":
+        sizes = sizes[:2]
+    found, schedule = tiled(scop, sizes)
+    check(scop, schedule, found, *SIZES)
+
+
+@pytest.mark.parametrize("name", STENCILS)
+def test_skewed_loops_run_every_instance_in_order(name: str):
+    found = nest_of(STENCILS[name])
+    check(STENCILS[name], skewed(found), found, *SIZES)
+
+
+@pytest.mark.parametrize("name", STENCILS)
+def test_the_scheduler_of_isl_keeps_order(name: str):
+    found = nest_of(STENCILS[name])
+    check(STENCILS[name], find_schedule(found), found, *SIZES)
+
+
+BANDS = {
+    "seidel": ((), (1,), (1, 0)),
+    "seidel-9": ((), (1,), (2, 1)),
+    "jacobi-1d": ((), (2,)),
+    "jacobi-2d": ((), (2,), (2, 0)),
+    "fdtd-2d": ((), (1,), (1, 0)),
+    "heat-3d": ((), (2,), (2, 0), (2, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", STENCILS)
+def test_the_smallest_skews_are_found(name: str):
+    band = find_band(nest_of(STENCILS[name]))
+    assert isinstance(band, Band)
+    assert band.factors == BANDS[name]
+
+
+def test_statements_are_shifted_against_each_other():
+    band = find_band(nest_of(FDTD))
+    assert isinstance(band, Band)
+    assert list(band.shifts.values()) == [(0, 0, 0)] * 3 + [(0, 1, 1)]
+
+
+def test_a_chain_of_dependences_runs_along_a_diagonal():
+    _, schedule = tiled(SEIDEL_9, (4, 4))
+    assert isinstance(schedule, Schedule)
+    assert schedule.times["S0"][2:] == ("t", "j + 2*i", "i")
+
+
+def test_given_factors_that_are_too_small_are_refused_with_a_witness():
+    refusal = skewed(nest_of(SEIDEL_9), (1, 1, 1))
+    assert isinstance(refusal, Refusal)
+    assert "backward along loop j" in refusal.reason
+    assert refusal.witness is not None
+
+
+def test_given_factors_may_be_larger_than_needed():
+    found = nest_of(SEIDEL)
+    check(SEIDEL, skewed(found, (2, 1, 1)), found, *SIZES)
+
+
+def test_the_number_of_factors_is_checked():
+    refusal = skewed(nest_of(SEIDEL), (1,))
+    assert isinstance(refusal, Refusal)
+    assert refusal.reason == "3 loops take 3 factors, not 1"
+
+
+def test_a_band_without_skew():
+    band = find_band(nest_of(MATMUL))
+    assert isinstance(band, Band)
+    assert not band.skewed
+
+
+REVERSED = nest(
+    """
+for t in 0..T
+  for i in 0..N
+    A[i] = A[N - 1 - i]
+""",
+    "T N",
+)
+
+
+def test_distances_without_bound_have_no_skew():
+    band = find_band(nest_of(REVERSED))
+    assert isinstance(band, Refusal)
+    assert band.reason == "no skew makes loop i permutable"
+
+
+def test_statements_around_the_loops_of_others():
+    band = find_band(nest_of(TRIANGULAR_SOLVE))
+    if isinstance(band, Band):
+        found, schedule = tiled(TRIANGULAR_SOLVE, (2, 2))
+        check(TRIANGULAR_SOLVE, schedule, found, {"N": 5}, {"N": 8})
+
+
+def test_without_an_answer_nothing_is_decided():
+    built = model(SEIDEL_9, Limits(0, 4.0))
+    units = tuple(Unit((s.name,)) for s in statements(SEIDEL_9.body))
+    found = Nest(built, dependences(built), units)
+    schedule = skewed(found)
+    assert isinstance(schedule, Schedule)
+    built.solver.limits = Limits(2, 4.0)
+    assert generate(found, schedule) is None
+    for plan in (skewed, find_schedule):
+        refusal = plan(found)
+        assert isinstance(refusal, Refusal)
+        assert refusal.undecided
+
+
+def in_wavefronts(found: Nest) -> Schedule | Refusal:
+    band = find_band(found)
+    return wavefront(found, band, (2, 3)) if isinstance(band, Band) else band
+
+
+PLANS = {"skewed": skewed, "wavefronts": in_wavefronts, "isl": find_schedule}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@settings(nests, max_examples=60)
+@given(scop=scops())
+def test_random_nests_keep_their_order(plan: str, scop: Scop):
+    found = nest_of(scop)
+    if not found.units:
+        return
+    schedule = PLANS[plan](found)
+    nodes = generate(found, schedule) if isinstance(schedule, Schedule) else None
+    if isinstance(schedule, Schedule) and nodes is not None:
+        assert_equivalent(scop, schedule, nodes)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@settings(nests, max_examples=40)
+@given(scop=sweeps())
+def test_random_time_loops_keep_their_order(plan: str, scop: Scop):
+    found = nest_of(scop)
+    check(scop, PLANS[plan](found), found, {"T": 4, "N": 6}, {"T": 3, "N": 7})

@@ -1,0 +1,90 @@
+"""Wavefronts of tiles: the schedule that tiles a time loop together with its space.
+
+Comes in: a `Nest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
+positions of the band and z the sizes, t_k = floor(P_k / z_k), an instance runs at
+
+    (t_0 + t_1, t_1, t_2, .., t_n, its place inside the tile).
+
+No dependence lets a position of the band decrease, so none lets a t_k decrease: tiles
+with one t_0 + t_1 and different t_1 are not dependent, and run in parallel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .legality import Refusal
+from .schedule import Nest, Schedule, compact, padded
+from .skew import LARGEST_FACTOR, Band
+
+TILE = 1
+"""The parallel position of the schedule: tiles on one wavefront."""
+
+
+def wavefront(nest: Nest, band: Band, sizes: Sequence[int]) -> Schedule | Refusal:
+    """Tile the first ``len(sizes)`` positions of the band, at least two.
+
+    >>> from .dependences import dependences
+    >>> from .model import model
+    >>> from .schedule import Unit
+    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from .skew import find_band
+    >>> reads = read("A", "i - 1"), read("A", "i + 1")
+    >>> relax = Statement("S", (*reads, write("A", "i")))
+    >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]
+    >>> built = model(Scop(("T",), (), (Array("A", (100,)),), nest(chain, (relax,))))
+    >>> line = Nest(built, dependences(built), (Unit(("S",)),))
+    >>> schedule = wavefront(line, find_band(line), (8, 32))
+    >>> schedule.times["S"][:2]
+    ('floor((t)/8) + floor((i + t)/32)', 'floor((i + t)/32)')
+    >>> schedule.names, sorted(schedule.parallel)
+    (('wave', 'i_tile', 't', 'i'), [1])
+    """
+    if len(sizes) < 2:
+        return Refusal("a wavefront needs a size for the time loop and for one more")
+    if any(len(positions) < len(sizes) for positions in band.positions.values()):
+        return Refusal(f"its band has fewer than {len(sizes)} loops")
+    inside = _inside(nest)
+    tiles = {name: _tiles(p, sizes) for name, p in band.positions.items()}
+    times = padded({n: (*tiles[n], *inside[n]) for n in tiles})
+    return nest.schedule(compact(times), _names(nest, len(sizes)), frozenset({TILE}))
+
+
+def _names(nest: Nest, tiled: int) -> tuple[str, ...]:
+    deepest = max((nest.instances(unit).loops for unit in nest.units), key=len)
+    return ("wave", *(f"{loop.name}_tile" for loop in deepest[1:tiled]))
+
+
+def _tiles(positions: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
+    cut = [
+        f"floor(({position})/{size})"
+        for position, size in zip(positions, sizes, strict=False)
+    ]
+    return (f"{cut[0]} + {cut[1]}", *cut[1:])
+
+
+def _inside(nest: Nest) -> dict[str, tuple[str, ...]]:
+    """The order inside a tile: that of the text, but with a parallel innermost loop.
+
+    A single unit with an innermost loop j that carries a dependence runs along
+    (.., f*i + j, i) in place of (.., i, j), if some f makes i parallel there: its
+    instances then need not wait for each other.
+    """
+    original = nest.original
+    unit, *others = nest.units
+    if others:
+        return original
+    loops = [loop.name for loop in nest.instances(unit).loops]
+    if len(loops) < 3 or not _chained(nest, loops[-1]):
+        return original
+    *outer, i, j = loops
+    for factor in range(1, LARGEST_FACTOR + 1):
+        hyperplane = (*outer, f"{j} + {factor}*{i}")
+        if nest.check({unit.name: hyperplane}) is None:
+            return {unit.name: (*hyperplane, i)}
+    return original
+
+
+def _chained(nest: Nest, loop: str) -> bool:
+    carriers = (dependence.carrier for dependence in nest.dependences)
+    return any(carrier and carrier.name == loop for carrier in carriers)
