@@ -25,6 +25,7 @@ def find_schedule(nest: Nest) -> Schedule | Refusal:
 
     >>> from .dependences import dependences
     >>> from .model import model
+    >>> from .schedule import Unit
     >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
     >>> column = Statement("S", (read("A", "i - 1", "j"), write("A", "i", "j")))
     >>> chain = [Loop("i", "1", "99"), Loop("j", "0", "99")]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+BELOW = "affine_map<()[s] -> (s - %d)>()"
 Arrays = list[np.ndarray]
 
 
@@ -59,30 +60,30 @@ class Stencil:
 
     def _loops(self, number: int, memref: str, element: str) -> str:
         sweep = self.sweeps[number]
+        bounds = zip("ijk", sweep.low, sweep.high, strict=False)
         loops = [
-            f"affine.for %{name} = {low} to affine_map<()[s] -> (s - {high})>()[%n{d}] {{"
-            for d, (name, low, high) in enumerate(
-                zip("ijk", sweep.low, sweep.high, strict=False)
-            )
+            f"affine.for %{name} = {low} to {BELOW % high}[%n{d}] {{"
+            for d, (name, low, high) in enumerate(bounds)
         ]
         loads = [
             f"%x{at} = affine.load {_cell(cell)} : {memref}"
             for at, cell in enumerate(sweep.sources)
         ]
+        last = len(sweep.sources) - 1
         sums = [
-            f"%s{at} = arith.addf %{'x0' if at == 1 else f's{at - 1}'}, %x{at} : {element}"
-            for at in range(1, len(sweep.sources))
+            f"%s{at} = arith.addf %{f's{at - 1}' if at > 1 else 'x0'}, %x{at} "
+            f": {element}"
+            for at in range(1, last + 1)
         ]
-        last = f"s{len(sweep.sources) - 1}" if len(sweep.sources) > 1 else "x0"
         end = [
-            f"%r = arith.mulf %{last}, %w{number} : {element}",
+            f"%r = arith.mulf %s{last}, %w{number} : {element}",
             f"affine.store %r, {_cell(sweep.target)} : {memref}",
         ]
         return "\n".join([*loops, *loads, *sums, *end, "}" * len(loops)])
 
     def run(self, steps: int, arrays: Arrays) -> None:
         """The same in Python, element by element."""
-        kinds = {a: array for a, array in zip(self.arrays, arrays, strict=True)}
+        kinds = dict(zip(self.arrays, arrays, strict=True))
         element = arrays[0].dtype.type
         for _ in range(steps):
             for sweep in self.sweeps:
@@ -101,7 +102,13 @@ def _sweep(
         return
     weight = element(sweep.weight)
     for at in np.ndindex(*extents):
-        point = dict(zip("ijk", (a + low for a, low in zip(at, sweep.low, strict=True)), strict=False))
+        point = dict(
+            zip(
+                "ijk",
+                (a + low for a, low in zip(at, sweep.low, strict=True)),
+                strict=False,
+            )
+        )
         total = None
         for cell in sweep.sources:
             value = _at(cell, arrays, point)
@@ -113,7 +120,10 @@ def _sweep(
 def _cell(text: str) -> str:
     """``A[i-1,j]`` as an MLIR operand."""
     name, indices = text.rstrip("]").split("[")
-    shown = [re.sub(r"([ijk])([+-]?)(\d*)", r"%\1 \2 \3", i).strip() for i in indices.split(",")]
+    shown = [
+        re.sub(r"([ijk])([+-]?)(\d*)", r"%\1 \2 \3", i).strip()
+        for i in indices.split(",")
+    ]
     return f"%{name}[{', '.join(shown)}]"
 
 
@@ -134,7 +144,9 @@ def _cross(array: str, rank: int) -> list[str]:
     for at in range(rank):
         for side in ("-1", "+1"):
             cells.append("".join(names))
-            cells[-1] = ",".join(n + side if k == at else n for k, n in enumerate(names))
+            cells[-1] = ",".join(
+                n + side if k == at else n for k, n in enumerate(names)
+            )
     cells[0] = ",".join(names)
     return [f"{array}[{cell}]" for cell in cells]
 

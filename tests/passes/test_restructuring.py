@@ -7,12 +7,12 @@ from stencil_texts import SEIDEL, STENCILS, Stencil
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.passes.pipeline_text import parse_pipeline
 from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.pipeline_text import parse_pipeline
 
 PASSES = ("wavefront{sizes=[2,3]}", "skew", "restructure")
 SIZES = ((2, 3), (3, 2), (7, 5), (8, 4))
-"""Smallest extent of the arrays, and steps: without inner points, with one, with some."""
+"""Smallest extent, and steps: without inner points, with one, with more."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 
@@ -126,8 +126,9 @@ def test_conditions_and_steps_are_part_of_the_domain(passes: str):
 
 REFUSED = {
     "skew{factors=[1,1,1]}": (
-        "skewing the loops (t, i, j) is not legal: a dependence points backward along "
-        "loop j: S0 at (t=0, i=2, j=2) reads A[1, 1] and S0 at (t=1, i=1, j=1) writes it"
+        "skewing the loops (t, i, j) is not legal: a dependence points backward "
+        "along loop j: S0 at (t=0, i=2, j=2) reads A[1, 1] and S0 at (t=1, i=1, j=1) "
+        "writes it"
     ),
     "skew{factors=[1]}": "3 loops take 3 factors, not 1",
     "wavefront{sizes=[4]}": "a wavefront needs a size for the time loop and for one",

@@ -1,4 +1,4 @@
-"""Brute force for schedules: run the loops made of one and compare with the original."""
+"""Brute force for schedules: run their loops and compare with the original order."""
 
 from __future__ import annotations
 
