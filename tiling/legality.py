@@ -3,9 +3,10 @@
 Comes in: a `Model`, its dependences and the wished transformation. Goes out: None where
 it is legal, or a `Refusal` with the dependence that forbids it and a witness.
 
-An ``x -> y`` in the dependences means: y must stay after x. ``relaxed=True`` leaves out
-dependences between accumulations into one cell with one operator: it is for callers
-that may reassociate. What a loop declared parallel carries has no order to keep.
+An ``x -> y`` in the dependences means: y must stay after x. Accumulations into one cell
+with one operator may run in any order where the program allows that, and with
+``relaxed=True`` everywhere: it is for callers that may reassociate. What a loop
+declared parallel carries has no order to keep.
 """
 
 from __future__ import annotations
@@ -126,7 +127,11 @@ def check_interchange(
 
 
 def check_fusion(
-    found: Sequence[Dependence], first: Sequence[Loop], second: Sequence[Loop]
+    found: Sequence[Dependence],
+    first: Sequence[Loop],
+    second: Sequence[Loop],
+    *,
+    relaxed: bool = False,
 ) -> Refusal | None:
     """Whether two neighbouring nests may become one, iteration by iteration.
 
@@ -136,7 +141,8 @@ def check_fusion(
     mismatch = check_perfect(first) or check_perfect(second) or _unlike(first, second)
     if mismatch:
         return mismatch
-    for dependence in _between(found, first[0], second[0]):
+    kept = list(_kept(found, relaxed=relaxed))
+    for dependence in _between(kept, first[0], second[0]):
         pairs = dependence.pairs
         outer = len(dependence.loops)
         for d in range(outer, outer + len(first)):
@@ -272,7 +278,8 @@ def _tile_index(loop: Loop, size: int) -> str:
 def _kept(found: Sequence[Dependence], *, relaxed: bool) -> Iterator[Dependence]:
     for dependence in found:
         declared = dependence.carrier is not None and dependence.carrier.parallel
-        if not declared and not (relaxed and dependence.reduces):
+        may_reorder = relaxed or dependence.reassociable
+        if not declared and not (may_reorder and dependence.reduces):
             yield dependence
 
 
@@ -298,6 +305,8 @@ def _unlike(first: Sequence[Loop], second: Sequence[Loop]) -> Refusal | None:
     """Where the two chains do not count alike."""
     renamed = {b.name: a.name for a, b in zip(first, second, strict=True)}
     for a, b in zip(first, second, strict=True):
+        if not (a.lowers and a.uppers):
+            return Refusal(f"the bounds of loop {a.name} are not affine")
         if _header(a, {}) != _header(b, renamed):
             return Refusal(f"loops {a.name} and {b.name} have different bounds")
     return None

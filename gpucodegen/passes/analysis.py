@@ -61,13 +61,18 @@ def analyse(
     operations: Sequence[Operation],
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
+    *,
+    fine: bool = False,
 ) -> Analysis:
     """Analyse operations that run one after the other.
 
     ``context``: operations before them, whose constants and shapes may be used.
     ``surroundings``: the functions that they may call.
+    ``fine``: each access is a statement of its own.
     """
-    lifted = lift_operations(operations, context, surroundings)
+    lifted = lift_operations(
+        operations, context, surroundings, one_access_per_statement=fine
+    )
     built = model(lifted.scop)
     found = dependences(built)
     return Analysis(lifted, built, found, loop_verdicts(built, found))

@@ -104,6 +104,10 @@ def _integers(value: Value) -> tuple[int, ...]:
     return tuple(map(int, [value] if isinstance(value, str) else value))
 
 
+def _words(value: Value) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 _TRUTH = {"true": True, "false": False}
 
 _CONVERSIONS: dict[str, Callable[[Value], object]] = {
@@ -111,4 +115,5 @@ _CONVERSIONS: dict[str, Callable[[Value], object]] = {
     "bool": lambda value: _TRUTH[str(value)],
     "str": str,
     "tuple[int, ...]": _integers,
+    "tuple[str, ...]": _words,
 }

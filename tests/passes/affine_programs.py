@@ -23,6 +23,7 @@ class Writer:
     symbolic: bool
     carried: bool
     numbers: itertools.count[int] = field(default_factory=itertools.count)
+    rectangular: bool = False
     budget: int = 5
 
     def affine(self, names: list[str], low: int = -2, high: int = 2) -> str:
@@ -69,13 +70,8 @@ class Writer:
         if self.draw(st.booleans()):
             source, where = target, at
         where = where or self.subscripts(source, names)
-        sum_ = " + ".join(
-            [str(1000 * n), *(f"d{i} * {17**i}" for i in range(len(names)))]
-        )
-        dims = ", ".join(f"d{i}" for i in range(len(names)))
-        instance = f"affine_map<({dims}) -> ({sum_})>({', '.join(names)})"
         lines = [
-            f"%mark{n} = affine.apply {instance}",
+            f"%mark{n} = affine.apply {_instance(n, names)}",
             f"%int{n} = arith.index_cast %mark{n} : index to i64",
             f"%own{n} = arith.sitofp %int{n} : i64 to f64",
             f"%x{n} = affine.load %{source}[{where}] : {TYPES[source]}",
@@ -90,6 +86,7 @@ class Writer:
 
     def header(self, names: list[str]) -> tuple[str, str]:
         name = f"%i{next(self.numbers)}"
+        names = [] if self.rectangular else names
         lower = self.bound(names, -2, 2, "max")
         upper = self.bound(names, -1, 4, "min")
         step = self.draw(st.sampled_from([1, 1, 2, 3]))
@@ -107,6 +104,7 @@ class Writer:
         source = self.array()
         where = self.subscripts(source, [*names, name])
         body = [
+            f"%mark{n} = affine.apply {_instance(n, [*names, name])}",
             f"%v{n} = affine.load %{source}[{where}] : {TYPES[source]}",
             f"%d{n} = arith.mulf %a{n}, %c : f64",
             f"%s{n} = arith.addf %d{n}, %v{n} : f64",
@@ -136,18 +134,64 @@ class Writer:
                     lines += [head, *inner, "}"]
         return lines
 
+    def nest(self, headers: list[tuple[str, str]]) -> list[str]:
+        """Perfectly nested loops with these headers around one or two statements."""
+        names = [name for name, _ in headers]
+        lines = [
+            line
+            for _ in range(self.draw(st.integers(1, 2)))
+            for line in self.statement(names)
+        ]
+        for _, header in reversed(headers):
+            lines = [f"{header} {{", *_indented(lines), "}"]
+        return lines
+
+
+def _instance(number: int, names: list[str]) -> str:
+    """A number of its own for each execution of a statement."""
+    factors = [f"d{i} * {17**i}" for i in range(len(names))]
+    dims = ", ".join(f"d{i}" for i in range(len(names)))
+    total = " + ".join([str(100_000 * number), *factors])
+    return f"affine_map<({dims}) -> ({total})>({', '.join(names)})"
+
 
 def _indented(lines: list[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-@st.composite
-def programs(draw: st.DrawFn, *, symbolic: bool = False, carried: bool = True) -> str:
-    """A function ``@f`` on `SHAPES`, ``%n`` and ``%t``."""
-    writer = Writer(draw, symbolic, carried)
-    body = ["%c = arith.constant 0.5 : f64", *writer.body([], 0), "return"]
-    text = "\n".join(_indented(body))
+def _function(body: list[str]) -> str:
+    lines = ["%c = arith.constant 0.5 : f64", *body, "return"]
+    text = "\n".join(_indented(lines))
     return f"func.func @f({HEADER}, %n: index, %t: index) {{\n{text}\n}}"
+
+
+@st.composite
+def programs(
+    draw: st.DrawFn,
+    *,
+    symbolic: bool = False,
+    carried: bool = True,
+    rectangular: bool = False,
+) -> str:
+    """A function ``@f`` on `SHAPES`, ``%n`` and ``%t``."""
+    writer = Writer(draw, symbolic, carried, rectangular=rectangular)
+    return _function(writer.body([], 0))
+
+
+@st.composite
+def perfect_nests(draw: st.DrawFn, count: int = 1) -> str:
+    """``count`` neighbouring rectangular nests of two or three loops, bounds alike."""
+    writer = Writer(draw, symbolic=False, carried=False, rectangular=True)
+    depth = draw(st.integers(2, 3))
+    headers = [writer.header([]) for _ in range(depth)]
+    body: list[str] = []
+    for number in range(count):
+        named = [
+            (f"{name}_{number}", header.replace(name, f"{name}_{number}", 1))
+            for name, header in headers
+        ]
+        body += writer.nest(named)
+    return _function(body)
 
 
 def arguments(n: int, t: int = 3) -> list[object]:

@@ -31,13 +31,18 @@ def lift_operations(
     operations: Sequence[Operation],
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
+    *,
+    one_access_per_statement: bool = False,
 ) -> Lifted:
     """Lift operations that run one after the other.
 
     ``context`` holds operations outside; only their constants and shapes matter.
     ``surroundings`` holds the functions that may be called.
     """
-    lifter = Lifter(surroundings=surroundings or Surroundings())
+    lifter = Lifter(
+        surroundings=surroundings or Surroundings(),
+        one_access_per_statement=one_access_per_statement,
+    )
     lifter.index((*context, *operations))
     lifter.declare_context(context)
     location = operations[0].location if operations else None

@@ -77,3 +77,26 @@ def _resolved(renamed: dict[Value, Value]) -> dict[Value, Value]:
             new = renamed[new]
         ends[old] = new
     return ends
+
+
+Block = Callable[[Sequence[Operation]], Sequence[Operation]]
+
+
+def in_block_of(root: Operation, target: Operation, rewrite: Block) -> Operation:
+    """``root`` with the block that holds ``target`` rewritten."""
+    if all(inner is not target for inner in root.walk()):
+        return root
+    regions = tuple(
+        Region(
+            tuple(
+                block.with_operations(
+                    rewrite(block.operations)
+                    if target in block.operations
+                    else [in_block_of(op, target, rewrite) for op in block.operations]
+                )
+                for block in region.blocks
+            )
+        )
+        for region in root.regions
+    )
+    return root.with_(regions=regions)
