@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from gpucodegen.program import Program
+    from gpucodegen.report.explanation import explain
     from gpucodegen.tuning import tune
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "VerifyError",
     "analyze",
     "compile",
+    "explain",
     "kernels",
     "parse",
     "tune",
@@ -64,6 +66,7 @@ _HOMES: dict[str, str] = {
     "VerifyError": "errors",
     "analyze": "analysis",
     "compile": "api",
+    "explain": "report.explanation",
     "kernels": "",
     "parse": "api",
     "tune": "tuning",

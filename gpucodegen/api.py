@@ -63,13 +63,27 @@ def compile(  # noqa: A001 - the public name
     from gpucodegen.program import Program
 
     chosen = make_options(options)
+    allow = allow_unregistered or bool(chosen.handlers)
+    module, text = read_module(source, allow_unregistered=allow)
+    return Program(module, chosen, text)
+
+
+def read_module(
+    source: str | os.PathLike[str] | Module, *, allow_unregistered: bool = False
+) -> tuple[Module, str]:
+    """A module and its text: of a text, of the file at a path, or as given.
+
+    Raises ParseError, VerifyError, UnreadableFile.
+
+    >>> read_module("func.func @f() { return }")[1]
+    'func.func @f() { return }'
+    """
     if isinstance(source, Module):
-        return Program(source, chosen)
+        return source, ""
     is_text = isinstance(source, str)
     filename = "<string>" if is_text else os.fspath(source)
     text = source if is_text else _read(filename)
-    allow = allow_unregistered or bool(chosen.handlers)
-    return Program(parse(text, filename, allow_unregistered=allow), chosen, text)
+    return parse(text, filename, allow_unregistered=allow_unregistered), text
 
 
 def _read(path: str) -> str:

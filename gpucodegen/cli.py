@@ -16,6 +16,7 @@ from gpucodegen import errors
 COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",
     "deps": "exact dependences of every function",
+    "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
     "emit": "the generated Python source",
     "run": "run a function on arrays",
     "tune": "find and store the best tile sizes",

@@ -23,6 +23,7 @@ import islpy
 Map: TypeAlias = islpy.Map
 Set: TypeAlias = islpy.Set
 Function: TypeAlias = islpy.MultiAff
+Side: TypeAlias = islpy.dim_type
 Point: TypeAlias = tuple[dict[str, int], tuple[int, ...]]
 Answer = TypeVar("Answer")
 
@@ -238,6 +239,31 @@ def _coordinates(point: islpy.Point, kind: islpy.dim_type) -> tuple[int, ...]:
     count = point.get_space().dim(kind)
     values = [point.get_coordinate_val(kind, i) for i in range(count)]
     return tuple(value.to_python() for value in values)
+
+
+def members(points: Set) -> tuple[tuple[int, ...], ...]:
+    """Every point of a finite set without free parameters, in lexicographic order.
+
+    >>> members(Solver().set("[N] -> { [i, j] : 0 <= i < N and j = 2*i and N = 3 }"))
+    ((0, 0), (1, 2), (2, 4))
+    """
+    found: list[islpy.Point] = []
+    points.foreach_point(found.append)
+    return tuple(sorted({_coordinates(point, SET) for point in found}))
+
+
+def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
+    """A set by the names of its dimensions, without what holds for its parameters.
+
+    >>> points = Solver().set("[N] -> { [x] : 0 <= x < N and N >= 4 }")
+    >>> set_text(points, "S", ("i",))
+    'S[i] : 0 <= i < N'
+    """
+    shown = points.gist_params(points.params()).coalesce().remove_redundancies()
+    shown = shown.set_tuple_name(name)
+    for position, dimension in enumerate(dimensions):
+        shown = shown.set_dim_name(SET, position, dimension)
+    return str(shown).partition("{")[2].removesuffix("}").strip()
 
 
 def linear_function(relation: Map) -> Function | None:

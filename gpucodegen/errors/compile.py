@@ -219,3 +219,11 @@ class EffectsMissing(CompileError):
     code = "C025"
     template = "@{function} {witness} by its declaration, and not in every call"
     remedy = "Declare it by gcg.may_{verb}"
+
+
+class NoPicture(CompileError):
+    """A picture of something that cannot be drawn."""
+
+    code = "C040"
+    template = "there is no picture of {what}: {reason}"
+    remedy = "{hint}"

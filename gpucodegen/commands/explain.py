@@ -1,0 +1,103 @@
+"""``gpucodegen explain``: loops and why not, tiles, mapping, pictures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpucodegen.commands.inputs import (
+    SPLIT_MARKER,
+    Failures,
+    add_input_options,
+    modules,
+    printed_warnings,
+)
+
+if TYPE_CHECKING:
+    from gpucodegen.report.explanation import Explanation
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_input_options(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--svg", action="store_true", help="one picture of one nest")
+    form.add_argument("--html", action="store_true", help="one page: text and pictures")
+    parser.add_argument("--function", default="", metavar="NAME", help="only this one")
+    parser.add_argument(
+        "--sizes",
+        default="",
+        metavar="N=8,M=6",
+        help="values of parameters, or one number for all; "
+        "default: 8 in pictures, 1024 for the mapping",
+    )
+    parser.add_argument(
+        "--target",
+        choices=("cpu", "cuda"),
+        action="append",
+        help="show this mapping; may be repeated; default: both",
+    )
+    drawn = parser.add_argument_group("with --svg")
+    drawn.add_argument("--nest", type=int, default=0, help="which, counted from 0")
+    drawn.add_argument("--picture", choices=("space", "tree"), default="space")
+    drawn.add_argument("--loops", default="", metavar="I,J", help="the two to show")
+    drawn.add_argument(
+        "--tiles", default="4,4", metavar="H,W", help="iterations of a tile; 0,0: none"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print or write the explanation of each chunk."""
+    from gpucodegen.report.explanation import TARGETS, explain_module
+    from gpucodegen.report.sizes import parse_sizes
+
+    failures = Failures()
+    shown: list[str] = []
+    form = _form(options)
+    targets = () if options.svg else tuple(options.target or TARGETS)
+    with printed_warnings():
+        sizes = parse_sizes(options.sizes)
+        for module in modules(options, failures):
+            with failures.reported():
+                explanation = explain_module(
+                    module, failures.text, options.function, sizes, targets
+                )
+                shown.append(form(explanation))
+    _write(SPLIT_MARKER.join(shown), options.output)
+    return failures.status
+
+
+def _form(options: argparse.Namespace) -> Callable[[Explanation], str]:
+    if options.html:
+        return lambda explanation: explanation.html()
+    if options.svg:
+        return lambda explanation: explanation.svg(
+            options.nest,
+            picture=options.picture,
+            loops=_names(options.loops),
+            tiles=_numbers(options.tiles),
+        )
+    return lambda explanation: f"{explanation.text()}\n"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Numbers between commas; the drawing refuses what is none."""
+    return tuple(
+        int(part) if part.isascii() and part.isdigit() else -1
+        for part in text.split(",")
+    )
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+    elif text:
+        Path(output).write_text(text, encoding="utf-8")

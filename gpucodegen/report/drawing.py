@@ -1,0 +1,130 @@
+"""Which pictures there are of a nest and of a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+from gpucodegen import errors
+from gpucodegen.report.kernels import Mapping as Mapped
+from gpucodegen.report.plane_builder import plane
+from gpucodegen.report.planes import planes
+from gpucodegen.report.share_picture import share_picture
+from gpucodegen.report.sizes import Sizes
+from gpucodegen.report.space_picture import Tiles, space_picture
+from gpucodegen.report.subjects import Nest, Subject
+from gpucodegen.report.svg import Element
+from gpucodegen.report.text import nest_tree
+from gpucodegen.report.tree_picture import tree_picture
+from gpucodegen.tiling.scop import Loop
+
+PICTURES = ("space", "tree")
+PATIENCE = 8
+"""A picture asks for hundreds of single points: it may take longer than a proof."""
+LARGEST_TREE = 60
+"""Nodes; larger trees are easier to read as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What to draw of a nest.
+
+    ``picture``: "space", the iterations of two ``loops``, or "tree", the schedule tree.
+    ``tiles``: iterations of a tile along both loops; (0, 0) for none.
+    """
+
+    sizes: Sizes
+    picture: str = "space"
+    loops: tuple[str, ...] = ()
+    tiles: tuple[int, int] = (4, 4)
+
+    @staticmethod
+    def of(sizes: Sizes, options: Mapping[str, Any]) -> Drawing:
+        """A drawing with checked options; raises InvalidOption."""
+        known = [field.name for field in fields(Drawing)][1:]
+        for name, value in options.items():
+            if name not in known:
+                hint = f"Known options: {', '.join(known)}"
+                raise errors.InvalidOption(name=name, value=value, hint=hint)
+        given = {n: tuple(v) if n != "picture" else v for n, v in options.items()}
+        drawing = Drawing(sizes, **cast("Any", given))
+        for name, valid, hint in drawing._rules():
+            if not valid:
+                value = getattr(drawing, name)
+                raise errors.InvalidOption(name=name, value=value, hint=hint)
+        return drawing
+
+    def _rules(self) -> Iterator[tuple[str, bool, str]]:
+        yield "picture", self.picture in PICTURES, f"Pass one of {', '.join(PICTURES)}"
+        yield "loops", len(self.loops) in {0, 2}, "Pass two loops, the outer one first"
+        pair = len(self.tiles) == 2 and min(self.tiles) >= 0
+        yield "tiles", pair, "Pass two numbers of iterations, or 0, 0 for none"
+
+    def nest(self, subject: Subject, nest: Nest, title: str) -> Element:
+        """The picture; raises NoPicture where there is none."""
+        if self.picture == "tree":
+            return tree_picture(nest_tree(nest), title)
+        outer, inner = self._pair(nest, title)
+        with nest.model.solver.more(PATIENCE):
+            found = plane(subject, nest, (outer, inner), self.sizes)
+        return space_picture(found, self._tiles(nest, outer, inner), title)
+
+    def _pair(self, nest: Nest, title: str) -> tuple[Loop, Loop]:
+        pairs = planes(nest)
+        if not pairs:
+            raise errors.NoPicture(
+                what=title,
+                reason="it has no two nested loops with affine bounds",
+                hint="Draw its schedule tree instead",
+            )
+        if not self.loops:
+            return pairs[0]
+        for pair in pairs:
+            if tuple(loop.name for loop in pair) == self.loops:
+                return pair
+        known = errors.one_of([f"{a.name},{b.name}" for a, b in pairs])
+        raise errors.NoPicture(
+            what=title,
+            reason=f"{', '.join(self.loops)} are not two of its nested loops",
+            hint=f"Choose one of: {known}",
+        )
+
+    def _tiles(self, nest: Nest, outer: Loop, inner: Loop) -> Tiles | None:
+        """Legal tiles, or refused ones where the two loops follow one another."""
+        rows, columns = self.tiles
+        if not rows or not columns:
+            return None
+        band = nest.band_of(outer)
+        if inner.name in band.names:
+            return Tiles(rows, columns)
+        ended = band.ended_by
+        adjacent = band.loops[-1] is outer and outer.body == (inner,)
+        if ended is None or ended.dependence is None or not adjacent:
+            return None
+        return Tiles(rows, columns, ended.reason)
+
+
+def nest_pictures(
+    subject: Subject, nest: Nest, title: str, sizes: Sizes
+) -> Sequence[Element]:
+    """The iteration space, if it can be drawn, and the schedule tree."""
+    drawing = Drawing(sizes)
+    tree = tree_picture(nest_tree(nest), "schedule tree, as written")
+    if not planes(nest):
+        return [tree]
+    return [drawing.nest(subject, nest, title), tree]
+
+
+def kernel_pictures(mapping: Mapped) -> Sequence[Element]:
+    """Per kernel, who writes what, and the schedule tree as mapped."""
+    found: list[Element | None] = []
+    for kernel in mapping.kernels:
+        for share in kernel.shares:
+            if share.writes and share.memory == "global":
+                title = f"{kernel.name}: who writes {share.array}"
+                found.append(share_picture(kernel, share, title))
+        if sum(1 for _ in kernel.tree.walk()) <= LARGEST_TREE:
+            title = f"{kernel.name}: schedule tree, as mapped"
+            found.append(tree_picture(kernel.tree, title))
+    return [picture for picture in found if picture is not None]

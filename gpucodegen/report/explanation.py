@@ -1,0 +1,229 @@
+"""``gpucodegen.explain``: the face of this package."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen import errors
+from gpucodegen.api import read_module
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.attributes import print_symbol
+from gpucodegen.ir.types import MemRefType, TensorType, Type
+from gpucodegen.report import kernels
+from gpucodegen.report.drawing import Drawing, kernel_pictures, nest_pictures
+from gpucodegen.report.kernel_text import mapping_lines
+from gpucodegen.report.page import Part, page
+from gpucodegen.report.sizes import Sizes, make_sizes
+from gpucodegen.report.subjects import Nest, Subject, subject
+from gpucodegen.report.svg import written
+from gpucodegen.report.text import nest_lines
+from gpucodegen.report.wording import Lines, Source, equations, indented
+
+LARGE = 1024
+"""Extents without a given size, where the mapping is chosen."""
+TARGETS = ("cuda", "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One function: its nests as written, its kernels per target."""
+
+    subject: Subject
+    mappings: tuple[kernels.Mapping, ...]
+    sizes: Mapping[str, int]
+    """Extents for which the mapping was chosen."""
+
+    @property
+    def title(self) -> str:
+        """The function's symbol."""
+        return print_symbol(self.subject.name)
+
+    def nest_title(self, number: int) -> str:
+        """Number, symbol and loops of a nest."""
+        names = ", ".join(v.loop.name for v in self.subject.nests[number].verdicts)
+        return f"nest {number} of {self.title}: {names}"
+
+    def mapping_title(self, mapping: kernels.Mapping) -> str:
+        """Target and sizes of a mapping."""
+        given = equations(self.sizes)
+        return f"{self.title} on {mapping.target}{f' for {given}' if given else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why the compiler does what it does with each nest of a module.
+
+    ``text()``, ``svg()`` and ``html()`` show it; ``str()`` is the text.
+    """
+
+    functions: tuple[Explained, ...]
+    source: Source
+    sizes: Sizes
+
+    def text(self) -> str:
+        """Loops and why not, bands, accesses, footprints, schedule trees, kernels."""
+        return _visible("\n".join(self._lines()))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def svg(self, nest: int = 0, **options: object) -> str:
+        """One picture of one nest; nests are numbered over all functions.
+
+        ``options`` are those of `gpucodegen.report.drawing.Drawing`: ``picture``,
+        ``loops``, ``tiles``. Raises NoPicture.
+        """
+        numbered = [
+            (function, number)
+            for function in self.functions
+            for number in range(len(function.subject.nests))
+        ]
+        if not 0 <= nest < len(numbered):
+            raise errors.NoPicture(
+                what=f"nest {nest}",
+                reason=f"there are {len(numbered)} nests, counted from 0",
+                hint="Name a nest that the text lists",
+            )
+        function, number = numbered[nest]
+        drawing = Drawing.of(self.sizes, options)
+        title = function.nest_title(number)
+        return written(drawing.nest(function.subject, self._nest(nest), title))
+
+    def html(self) -> str:
+        """One page without external resources: the text and all pictures."""
+        names = ", ".join(function.title for function in self.functions)
+        return page(f"How {names} is judged", list(self._parts()))
+
+    def _nest(self, number: int) -> Nest:
+        nests = [nest for f in self.functions for nest in f.subject.nests]
+        return nests[number]
+
+    def _lines(self) -> Lines:
+        for function in self.functions:
+            yield f"{function.title}"
+            for number, nest in enumerate(function.subject.nests):
+                yield f"  nest {number}"
+                yield from indented(nest_lines(function.subject, nest, self.source), 4)
+            for mapping in function.mappings:
+                yield f"  {function.mapping_title(mapping)}"
+                yield from indented(mapping_lines(mapping), 4)
+
+    def _parts(self) -> Iterator[Part]:
+        for function in self.functions:
+            yield Part(2, function.title)
+            found = function.subject
+            for number, nest in enumerate(found.nests):
+                title = function.nest_title(number)
+                text = "\n".join(nest_lines(found, nest, self.source))
+                pictures = nest_pictures(found, nest, title, self.sizes)
+                yield Part(3, title, _visible(text), pictures)
+            for mapping in function.mappings:
+                text = "\n".join(mapping_lines(mapping))
+                pictures = kernel_pictures(mapping)
+                yield Part(3, function.mapping_title(mapping), _visible(text), pictures)
+
+
+def explain(
+    source: str | os.PathLike[str] | Module,
+    *,
+    function: str = "",
+    sizes: Sizes | Mapping[str, int] | int | str | None = None,
+    targets: Sequence[str] = TARGETS,
+    allow_unregistered: bool = False,
+) -> Explanation:
+    r"""Explain every function with a body, or the one named ``function``.
+
+    ``source`` is MLIR text, a path or a module. ``sizes`` gives parameters values:
+    ``"N=8,M=6"``, a dictionary, or one number for all; without one, pictures take 8 and
+    the mapping 1024. ``targets``: the mappings that are shown.
+
+    Raises ParseError, VerifyError, UnknownFunction, InvalidOption.
+
+    >>> text = '''func.func @shift(%A: memref<9xf32>) {
+    ...   affine.for %i = 0 to 8 {
+    ...     %x = affine.load %A[%i] : memref<9xf32>
+    ...     affine.store %x, %A[%i + 1] : memref<9xf32>
+    ...   }
+    ...   return
+    ... }'''
+    >>> lines = explain(text, targets=[]).text().splitlines()
+    >>> print("\n".join(lines[:8]))
+    @shift
+      nest 0
+        <string>:2:3: affine.for %i = 0 to 8 {
+          loops
+            i: sequential
+              read after write on A, distance (1)
+              S0 at (i=0) writes A[1] and S0 at (i=1) reads it
+              writes at <string>:4:5: affine.store %x, %A[%i + 1] : memref<9xf32>
+    """
+    module, text = read_module(source, allow_unregistered=allow_unregistered)
+    return explain_module(module, text, function, make_sizes(sizes), targets)
+
+
+def explain_module(
+    module: Module, text: str, function: str, sizes: Sizes, targets: Sequence[str]
+) -> Explanation:
+    """The same for a parsed module; ``text`` is quoted where it is known."""
+    names = [name for name, op in module.functions.items() if op.regions[0].blocks]
+    if function and function not in names:
+        raise errors.UnknownFunction(name=function, known=errors.one_of(names))
+    subjects = [subject(module, name) for name in names if function in {"", name}]
+    sizes.check(n for s in subjects for found in s.names.values() for n in found)
+    return Explanation(
+        tuple(_explained(module, s, sizes, targets) for s in subjects),
+        Source.of(text),
+        sizes,
+    )
+
+
+def _explained(
+    module: Module, found: Subject, sizes: Sizes, targets: Sequence[str]
+) -> Explained:
+    arguments = module.functions[found.name].regions[0].blocks[0].arguments
+    types = [
+        _sized(value.type, shape, found, sizes)
+        for value, shape in zip(arguments, found.shapes, strict=True)
+    ]
+    extents = {name for shape in found.shapes for name in shape or ()}
+    given = {
+        names[-1]: sizes.of(names, LARGE)
+        for name, names in found.names.items()
+        if name in extents
+    }
+    mappings = (kernels.mapping(module, found.name, t, types) for t in targets)
+    return Explained(found, tuple(mappings), given)
+
+
+def _sized(
+    ty: Type,
+    shape: tuple[int | str | None, ...] | None,
+    found: Subject,
+    sizes: Sizes,
+) -> Type | None:
+    """The type of an argument with sizes for its ``?``; None where it has none."""
+    if not isinstance(ty, MemRefType | TensorType) or None not in ty.shape:
+        return None
+    names = shape or ("",) * len(ty.shape)
+    return replace(
+        ty,
+        shape=tuple(
+            sizes.of(found.names.get(str(name), ()), LARGE) if n is None else n
+            for n, name in zip(ty.shape, names, strict=True)
+        ),
+    )
+
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def _visible(text: str) -> str:
+    r"""Text that cannot move a terminal's cursor.
+
+    >>> print(_visible("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

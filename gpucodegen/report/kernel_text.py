@@ -1,0 +1,65 @@
+"""A mapping in words: grid and block, what a block and a thread touch, the proof."""
+
+from __future__ import annotations
+
+from gpucodegen.report.kernels import Kernel, Mapping, Share
+from gpucodegen.report.wording import Lines, box, section, size, table
+
+
+def mapping_lines(mapping: Mapping) -> Lines:
+    """All kernels of a function on one target."""
+    if mapping.refusal:
+        yield f"not compiled: {mapping.refusal}"
+    elif not mapping.kernels:
+        yield "no kernels: everything runs on the host"
+    for kernel in mapping.kernels:
+        yield from section(_head(kernel), _kernel(kernel))
+
+
+def _head(kernel: Kernel) -> str:
+    first, last = kernel.lines or (0, 0)
+    where = f"line {first}" if first == last else f"lines {first} to {last}"
+    return f"{kernel.name}{f', made from {where}' if first else ''}"
+
+
+def _kernel(kernel: Kernel) -> Lines:
+    yield workers(kernel)
+    if kernel.vectors:
+        yield f"vectors: {', '.join(kernel.vectors)}"
+    one = "block" if kernel.block else "parallel iteration"
+    if not kernel.block and kernel.workers is None:
+        one = "run"
+    yield from section(
+        f"the first {one} touches", table([_share(s) for s in kernel.shares])
+    )
+    objection = kernel.objection
+    yield f"races: {f'not excluded: {objection}' if objection else 'proven absent'}"
+    yield from section("schedule tree, as mapped", kernel.tree.lines())
+
+
+def workers(kernel: Kernel) -> str:
+    """Who runs a kernel."""
+    if kernel.block:
+        grid = box(_trimmed(kernel.grid))
+        return f"grid of {grid} blocks, each of {box(_trimmed(kernel.block))} threads"
+    if kernel.workers is None:
+        return "one CPU thread"
+    return f"{kernel.workers} parallel iterations on the CPU threads"
+
+
+def _trimmed(extents: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """x, y, z without trailing ones."""
+    count = max((i + 1 for i, n in enumerate(extents) if n != 1), default=1)
+    return extents[:count]
+
+
+def _share(share: Share) -> tuple[str, str, str, str, str]:
+    count = len(share.threads[0]) if share.threads else 0
+    threads = f"{count} by its first thread" if count else ""
+    return (
+        share.array,
+        "writes" if share.writes else "reads",
+        f"{box(share.extents)} in {share.memory} memory",
+        size(share.size),
+        threads,
+    )

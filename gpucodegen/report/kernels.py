@@ -1,0 +1,283 @@
+"""What the default pipeline makes of a function: kernels, who does what, the proof.
+
+Comes in: a module, a function and sizes of its arguments. Goes out: a `Mapping` per
+target. Everything is read off the mapped kernels themselves, not off the plans behind
+them: the cells that the first block and its first thread touch are isl answers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.executable import map_module
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.locations import FileLoc, file_location
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import MemRefType, Type, VectorType
+from gpucodegen.options import Options
+from gpucodegen.passes.lifting import Lifted, lift_function
+from gpucodegen.passes.race_check import check_kernel
+from gpucodegen.passes.reachable import reachable
+from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
+from gpucodegen.report.strides import element_bytes
+from gpucodegen.report.subjects import location_of
+from gpucodegen.tiling.isl import Interval
+from gpucodegen.tiling.model import Model, model
+from gpucodegen.tiling.points import Tuple, touched, touched_cells
+from gpucodegen.tiling.scop import Loop, Role, loops, statements
+
+MANY_CELLS = 256
+"""A box of more cells is not listed one by one."""
+BLOCKS_SHOWN = 4
+THREADS_SHOWN = 3
+
+
+Box = tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the workers of a kernel touch of one array.
+
+    ``blocks``: boxes of the first block (GPU) or parallel iteration (CPU), and of its
+    neighbours where they write. ``threads``: the cells that its first threads write,
+    if they are few.
+    """
+
+    array: str
+    memory: str
+    writes: bool
+    element_bytes: int
+    blocks: tuple[Box, ...]
+    threads: tuple[tuple[Tuple, ...], ...] = ()
+
+    @property
+    def extents(self) -> tuple[int | None, ...]:
+        """The sides of the first box; None where it is not bounded."""
+        return tuple(map(length, self.blocks[0]))
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in the first box."""
+        known = [extent for extent in self.extents if extent is not None]
+        complete = len(known) == len(self.extents)
+        return prod(known) * self.element_bytes if complete else None
+
+
+def length(side: Interval) -> int | None:
+    """The number of integers in an interval, if it is bounded."""
+    if side.lower is None or side.upper is None:
+        return None
+    return side.upper - side.lower + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A mapped kernel. ``grid`` and ``block`` are x, y, z and empty on the CPU.
+
+    ``objection``: why it could not be proven free of races; empty when it was.
+    """
+
+    name: str
+    grid: tuple[int | None, ...]
+    block: tuple[int, ...]
+    workers: int | None
+    vectors: tuple[str, ...]
+    shares: tuple[Share, ...]
+    tree: Tree
+    objection: str
+    places: frozenset[FileLoc]
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """First and last source line it was made from."""
+        numbers = sorted(place.line for place in self.places)
+        return (numbers[0], numbers[-1]) if numbers else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """The kernels of a function on one target, or why there are none."""
+
+    target: str
+    kernels: tuple[Kernel, ...]
+    refusal: str = ""
+
+
+def mapping(
+    module: Module, name: str, target: str, types: Sequence[Type | None]
+) -> Mapping:
+    """What `gpucodegen.compile` makes of a function for arguments of these types."""
+    options = Options(target=target, verify=False, tuned=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", errors.CodegenWarning)
+            mapped = map_module(
+                reachable(module, name), name, (target, tuple(types)), options, []
+            )
+    except errors.Error as refusal:
+        return Mapping(target, (), refusal.message)
+    return Mapping(target, tuple(_kernel(op) for op in _kernels(mapped)))
+
+
+def _kernels(module: Module) -> Iterator[Operation]:
+    for op in module.walk():
+        if op.name == "gpu.func" or "gcg.kernel" in op.attributes:
+            yield op
+
+
+def _kernel(op: Operation) -> Kernel:
+    lifted = lift_function(op)
+    built = model(lifted.scop)
+    grid, block = (_extents(op, f"gcg.{part}") for part in ("grid", "block"))
+    return Kernel(
+        symbol_name(op),
+        tuple(None if extent < 0 else extent for extent in grid),
+        block,
+        _workers(lifted),
+        tuple(dict.fromkeys(_vectors(op))),
+        tuple(_shares(built, lifted)),
+        _tree(lifted),
+        _objection(op),
+        frozenset(_places(lifted)),
+    )
+
+
+def _extents(op: Operation, attribute: str) -> tuple[int, ...]:
+    found = op.attributes.get(attribute)
+    return tuple(found.values) if isinstance(found, DenseArrayAttr) else ()  # type: ignore[arg-type]
+
+
+def _objection(op: Operation) -> str:
+    try:
+        check_kernel(op)
+    except errors.Error as objection:
+        return objection.message
+    return ""
+
+
+def _tree(lifted: Lifted) -> Tree:
+    body = lifted.scop.body
+    verdicts = Verdicts({}, _runs_at_once, leaves=effects(body), mark=_mark)
+    return schedule_tree(body, verdicts)
+
+
+def _runs_at_once(loop: Loop) -> bool:
+    return loop.parallel or loop.role is not Role.SEQUENTIAL
+
+
+def _mark(loop: Loop) -> str:
+    if loop.role is not Role.SEQUENTIAL:
+        return f"{loop.role.value}s"
+    return "CPU threads" if loop.parallel else ""
+
+
+def _workers(lifted: Lifted) -> int | None:
+    """Iterations of the first parallel loop, if known."""
+    for loop in loops(lifted.scop.body):
+        bounds = (*loop.lowers, *loop.uppers)
+        if loop.parallel and len(bounds) == 2 and all(b.isdigit() for b in bounds):
+            return -(-(int(bounds[1]) - int(bounds[0])) // loop.step)
+    return None
+
+
+def _vectors(op: Operation) -> Iterator[str]:
+    for inner in op.walk():
+        for value in inner.results:
+            if isinstance(value.type, VectorType):
+                yield str(value.type)
+
+
+def _places(lifted: Lifted) -> Iterator[FileLoc]:
+    for statement in statements(lifted.scop.body):
+        place = file_location(location_of(statement))
+        if place is not None:
+            yield place
+
+
+def _shares(built: Model, lifted: Lifted) -> Iterator[Share]:
+    """Per array in memory, who touches what of it."""
+    for array in lifted.scop.arrays:
+        value = lifted.arrays[array.name]
+        if array.register or not isinstance(value.type, MemRefType):
+            continue
+        around = _around(built, array.name, writes=True)
+        writes = around is not None
+        around = around or _around(built, array.name, writes=False) or ()
+        places = _corner(around, _is_block, BLOCKS_SHOWN if writes else 1)
+        boxes = [touched(built, array.name, p, writes=writes) for p in places]
+        if boxes[0] is not None:
+            yield Share(
+                array.name,
+                _memory(value.type),
+                writes,
+                element_bytes(value),
+                tuple(box for box in boxes if box is not None),
+                tuple(_threads(built, array.name, around)) if writes else (),
+            )
+
+
+def _around(built: Model, array: str, *, writes: bool) -> tuple[Loop, ...] | None:
+    """The loops around the first access of a kind."""
+    return next(
+        (
+            r.instances.loops
+            for r in built.references
+            if r.access.array == array and r.access.writes is writes
+        ),
+        None,
+    )
+
+
+def _memory(ty: MemRefType) -> str:
+    return "global" if ty.memory_space is None else "shared"
+
+
+def _threads(
+    built: Model, array: str, around: Sequence[Loop]
+) -> Iterator[tuple[Tuple, ...]]:
+    """The cells that the first threads of the first block write."""
+    (block,) = _corner(around, _is_block, 1)
+    for thread in _corner(around, _is_thread, THREADS_SHOWN):
+        cells = touched_cells(built, array, block | thread, MANY_CELLS)
+        if thread and cells:
+            yield cells
+
+
+def _is_block(loop: Loop) -> bool:
+    return loop.role is Role.BLOCK or loop.parallel
+
+
+def _is_thread(loop: Loop) -> bool:
+    return loop.role is Role.THREAD
+
+
+def _corner(
+    around: Sequence[Loop], wanted: Callable[[Loop], bool], limit: int
+) -> list[dict[str, int]]:
+    """At most ``limit`` workers: the first one, and those one step further.
+
+    Values by loop; steps are taken along the first loops that run more than once.
+    """
+    chosen = [
+        loop
+        for loop in around
+        if wanted(loop) and len(loop.lowers) == 1 and loop.lowers[0].isdigit()
+    ]
+    first = {loop.name: int(loop.lowers[0]) for loop in chosen}
+    moving = [loop for loop in chosen if loop.uppers != ("1",)][: 2 if limit > 3 else 1]
+    steps = range(2 if len(moving) == 2 else limit)
+    return [
+        first
+        | {
+            loop.name: first[loop.name] + loop.step * step
+            for loop, step in zip(moving, reversed(taken), strict=True)
+        }
+        for taken in product(steps, repeat=len(moving))
+    ]

@@ -1,0 +1,115 @@
+"""Two loops of a nest at small sizes: their executions and what waits for what.
+
+A `Plane` is what one picture shows, in grid coordinates. Loops around the two stand at
+one value; loops inside and between them are projected out; tile loops are colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from gpucodegen.report.subjects import Nest
+from gpucodegen.tiling.loops import nested_loops
+from gpucodegen.tiling.points import Tuple
+from gpucodegen.tiling.scop import Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An execution: of which statement, where; ``tile``: values of its tile loops.
+
+    ``slot``: its place among the statements of one iteration, from -1 to 1.
+    """
+
+    statement: int
+    row: int
+    column: int
+    slot: float = 0.0
+    tile: Tuple = ()
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What tells it from others."""
+        return self.statement, self.row, self.column
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """The sink waits for the source; ``carrier``: the loop that carries it, if any."""
+
+    source: Point
+    sink: Point
+    carrier: str
+    witness: bool = False
+
+    @property
+    def places(self) -> tuple[object, object]:
+        """What tells it from others."""
+        return self.source.place, self.sink.place
+
+    @property
+    def moves(self) -> bool:
+        """Whether its ends are different points."""
+        return self.source.place != self.sink.place
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """What one picture shows.
+
+    ``rows`` and ``columns``: the values of the outer and the inner loop. ``given``: the
+    loops around them and the parameters of the bounds. ``effects``: what each statement
+    does. ``front``: factors of `wavefront`, if there is one. ``workers``: 0 or 1, the
+    parallel loop along which nothing waits for anything, so that each of its iterations
+    may have its own thread. ``complete``: isl answered everything.
+    """
+
+    outer: Loop
+    inner: Loop
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    given: Mapping[str, int]
+    statements: tuple[str, ...]
+    effects: Mapping[str, str]
+    points: tuple[Point, ...]
+    arrows: tuple[Arrow, ...]
+    front: tuple[int, int] | None = None
+    workers: int | None = None
+    complete: bool = True
+
+
+def planes(nest: Nest) -> tuple[tuple[Loop, Loop], ...]:
+    """The pairs of nested loops that can be shown, the most telling first."""
+    around = {loop.name: (*outer, loop) for loop, outer in nested_loops((nest.loop,))}
+    pairs = [
+        (outer, inner)
+        for chain in around.values()
+        for outer, inner in combinations(chain, 2)
+        if inner is chain[-1] and _drawable(outer) and _drawable(inner)
+    ]
+    tiles = {name for chain in around.values() for name in tile_loops(chain)}
+    plain = [p for p in pairs if not {p[0].name, p[1].name} & tiles] or pairs
+    return tuple(sorted(plain, key=lambda pair: _interest(nest, *pair, around)))
+
+
+def _drawable(loop: Loop) -> bool:
+    return bool(loop.lowers and loop.uppers) and not loop.opaque
+
+
+def tile_loops(chain: Sequence[Loop]) -> set[str]:
+    """Loops whose value is where another one begins."""
+    return {low for loop in chain for low in loop.lowers} & {x.name for x in chain}
+
+
+def _interest(
+    nest: Nest, outer: Loop, inner: Loop, around: Mapping[str, Sequence[Loop]]
+) -> tuple[int, int, int, int]:
+    """Smaller is better: more carried, in one band or coupled, adjacent, outermost."""
+    carried = sum(bool(nest.verdict(loop).carried) for loop in (outer, inner))
+    together = nest.band_of(outer) is nest.band_of(inner) or outer.name in "".join(
+        (*inner.lowers, *inner.uppers)
+    )
+    depth = len(around[outer.name])
+    return -carried, -int(together), len(around[inner.name]) - depth, depth

@@ -1,0 +1,194 @@
+"""What is explained: a function's nests, each with all that is proven of it.
+
+Comes in: a module. Goes out: a `Subject`, the function as affine nests on buffers, and
+a `Nest` per outermost loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.lifting import lift_function
+from gpucodegen.passes.reachable import reachable
+from gpucodegen.pipeline import front_passes
+from gpucodegen.tiling.bands import Band, bands
+from gpucodegen.tiling.bounds import Violation, violations
+from gpucodegen.tiling.contraction import Contraction, contractions
+from gpucodegen.tiling.dependences import Dependence, dependences
+from gpucodegen.tiling.loops import LoopVerdict, loop_verdicts
+from gpucodegen.tiling.model import Instances, Model, model
+from gpucodegen.tiling.scop import If, Loop, Node, loops, statements
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """An outermost loop and what is proven of the loops in it."""
+
+    loop: Loop
+    model: Model
+    dependences: tuple[Dependence, ...]
+    verdicts: tuple[LoopVerdict, ...]
+    bands: tuple[Band, ...]
+    contractions: tuple[Contraction, ...]
+    arrays: Mapping[str, Value]
+
+    @property
+    def location(self) -> Location:
+        """Where the loop stands."""
+        return location_of(self.loop)
+
+    @property
+    def statements(self) -> tuple[Instances, ...]:
+        """The statements inside, in textual order."""
+        names = {statement.name for statement in statements((self.loop,))}
+        return tuple(s for s in self.model.statements if s.name in names)
+
+    def verdict(self, loop: Loop) -> LoopVerdict:
+        """The verdict on one of its loops."""
+        return next(v for v in self.verdicts if v.loop.name == loop.name)
+
+    def band_of(self, loop: Loop) -> Band:
+        """The band that holds one of its loops."""
+        return next(band for band in self.bands if loop.name in band.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A function: its nests, accesses that may leave their array, parameters.
+
+    ``names``: per parameter of the analysis, the names the program has for it.
+    """
+
+    name: str
+    operation: Operation
+    nests: tuple[Nest, ...]
+    violations: tuple[Violation, ...]
+    names: Mapping[str, tuple[str, ...]]
+    shapes: tuple[tuple[int | str | None, ...] | None, ...]
+    """Per argument, the extents of its buffer, or None for a scalar."""
+
+    @property
+    def location(self) -> Location:
+        """Where the function stands."""
+        return self.operation.location
+
+
+def subject(module: Module, name: str) -> Subject:
+    """The function ``name`` as affine nests on buffers, analysed.
+
+    >>> import gpucodegen as gcg
+    >>> text = '''func.func @f(%A: memref<?xf32>, %v: f32) {
+    ...   %c0 = arith.constant 0 : index
+    ...   %N = memref.dim %A, %c0 : memref<?xf32>
+    ...   affine.for %i = 0 to %N {
+    ...     affine.store %v, %A[%i] : memref<?xf32>
+    ...   }
+    ...   return
+    ... }'''
+    >>> function = subject(gcg.parse(text), "f")
+    >>> function.nests[0].verdicts[0].kind.value, dict(function.names)
+    ('parallel', {'A_size0': ('A_size0', 'N')})
+    """
+    arguments = module.functions[name].regions[0].blocks[0].arguments
+    *passes, _ = front_passes(name, (None,) * len(arguments))
+    operation = run_pipeline(reachable(module, name), passes).functions[name]
+    lifted = lift_function(operation)
+    built = model(lifted.scop)
+    found = dependences(built)
+    made_from = {value: name for name, value in lifted.arrays.items()}
+    shapes = {array.name: array.shape for array in lifted.scop.arrays}
+    return Subject(
+        name,
+        operation,
+        tuple(
+            _nest(loop, built, found, lifted.arrays)
+            for loop in _outermost(lifted.scop.body)
+        ),
+        violations(built),
+        _names(operation, lifted.scop.parameters, made_from, shapes),
+        tuple(
+            shapes.get(made_from.get(value, "")) if _is_buffer(value) else None
+            for value in operation.regions[0].blocks[0].arguments
+        ),
+    )
+
+
+def location_of(node: object) -> Location:
+    """Where a loop, a statement or an access stands."""
+    found = getattr(node, "loc", None)
+    return found if isinstance(found, Location) else UNKNOWN
+
+
+def _is_buffer(value: Value) -> bool:
+    return hasattr(value.type, "shape")
+
+
+def _outermost(body: tuple[Node, ...]) -> Iterator[Loop]:
+    """Loops that no loop holds; conditions around them are looked through."""
+    for node in body:
+        if isinstance(node, Loop):
+            yield node
+        elif isinstance(node, If):
+            yield from _outermost((*node.body, *node.orelse))
+
+
+def _nest(
+    loop: Loop,
+    built: Model,
+    found: tuple[Dependence, ...],
+    arrays: Mapping[str, Value],
+) -> Nest:
+    """What concerns one nest: both ends of its dependences lie inside."""
+    inside = {statement.name for statement in statements((loop,))}
+    mine = tuple(
+        d for d in found if {d.source.instances.name, d.sink.instances.name} <= inside
+    )
+    names = {inner.name for inner in loops((loop,))}
+    scop = replace(built.scop, body=(loop,))
+    only = replace(
+        built,
+        scop=scop,
+        everything=tuple(
+            i for i in built.everything if i.loops and i.loops[0].name == loop.name
+        ),
+    )
+    return Nest(
+        loop,
+        only,
+        mine,
+        tuple(v for v in loop_verdicts(only, mine) if v.loop.name in names),
+        bands((loop,), mine),
+        contractions(only, mine),
+        arrays,
+    )
+
+
+def _names(
+    operation: Operation,
+    parameters: tuple[str, ...],
+    made_from: Mapping[Value, str],
+    shapes: Mapping[str, tuple[int | str | None, ...]],
+) -> dict[str, tuple[str, ...]]:
+    """Per parameter its own name and those of ``memref.dim`` operations."""
+    names = {name: [name] for name in parameters}
+    constants = {
+        op.results[0]: value.value
+        for op in operation.walk()
+        if op.name == "arith.constant"
+        and isinstance(value := op.attributes.get("value"), IntegerAttr)
+    }
+    for op in operation.walk():
+        if op.name != "memref.dim":
+            continue
+        shape = shapes.get(made_from.get(op.operands[0], ""), ())
+        dimension = constants.get(op.operands[1], len(shape))
+        extent = shape[dimension] if 0 <= dimension < len(shape) else None
+        if isinstance(extent, str) and extent in names and op.results[0].name:
+            names[extent].append(op.results[0].name)
+    return {name: tuple(dict.fromkeys(found)) for name, found in names.items()}

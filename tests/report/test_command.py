@@ -1,0 +1,68 @@
+"""``gpucodegen explain`` on the command line."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from examples.catalogue import FOLDER
+from gpucodegen.cli import main
+from tests.report.report_nests import DIAGONAL, SWEEP
+
+MATMUL = str(FOLDER / "matmul.mlir")
+
+
+def test_text_of_one_target(capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", MATMUL, "--target", "cuda", "--sizes", "64"]) == 0
+    out, err = capsys.readouterr()
+    assert f"{MATMUL}:10:3: affine.for %i = 0 to %M" in out
+    assert "on cuda" in out
+    assert "on cpu" not in out
+    assert err == ""
+
+
+def test_standard_input_to_a_picture(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO(DIAGONAL))
+    assert main(["explain", "-", "--svg", "--sizes", "N=5", "--tiles", "2,2"]) == 0
+    root = ET.fromstring(capsys.readouterr().out)
+    assert root.tag.endswith("svg")
+
+
+def test_a_page_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    target = tmp_path / "page.html"
+    assert main(["explain", MATMUL, "--html", "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert target.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_chunks_stand_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "both.mlir"
+    file.write_text(
+        f"{DIAGONAL}\n// -----\nfunc @\n// -----\n{SWEEP}", encoding="utf-8"
+    )
+    status = main(["explain", str(file), "--split-input-file", "--target", "cpu"])
+    out, err = capsys.readouterr()
+    assert status == 1
+    assert out.index("@diagonal") < out.index("// -----") < out.index("@sweep")
+    assert ": error: " in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--function", "lu"], "no function 'lu'. Known functions: matmul"),
+        (["--sizes", "Q=3"], "option sizes='Q=3' is not valid"),
+        (["--svg", "--nest", "4"], "there is no picture of nest 4"),
+        (["--svg", "--loops", "a,b"], "Choose one of: j,k, i,k, i,j"),
+        (["--svg", "--tiles", "x"], "option tiles=(-1,) is not valid"),
+        (["-o", "/no/such/folder/x"], "/no/such/folder/x: error: No such file"),
+    ],
+)
+def test_refusals(options: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", MATMUL, "--target", "cuda", *options]) == 1
+    assert message in capsys.readouterr().err

@@ -1,0 +1,144 @@
+"""What the text says of well-known nests."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from tests.report.report_nests import DIAGONAL, LU, SEIDEL, SWEEP, example
+
+
+def lines(text: str, **options: object) -> list[str]:
+    shown = str(gcg.explain(text, **{"targets": (), **options}))
+    return [line.strip() for line in shown.splitlines()]
+
+
+def under(found: list[str], title: str) -> str:
+    """The line after a title."""
+    return found[found.index(title) + 1]
+
+
+def test_matmul_is_judged_loop_by_loop():
+    found = lines(example("matmul"))
+    assert [x for x in found if re.match(r"[ijk]: ", x)] == [
+        "i: parallel",
+        "j: parallel",
+        "k: reduction (add)",
+    ]
+    assert under(found, "bands").startswith("(i, j, k) permutable")
+    assert under(found, "contraction") == "C[i, j] += A[i, k] * B[k, j]"
+    assert "M: i, N: j, K: k" in found
+    assert "A  32 x 32  4 KiB" in found
+
+
+def test_why_not_names_both_source_lines():
+    found = lines(example("matmul"))
+    at = found.index("write after read on C, distance (0, 0, [1, +inf])")
+    witness, reads, writes = found[at + 1 : at + 4]
+    assert witness.startswith("S0 at (i=0, j=0, k=0) reads C[0, 0] and S0 at (i=0, j=0")
+    assert reads == (
+        "reads at <string>:15:14: %c = affine.load %C[%i, %j] : memref<?x?xf32>"
+    )
+    assert writes.startswith("writes at <string>:18:9: affine.store %sum")
+
+
+def test_strides_in_elements():
+    rows = {tuple(line.split()[:3]): line.split()[3:] for line in lines(SWEEP)}
+    assert rows["read", "A[i", "-"] == ["1,", "j]", "A_size1", "1"]
+    rows = {line.split("]")[0]: line.split()[-3:] for line in lines(example("matmul"))}
+    assert rows["read   A[i, k"] == ["A_size1", "0", "1"]
+    assert rows["read   B[k, j"] == ["0", "1", "B_size1"]
+
+
+def test_the_refused_band_names_the_dependence():
+    found = lines(DIAGONAL)
+    assert under(found, "bands") == "(i) alone"
+    ended = found[found.index("(i) alone") + 1]
+    assert ended.startswith("ends there: a dependence points backward along loop j: S0")
+
+
+def test_a_triangle_is_no_rectangle():
+    (band,) = [line for line in lines(LU) if line.startswith("(k, i)")]
+    assert band.endswith("bounds depend on each other, not a rectangle")
+
+
+def test_kernels_on_both_targets():
+    found = lines(example("jacobi_2d"), targets=("cuda", "cpu"), sizes="H=1026,W=66")
+    title = "@jacobi_2d on cuda for H = 1026, W = 66, B_size0 = 1024, B_size1 = 1024"
+    assert title in found
+    assert "grid of 2 x 128 blocks, each of 32 x 8 threads" in found
+    (row,) = [line.split() for line in found if line.startswith("B  writes  8")]
+    assert " ".join(row[2:]) == "8 x 32 in global memory 1 KiB 1 by its first thread"
+    assert found.count("races: proven absent") == 3
+    assert any(line.endswith("iterations on the CPU threads") for line in found)
+
+
+def test_a_contraction_shows_its_shared_tiles():
+    found = lines(example("matmul"), targets=("cuda",), sizes=256)
+    tiles = [line for line in found if "in shared memory" in line]
+    assert len(tiles) == 2
+    assert found.count("mark: barrier") == 2
+
+
+def test_an_error_of_the_mapping_is_told_not_raised():
+    text = """func.func @f(%A: memref<4xf32>) {
+  affine.for %i = 0 to 5 {
+    %x = affine.load %A[%i] : memref<4xf32>
+    affine.store %x, %A[%i] : memref<4xf32>
+  }
+  return
+}"""
+    found = lines(text, targets=("cpu",))
+    assert any(line.startswith("not compiled: access of A is out of") for line in found)
+    assert any("outside dimension 0 of extent 4" in line for line in found)
+
+
+def test_functions_are_chosen_by_name():
+    text = example("triangular_solve")
+    assert [x for x in lines(text) if x.startswith("@")] == ["@trsv", "@trsm"]
+    assert [x for x in lines(text, function="trsm") if x[:1] == "@"] == ["@trsm"]
+    with pytest.raises(errors.UnknownFunction, match="Known functions: trsv, trsm"):
+        gcg.explain(text, function="lu")
+
+
+def test_loops_without_affine_bounds():
+    text = """func.func @f(%A: memref<?xf32>, %n: memref<i32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = memref.load %n[] : memref<i32>
+  %1 = arith.index_cast %0 : i32 to index
+  %x = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %1 step %1 {
+    memref.store %x, %A[%i] : memref<?xf32>
+  }
+  return
+}"""
+    found = lines(text)
+    assert "not affine: how often it runs is not known" in found
+    with pytest.raises(errors.NoPicture, match="Draw its schedule tree instead"):
+        gcg.explain(text, targets=()).svg()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("N", "Write N=8 with a number"),
+        ("N=-1", "Write N=8 with a number"),
+        ("N=99999999999999999999", "Write N=8 with a number"),
+        ("T=4,A_size=8", "Did you mean 'A_size0'"),
+        ({"Z": 3}, "Known names: A_size0, N, T"),
+    ],
+)
+def test_sizes_are_checked(sizes: object, message: str):
+    with pytest.raises(errors.InvalidOption, match=message):
+        gcg.explain(SEIDEL, targets=(), sizes=sizes)
+
+
+def test_nothing_to_explain():
+    explanation = gcg.explain("func.func private @g()")
+    assert explanation.text() == ""
+    with pytest.raises(errors.NoPicture, match="there are 0 nests"):
+        explanation.svg()
