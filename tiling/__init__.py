@@ -7,7 +7,7 @@ package knows nothing of MLIR or of Numba. The modules, in the order of processi
 * `isl`: the only door to islpy; `model`: a `Scop` as integer relations
 * `dependences`, `witness`: what must keep its order, and executions that show it
 * `loops`, `bands`, `legality`: parallel loops, permutable bands, legal rewrites
-* `points`: executions, dependences and cells at given sizes, one by one
+* `points`, `fronts`: executions at given sizes, one by one; those that may run at once
 * `depcheck`: the dependence table of ``gpucodegen deps``
 * `bounds`, `footprint`: cells outside their array, cells that a tile touches
 * `contraction`: matrix products and convolutions, recognised from their accesses

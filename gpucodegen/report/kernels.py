@@ -21,7 +21,7 @@ from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.options import Options
-from gpucodegen.passes.lifting import Lifted, lift_function
+from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.race_check import check_kernel
 from gpucodegen.passes.reachable import reachable
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
@@ -123,7 +123,8 @@ def mapping(
             )
     except errors.Error as refusal:
         return Mapping(target, (), refusal.message)
-    return Mapping(target, tuple(_kernel(op) for op in _kernels(mapped)))
+    around = Surroundings.of(mapped)
+    return Mapping(target, tuple(_kernel(op, around) for op in _kernels(mapped)))
 
 
 def _kernels(module: Module) -> Iterator[Operation]:
@@ -132,8 +133,8 @@ def _kernels(module: Module) -> Iterator[Operation]:
             yield op
 
 
-def _kernel(op: Operation) -> Kernel:
-    lifted = lift_function(op)
+def _kernel(op: Operation, surroundings: Surroundings) -> Kernel:
+    lifted = lift_function(op, surroundings)
     built = model(lifted.scop)
     grid, block = (_extents(op, f"gcg.{part}") for part in ("grid", "block"))
     return Kernel(
@@ -144,7 +145,7 @@ def _kernel(op: Operation) -> Kernel:
         tuple(dict.fromkeys(_vectors(op))),
         tuple(_shares(built, lifted)),
         _tree(lifted),
-        _objection(op),
+        _objection(op, surroundings),
         frozenset(_places(lifted)),
     )
 
@@ -154,9 +155,9 @@ def _extents(op: Operation, attribute: str) -> tuple[int, ...]:
     return tuple(found.values) if isinstance(found, DenseArrayAttr) else ()  # type: ignore[arg-type]
 
 
-def _objection(op: Operation) -> str:
+def _objection(op: Operation, surroundings: Surroundings) -> str:
     try:
-        check_kernel(op)
+        check_kernel(op, surroundings)
     except errors.Error as objection:
         return objection.message
     return ""

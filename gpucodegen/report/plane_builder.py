@@ -15,11 +15,11 @@ from gpucodegen.report.schedule_tree import effects
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.report.subjects import Nest, Subject
 from gpucodegen.tiling.dependences import Dependence
+from gpucodegen.tiling.fronts import front
 from gpucodegen.tiling.loops import LoopKind
 from gpucodegen.tiling.model import Instances
 from gpucodegen.tiling.points import Cut, Tuple, executions, immediate, value_range
 from gpucodegen.tiling.scop import Loop, loops
-from gpucodegen.tiling.wavefronts import wavefront
 from gpucodegen.tiling.witness import Event
 
 LIMITS = (10, 12)
@@ -72,7 +72,7 @@ def plane(subject: Subject, nest: Nest, pair: tuple[Loop, Loop], sizes: Sizes) -
         points,
         arrows,
         view.front(),
-        view.workers(arrows),
+        view.workers(),
         complete,
     )
 
@@ -206,22 +206,23 @@ class _View:
         found = grid.point(statement, shown)
         return None if -1 in {found.row, found.column} else found
 
-    def workers(self, arrows: Sequence[Arrow]) -> int | None:
-        """The parallel loop whose iterations never wait for each other."""
-        crossed = (
-            any(a.source.row != a.sink.row for a in arrows),
-            any(a.source.column != a.sink.column for a in arrows),
-        )
-        for number, (loop, is_crossed) in enumerate(
-            zip(self.pair, crossed, strict=True)
-        ):
-            parallel = self.nest.verdict(loop).kind is LoopKind.PARALLEL
-            if parallel and not is_crossed and any(crossed):
+    def workers(self) -> int | None:
+        """The parallel loop whose iterations never wait for each other.
+
+        With d the distances of what the two loops carry: d != {} and all d_l = 0.
+        """
+        carried = [d for d in self.nest.dependences if d.level in self.layout.depths]
+        for number, depth in enumerate(self.layout.depths):
+            stays = all(
+                depth < len(d.loops) and d.distance[depth].exact == 0 for d in carried
+            )
+            is_parallel = self.nest.verdict(self.pair[number]).kind is LoopKind.PARALLEL
+            if carried and stays and is_parallel:
                 return number
         return None
 
     def front(self) -> tuple[int, int] | None:
-        """A wavefront, where one statement fills the plane."""
+        """The front, where one statement fills the plane."""
         if len(self.shown) > 1:
             return None
-        return wavefront(self.nest.model, self.nest.dependences, *self.layout.depths)
+        return front(self.nest.model, self.nest.dependences, *self.layout.depths)

@@ -61,9 +61,10 @@ class Plane:
 
     ``rows`` and ``columns``: the values of the outer and the inner loop. ``given``: the
     loops around them and the parameters of the bounds. ``effects``: what each statement
-    does. ``front``: factors of `wavefront`, if there is one. ``workers``: 0 or 1, the
-    parallel loop along which nothing waits for anything, so that each of its iterations
-    may have its own thread. ``complete``: isl answered everything.
+    does. ``front``: factors of `gpucodegen.tiling.fronts`, if there are some.
+    ``workers``: 0 or 1, the parallel loop along which nothing waits for anything, so
+    that each of its iterations may have its own thread. ``complete``: isl answered
+    everything.
     """
 
     outer: Loop

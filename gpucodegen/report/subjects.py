@@ -14,7 +14,7 @@ from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.lifting import lift_function
+from gpucodegen.passes.lifting import Surroundings, lift_function
 from gpucodegen.passes.reachable import reachable
 from gpucodegen.pipeline import front_passes
 from gpucodegen.tiling.bands import Band, bands
@@ -24,6 +24,10 @@ from gpucodegen.tiling.dependences import Dependence, dependences
 from gpucodegen.tiling.loops import LoopVerdict, loop_verdicts
 from gpucodegen.tiling.model import Instances, Model, model
 from gpucodegen.tiling.scop import If, Loop, Node, loops, statements
+from gpucodegen.tiling.undefined import UndefinedRead, undefined_reads
+
+ANSWERED_HERE = frozenset({"check-bounds", "check-reads"})
+"""Passes that only warn or refuse: what they find is part of the explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Nest:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A function: its nests, accesses that may leave their array, parameters.
+    """A function: its nests, accesses that may be wrong, parameters.
 
     ``names``: per parameter of the analysis, the names the program has for it.
     """
@@ -68,7 +72,7 @@ class Subject:
     name: str
     operation: Operation
     nests: tuple[Nest, ...]
-    violations: tuple[Violation, ...]
+    suspects: tuple[Violation | UndefinedRead, ...]
     names: Mapping[str, tuple[str, ...]]
     shapes: tuple[tuple[int | str | None, ...] | None, ...]
     """Per argument, the extents of its buffer, or None for a scalar."""
@@ -96,9 +100,11 @@ def subject(module: Module, name: str) -> Subject:
     ('parallel', {'A_size0': ('A_size0', 'N')})
     """
     arguments = module.functions[name].regions[0].blocks[0].arguments
-    *passes, _ = front_passes(name, (None,) * len(arguments))
-    operation = run_pipeline(reachable(module, name), passes).functions[name]
-    lifted = lift_function(operation)
+    front = front_passes(name, (None,) * len(arguments))
+    passes = [pass_ for pass_ in front if pass_.name not in ANSWERED_HERE]
+    affine = run_pipeline(reachable(module, name), passes)
+    operation = affine.functions[name]
+    lifted = lift_function(operation, Surroundings.of(affine))
     built = model(lifted.scop)
     found = dependences(built)
     made_from = {value: name for name, value in lifted.arrays.items()}
@@ -110,7 +116,7 @@ def subject(module: Module, name: str) -> Subject:
             _nest(loop, built, found, lifted.arrays)
             for loop in _outermost(lifted.scop.body)
         ),
-        violations(built),
+        (*violations(built), *undefined_reads(built)),
         _names(operation, lifted.scop.parameters, made_from, shapes),
         tuple(
             shapes.get(made_from.get(value, "")) if _is_buffer(value) else None

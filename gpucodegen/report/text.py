@@ -29,7 +29,7 @@ from gpucodegen.tiling.scop import Loop
 TILE = 32
 """Iterations per loop of the tile whose footprint is shown."""
 FEW = 3
-"""Accesses that may leave their array are many or none."""
+"""Accesses that may be wrong are many or none."""
 
 
 def nest_lines(subject: Subject, nest: Nest, source: Source) -> Lines:
@@ -45,7 +45,7 @@ def _nest_sections(subject: Subject, nest: Nest, source: Source) -> Lines:
     yield from section("elements moved per step of a loop", _walks(nest))
     yield from section(f"footprint of {_tile_name(nest)}", _footprints(nest))
     yield from section("schedule tree, as written", nest_tree(nest).lines())
-    yield from section("accesses not proven inside their array", _bounds(subject, nest))
+    yield from section("accesses not proven right", _suspects(subject, nest))
 
 
 def nest_tree(nest: Nest) -> Tree:
@@ -188,9 +188,10 @@ def _footprints(nest: Nest) -> Lines:
     yield from table(rows) if rows else ()
 
 
-def _bounds(subject: Subject, nest: Nest) -> Lines:
+def _suspects(subject: Subject, nest: Nest) -> Lines:
+    """Accesses that may leave their array, reads that may find nothing."""
     mine = {instances.name for instances in nest.statements}
-    found = [v for v in subject.violations if v.reference.instances.name in mine]
+    found = [s for s in subject.suspects if s.reference.instances.name in mine]
     yield from map(str, found[:FEW])
     if len(found) > FEW:
         yield f"and {len(found) - FEW} more"

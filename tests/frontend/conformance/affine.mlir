@@ -296,3 +296,54 @@ mlfunc @f(%M: index) {
   }
   return
 }
+// ----- R138 A
+#low = affine_map<(d) -> (d * 128)>
+#high = affine_map<(d)[s] -> (d * 128 + 128, s)>
+func.func @matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %M = memref.dim %A, %c0 : memref<?x?xf32>
+  %K = memref.dim %A, %c1 : memref<?x?xf32>
+  %N = memref.dim %B, %c1 : memref<?x?xf32>
+  affine.for %t1 = 0 to affine_map<()[s] -> (s ceildiv 128)>()[%M] {
+    affine.for %t2 = 0 to affine_map<()[s] -> (s ceildiv 128)>()[%N] {
+      affine.for %t3 = 0 to affine_map<()[s] -> (s ceildiv 128)>()[%K] {
+        %a = memref.alloc() : memref<128x128xf32>
+        affine.for %i = #low(%t1) to min #high(%t1)[%M] {
+          affine.for %k = #low(%t3) to min #high(%t3)[%K] {
+            %v = affine.load %A[%i, %k] : memref<?x?xf32>
+            affine.store %v, %a[%i mod 128, %k mod 128] : memref<128x128xf32>
+          }
+        }
+        affine.for %t4 = #low(%t1) to min #high(%t1)[%M] {
+          affine.for %t5 = #low(%t2) to min #high(%t2)[%N] {
+            affine.for %t6 = #low(%t3) to min #high(%t3)[%K] {
+              %x = affine.load %a[%t4 mod 128, %t6 mod 128] : memref<128x128xf32>
+              %y = affine.load %B[%t6, %t5] : memref<?x?xf32>
+              %z = affine.load %C[%t4, %t5] : memref<?x?xf32>
+              %p = arith.mulf %x, %y : f32
+              %q = arith.addf %z, %p : f32
+              affine.store %q, %C[%t4, %t5] : memref<?x?xf32>
+            }
+          }
+        }
+        memref.dealloc %a : memref<128x128xf32>
+      }
+    }
+  }
+  return
+}
+//= tree("matmul")[1] == "  band: t1, t2, t3, permutable, coincident [1, 1, 0]"
+//= [line.strip() for line in tree("matmul")[2:5]] == ["sequence", "filter: S0", "band: i, k, permutable, coincident [1, 1]"]
+//= [line.strip() for line in tree("matmul")[6:8]] == ["filter: S1", "band: t4, t5, t6, permutable, coincident [1, 1, 0]"]
+// ----- R138 A
+func.func @diagonal(%A: memref<9x9xf32>) {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 1 to 9 {
+      %v = affine.load %A[%i + 1, %j - 1] : memref<9x9xf32>
+      affine.store %v, %A[%i, %j] : memref<9x9xf32>
+    }
+  }
+  return
+}
+//= [line.strip() for line in tree("diagonal")[1:3]] == ["band: i, coincident [0]", "band: j, coincident [1]"]

@@ -16,6 +16,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.base import run_pipeline
 from gpucodegen.passes.pipeline_text import parse_pipeline
 from gpucodegen.pipeline import front_passes
+from gpucodegen.report.text import nest_tree
 
 Array = np.ndarray[Any, Any]
 
@@ -102,6 +103,7 @@ class Names:
             "passed": self.passed,
             "after_pass": self.after_pass,
             "report": self.report,
+            "tree": self.tree,
         }
 
     def program(self, **options: Any) -> gcg.Program:
@@ -129,6 +131,11 @@ class Names:
     def report(self, name: str) -> str:
         """All that is printed about a function."""
         return str(self._analysis(name))
+
+    def tree(self, name: str) -> list[str]:
+        """The schedule tree of the first nest of a function, line by line."""
+        (function,) = gcg.explain(self.module, function=name, targets=()).functions
+        return str(nest_tree(function.subject.nests[0])).splitlines()
 
     def _analysis(self, name: str) -> FunctionAnalysis:
         count = len(self._program[name].view.arguments)

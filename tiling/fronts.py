@@ -1,4 +1,4 @@
-"""Wavefronts: executions of two nested loops that may all run at once.
+"""Fronts: executions of two nested loops that may all run at once.
 
 Comes in: dependences, the depths of loops p and q. Goes out: factors (a, b) such that
 every dependence that p or q carries goes from a smaller a*p + b*q to a larger one. All
@@ -18,7 +18,7 @@ LARGEST = 4
 """Steeper fronts hold too few executions to be of use."""
 
 
-def wavefront(
+def front(
     model: Model, found: Sequence[Dependence], outer: int, inner: int
 ) -> tuple[int, int] | None:
     """The flattest front of the loops at two depths; None where there is none.
@@ -35,7 +35,7 @@ def wavefront(
     >>> sweep = Statement("S", (above, left, write("A", "i", "j")))
     >>> body = nest([Loop("i", "1", "N"), Loop("j", "1", "N")], (sweep,))
     >>> built = model(Scop(("N",), (), (Array("A", ("N", "N")),), body))
-    >>> wavefront(built, dependences(built), 0, 1)
+    >>> front(built, dependences(built), 0, 1)
     (1, 1)
     """
     carried = [d for d in found if d.level in range(outer, inner + 1)]
@@ -47,13 +47,13 @@ def wavefront(
     if any(len(end.loops) <= inner for end in ends.values()):
         return None
     for a, b in sorted(product(range(LARGEST + 1), repeat=2), key=sum)[1:]:
-        times = {name: _front(end, outer, inner, (a, b)) for name, end in ends.items()}
+        times = {name: _time(end, outer, inner, (a, b)) for name, end in ends.items()}
         if times and check_schedule(model, carried, times) is None:
             return a, b
     return None
 
 
-def _front(
+def _time(
     end: Instances, outer: int, inner: int, factors: tuple[int, int]
 ) -> tuple[str, ...]:
     names = [loop.name for loop in end.loops]
