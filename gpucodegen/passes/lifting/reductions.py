@@ -1,9 +1,11 @@
-"""Statements ``cell = cell OP value`` with OP associative and commutative."""
+"""Accumulations ``cell = cell OP term OP term ..``, OP associative and commutative."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from gpucodegen.dialects import arith
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType, IntegerType
@@ -14,14 +16,14 @@ OPERATORS: dict[str, str] = {
     "arith.addi": "add",
     "arith.mulf": "mul",
     "arith.muli": "mul",
-    "arith.maximumf": "max",
-    "arith.minimumf": "min",
+    "arith.maximumf": "maximum",
+    "arith.minimumf": "minimum",
     "arith.maxnumf": "max",
     "arith.minnumf": "min",
     "arith.maxsi": "max",
     "arith.minsi": "min",
-    "arith.maxui": "max",
-    "arith.minui": "min",
+    "arith.maxui": "unsigned max",
+    "arith.minui": "unsigned min",
     "arith.andi": "and",
     "arith.ori": "or",
     "arith.xori": "xor",
@@ -29,36 +31,137 @@ OPERATORS: dict[str, str] = {
 ACCUMULATOR_FIRST: dict[str, str] = {"arith.subf": "add", "arith.subi": "add"}
 """``cell = cell - value`` adds a negated value; ``value - cell`` is no reduction."""
 
-_ORDER_FREE = frozenset({"max", "min", "and", "or", "xor"})
+SELECTIONS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("sgt", "sge"), ("max", "min")),
+    **dict.fromkeys(("slt", "sle"), ("min", "max")),
+    **dict.fromkeys(("ugt", "uge"), ("unsigned max", "unsigned min")),
+    **dict.fromkeys(("ult", "ule"), ("unsigned min", "unsigned max")),
+}
+"""Of integers a and b: ``a PREDICATE b ? a : b``, and the same with ``? b : a``."""
+
+_ORDERED = frozenset({"add", "mul"})
 
 
-def combiner(
-    stored: Value, definitions: Mapping[Value, Operation], accumulators: Sequence[Value]
-) -> tuple[Operation, Value] | None:
-    """The operation that makes ``stored`` from one accumulator, with that one."""
-    op = definitions.get(stored)
-    if op is None or len(op.operands) != 2:
-        return None
-    candidates = op.operands if op.name in OPERATORS else op.operands[:1]
-    if op.name not in OPERATORS and op.name not in ACCUMULATOR_FIRST:
-        return None
-    found = [v for v in candidates if v in accumulators]
-    return (op, found[0]) if len(found) == 1 else None
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """``operator`` applied to ``terms``.
+
+    The accumulator may be any of ``accumulating``, each of which all the ``readers``
+    use.
+    """
+
+    operator: str
+    accumulating: tuple[Value, ...]
+    terms: tuple[Value, ...]
+    readers: tuple[Operation, ...]
+
+    @property
+    def reassociable(self) -> bool:
+        """Whether the terms may come in another order with the same meaning."""
+        return all(map(_is_reassociable, self.readers)) or (
+            self.operator not in _ORDERED
+        )
 
 
-def operator_of(op: Operation) -> str:
-    """The reduction operator of a combining operation."""
-    return OPERATORS.get(op.name) or ACCUMULATOR_FIRST[op.name]
-
-
-def is_reassociable(op: Operation) -> bool:
-    """Whether the terms may be combined in another order with the same meaning."""
+def _is_reassociable(op: Operation) -> bool:
     if isinstance(op.results[0].type, IntegerType | IndexType):
-        return True
-    if operator_of(op) in _ORDER_FREE:
         return True
     flags = str(op.attributes.get("fastmath", StringAttr("")))
     return "reassoc" in flags or "fast>" in flags
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A value that is ``accumulator OP term OP term ..``.
+
+    Only the ``readers`` use the accumulator.
+    """
+
+    operator: str
+    accumulator: Value
+    readers: tuple[Operation, ...]
+    reassociable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Combiner:
+    """Knows who defines each value and how often operations use it."""
+
+    definitions: Mapping[Value, Operation]
+    uses: Mapping[Value, int]
+
+    def combination(
+        self, value: Value, accumulators: Collection[Value]
+    ) -> Combination | None:
+        """How ``value`` is made from exactly one of the accumulators, if it is.
+
+        Nothing else may use the accumulator, what it becomes on the way, or ``value``:
+        in another order these are other numbers.
+        """
+        if self.uses.get(value) != 1:
+            return None
+        return self._combination(value, accumulators)
+
+    def _combination(
+        self, value: Value, accumulators: Collection[Value]
+    ) -> Combination | None:
+        op = self.definitions.get(value)
+        step = None if op is None else self._step(op)
+        if step is None:
+            return None
+        found = [
+            (candidate, combination)
+            for candidate in step.accumulating
+            if self.uses.get(candidate) == len(step.readers)
+            for combination in self._along(candidate, step, accumulators)
+        ]
+        if len(found) != 1:
+            return None
+        candidate, combination = found[0]
+        others = [term for term in step.terms if term is not candidate]
+        is_leaked = any(
+            depends_on(term, combination.accumulator, self.definitions)
+            for term in others
+        )
+        return None if is_leaked else combination
+
+    def _along(
+        self, candidate: Value, step: _Step, accumulators: Collection[Value]
+    ) -> Iterator[Combination]:
+        """The candidate as the accumulator, or as made from it by the same operator."""
+        if candidate in accumulators:
+            yield Combination(step.operator, candidate, step.readers, step.reassociable)
+            return
+        inner = self._combination(candidate, accumulators)
+        if inner is not None and inner.operator == step.operator:
+            both = step.reassociable and inner.reassociable
+            yield replace(inner, reassociable=both)
+
+    def _step(self, op: Operation) -> _Step | None:
+        if op.name in OPERATORS:
+            return _Step(OPERATORS[op.name], op.operands, op.operands, (op,))
+        if op.name in ACCUMULATOR_FIRST:
+            operator = ACCUMULATOR_FIRST[op.name]
+            return _Step(operator, op.operands[:1], op.operands, (op,))
+        return self._selection(op) if op.name == "arith.select" else None
+
+    def _selection(self, op: Operation) -> _Step | None:
+        """The larger or the smaller of two integers, compared and selected.
+
+        Floats have no such form: with a NaN the result depends on the order.
+        """
+        condition, *chosen = op.operands
+        compare = self.definitions.get(condition)
+        if compare is None or compare.name != "arith.cmpi":
+            return None
+        if not _is_reassociable(op) or self.uses.get(condition) != 1:
+            return None
+        operators = SELECTIONS.get(arith.predicate(compare))
+        compared = list(compare.operands)
+        if operators is None or chosen not in (compared, compared[::-1]):
+            return None
+        operator = operators[0 if chosen == compared else 1]
+        return _Step(operator, tuple(chosen), tuple(chosen), (compare, op))
 
 
 def depends_on(
@@ -79,10 +182,7 @@ def depends_on(
 
 
 def memory_reduction(
-    operations: Sequence[Operation],
-    accesses: Sequence[Access],
-    definitions: Mapping[Value, Operation],
-    uses: Mapping[Value, int],
+    operations: Sequence[Operation], accesses: Sequence[Access], combiner: Combiner
 ) -> Reduction | None:
     """The reduction done by the last operation, a store, if it is one.
 
@@ -98,16 +198,13 @@ def memory_reduction(
     }
     if len(loads) != 1:
         return None
-    found = combiner(store.operands[0], definitions, tuple(loads))
+    found = combiner.combination(store.operands[0], loads)
     if found is None:
         return None
-    op, accumulator = found
-    others = [v for v in op.operands if v is not accumulator]
-    single_use = uses.get(accumulator) == 1 and uses.get(op.results[0]) == 1
-    if not single_use or any(depends_on(v, accumulator, definitions) for v in others):
-        return None
-    position = loads[accumulator]
-    return Reduction(operator_of(op), position, len(accesses) - 1, is_reassociable(op))
+    position = loads[found.accumulator]
+    return Reduction(
+        found.operator, position, len(accesses) - 1, reassociable=found.reassociable
+    )
 
 
 def _same_cell(first: Access, second: Access) -> bool:

@@ -15,7 +15,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
-from gpucodegen.passes.lifting import reductions, transfers, views
+from gpucodegen.passes.lifting import transfers, views
 from gpucodegen.passes.lifting.accesses import accesses_of
 from gpucodegen.passes.lifting.calls import accesses_of_call
 from gpucodegen.passes.lifting.environment import Environment
@@ -23,11 +23,11 @@ from gpucodegen.passes.lifting.escapes import Escapes
 from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts
 from gpucodegen.passes.lifting.grid import within_grid
 from gpucodegen.passes.lifting.index_values import index_text
+from gpucodegen.passes.lifting.reductions import Combiner, memory_reduction
+from gpucodegen.passes.lifting.registers import Registers
 from gpucodegen.passes.lifting.surroundings import Surroundings
 from gpucodegen.tiling.scop import (
     Access,
-    AccessKind,
-    Array,
     Barrier,
     If,
     Loop,
@@ -75,10 +75,14 @@ class Lifter:
     operations: dict[str, tuple[Operation, ...]] = field(
         default_factory=dict[str, tuple[Operation, ...]]
     )
-    registers: dict[Value, Array] = field(default_factory=dict[Value, Array])
+    registers: Registers = field(init=False)
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
     )
+
+    def __post_init__(self) -> None:
+        """Registers see the same uses."""
+        self.registers = Registers(self.definitions, self.uses)
 
     def index(self, operations: Iterable[Operation]) -> None:
         """Note who defines and how often operations use each value."""
@@ -91,7 +95,7 @@ class Lifter:
         """Nodes of a straight list of operations."""
         nodes: Nodes = []
         for op in operations:
-            self._registers_read(op, nodes)
+            self._pending += [(op, access) for access in self.registers.reads(op)]
             handler = _HANDLERS.get(op.name)
             if handler is not None:
                 self._flush(nodes)
@@ -130,8 +134,8 @@ class Lifter:
             return
         operations, accesses = zip(*self._pending, strict=True)
         self._pending.clear()
-        reduction = reductions.memory_reduction(
-            operations, accesses, self.definitions, self.uses
+        reduction = memory_reduction(
+            operations, accesses, Combiner(self.definitions, self.uses)
         )
         nodes.append(self._statement(operations, accesses, reduction))
 
@@ -147,51 +151,18 @@ class Lifter:
 
     # -- loop-carried values ---------------------------------------------------------
 
-    def _register_access(self, op: Operation, value: Value, kind: AccessKind) -> Access:
-        return Access(
-            self.registers[value].name, kind, (), listed=False, loc=op.location
-        )
+    def _initialise(self, loop: affine.For, nodes: Nodes) -> None:
+        """Write the first values of what a loop carries."""
+        for access in self.registers.enter(loop, self.env):
+            nodes.append(self._statement((loop.operation,), (access,)))
 
-    def _registers_read(self, op: Operation, nodes: Nodes) -> None:
-        """Uses of loop-carried values are reads of their registers."""
-        read = [v for v in op.operands if v in self.registers]
-        if read and op.name != "affine.yield":
-            del nodes
-            self._pending += [
-                (op, self._register_access(op, v, AccessKind.READ)) for v in read
-            ]
-
-    def _initialise(self, op: Operation, values: Sequence[Value], nodes: Nodes) -> None:
-        """Declare the registers of a loop's iteration arguments and write the inits."""
-        for argument, result in zip(values, op.results, strict=True):
-            register = self.env.register(argument)
-            self.registers[argument] = self.registers[result] = register
-            access = self._register_access(op, argument, AccessKind.WRITE)
-            nodes.append(self._statement((op,), (access,)))
-
-    def _carry(self, arguments: Sequence[Value], block: Block) -> Nodes:
+    def _carry(self, loop: affine.For) -> Nodes:
         """The update of each register at the end of an iteration."""
-        if not arguments:
-            return []
-        terminator = block.operations[-1]
-        nodes: Nodes = []
-        for argument, value in zip(arguments, terminator.operands, strict=True):
-            accesses = tuple(
-                self._register_access(terminator, argument, kind)
-                for kind in (AccessKind.READ, AccessKind.WRITE)
-            )
-            reduction = self._register_reduction(argument, value)
-            nodes.append(self._statement((terminator,) * 2, accesses, reduction))
-        return nodes
-
-    def _register_reduction(self, argument: Value, value: Value) -> Reduction | None:
-        found = reductions.combiner(value, self.definitions, (argument,))
-        if found is None or self.uses[argument] != 1:
-            return None
-        op = found[0]
-        return Reduction(
-            reductions.operator_of(op), 0, 1, reductions.is_reassociable(op)
-        )
+        ends = (loop.body[-1],) * 2
+        return [
+            self._statement(ends, accesses, reduction)
+            for accesses, reduction in self.registers.updates(loop)
+        ]
 
     # -- structure -------------------------------------------------------------------
 
@@ -239,12 +210,10 @@ class Lifter:
         loop = affine.For(op)
         lower = self._bound(loop.lower_map, loop.lower_operands)
         upper = self._bound(loop.upper_map, loop.upper_operands)
-        self._initialise(op, loop.iter_args, nodes)
+        self._initialise(loop, nodes)
         name = self.env.names.fresh(loop.iv.name, "i")
         self.env.texts[loop.iv] = name
-        body = self._enter(
-            name, op.body.operations, lambda: self._carry(loop.iter_args, op.body)
-        )
+        body = self._enter(name, op.body.operations, lambda: self._carry(loop))
         nodes.append(
             Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location)
         )
