@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.bands import Band
     from gpucodegen.tiling.bounds import Violation
     from gpucodegen.tiling.dependences import Dependence
+    from gpucodegen.tiling.liveness import Part
     from gpucodegen.tiling.loops import LoopVerdict
     from gpucodegen.tiling.undefined import UndefinedRead
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 class FunctionAnalysis:
     """Loops with their kinds, dependences with distance and witness, bands, bounds.
 
-    ``undefined`` are the reads of local buffers that find nothing.
+    ``undefined`` are the reads of local buffers that find nothing; ``parts`` are the
+    outermost loops with the buffers whose values enter and leave them.
     """
 
     name: str
@@ -34,17 +36,19 @@ class FunctionAnalysis:
     bands: tuple[Band, ...]
     violations: tuple[Violation, ...]
     undefined: tuple[UndefinedRead, ...]
+    parts: tuple[Part, ...]
 
     def __str__(self) -> str:
         lines = [f"@{self.name}"]
         for verdict in self.loops:
             indent = "  " * (len(verdict.outer) + 1)
             why = f" - {verdict.decisive}" if verdict.decisive else ""
-            lines.append(f"{indent}{verdict.loop.name}: {verdict.kind.value}{why}")
+            lines.append(f"{indent}{verdict.loop.name}: {verdict.description}{why}")
         bands = [band.names for band in self.bands if len(band.names) > 1]
         lines += [f"  permutable band: {', '.join(names)}" for names in bands]
         lines += [f"  out of bounds: {violation}" for violation in self.violations]
         lines += [f"  undefined: {read}" for read in self.undefined]
+        lines += [f"  {part}" for part in self.parts]
         return "\n".join(lines)
 
 
@@ -113,19 +117,22 @@ def analyze_function(
     from gpucodegen.tiling.bands import bands
     from gpucodegen.tiling.bounds import violations
     from gpucodegen.tiling.dependences import dependences
+    from gpucodegen.tiling.liveness import parts, values
     from gpucodegen.tiling.loops import loop_verdicts
     from gpucodegen.tiling.model import model
+    from gpucodegen.tiling.privatisation import with_privatisation
     from gpucodegen.tiling.undefined import undefined_reads
 
     built = model(lift_function(op, surroundings).scop)
-    found = dependences(built)
+    found, passed = dependences(built), values(built)
     return FunctionAnalysis(
         name,
-        loop_verdicts(built, found),
+        with_privatisation(loop_verdicts(built, found), passed),
         found,
         bands(built.scop.body, found),
         violations(built),
         undefined_reads(built),
+        parts(passed),
     )
 
 

@@ -21,8 +21,29 @@ class LoopKind(Enum):
     """What the order of a loop's iterations means."""
 
     PARALLEL = "parallel"
+    PRIVATISABLE = "parallel after privatisation"
     REDUCTION = "reduction"
     SEQUENTIAL = "sequential"
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """An array of which each iteration may have a copy of its own.
+
+    ``copied_in``: the copy begins with the contents of the array before the loop.
+    ``copied_out``: what the last iteration leaves in its copy is read after the loop.
+    """
+
+    array: str
+    copied_in: bool = False
+    copied_out: bool = False
+
+    def __str__(self) -> str:
+        notes = [
+            *(["copied in"] if self.copied_in else []),
+            *(["last value kept"] if self.copied_out else []),
+        ]
+        return f"{self.array} ({', '.join(notes)})" if notes else self.array
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +52,8 @@ class LoopVerdict:
 
     A reduction loop is parallel once each worker keeps a partial result of its own;
     ``operators`` combine them. Whether the order of the terms may change is the
-    caller's to decide (``reassociable``: the program allows it).
+    caller's to decide (``reassociable``: the program allows it). Both kinds of loops
+    may need ``private`` copies of arrays; `with_privatisation` finds them.
     """
 
     loop: Loop
@@ -40,6 +62,15 @@ class LoopVerdict:
     carried: tuple[Dependence, ...] = ()
     operators: tuple[str, ...] = ()
     reassociable: bool = False
+    private: tuple[Private, ...] = ()
+
+    @property
+    def description(self) -> str:
+        """The kind, with the arrays that need copies."""
+        if not self.private:
+            return self.kind.value
+        after = "" if self.kind is LoopKind.PRIVATISABLE else " after privatisation"
+        return f"{self.kind.value}{after} of {', '.join(map(str, self.private))}"
 
     @property
     def decisive(self) -> Dependence | None:

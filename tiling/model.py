@@ -17,7 +17,7 @@ them. Cells of arrays allocated in loops begin with the loops' values (`Array.sc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .isl import Function, Limits, Map, Set, Solver, linear_function
 from .places import Around, Doubt, Place, conjunction, counting, iteration, places, trip
@@ -168,6 +168,15 @@ def model(scop: Scop, limits: Limits | None = None) -> Model:
         builder.instances(order, place) for order, place in enumerate(places(scop.body))
     )
     return Model(scop, solver, everything)
+
+
+def followed(built: Model, statement: Statement) -> Model:
+    """The model with one more statement at the end of the program."""
+    scop = replace(built.scop, body=(*built.scop.body, statement))
+    arrays = {array.name: array for array in scop.arrays}
+    builder = _Builder(scop, arrays, built.solver)
+    last = builder.instances(len(built.everything), Place(statement, Around()))
+    return Model(scop, built.solver, (*built.everything, last))
 
 
 def header(scop: Scop) -> str:

@@ -221,7 +221,8 @@ class Array:
     """A buffer; extents are numbers, isl text over parameters, or None (unknown).
 
     ``fresh``: allocated here, its cells hold nothing before they are written.
-    ``forgotten``: nobody reads its cells behind the program.
+    ``forgotten``: nobody reads its cells behind the program. ``ordered``: its one cell
+    stands for a world outside, so that every access has to keep its place.
     """
 
     name: str
@@ -230,6 +231,7 @@ class Array:
     register: bool = False
     fresh: bool = False
     forgotten: bool = False
+    ordered: bool = False
     loc: object = None
 
 

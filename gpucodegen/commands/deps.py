@@ -85,16 +85,19 @@ def _account(label: str, function: Operation, surroundings: Surroundings) -> str
     """Loop kinds and dependences of one function for people."""
     from gpucodegen.passes.lifting import lift_function
     from gpucodegen.tiling.dependences import dependences
+    from gpucodegen.tiling.liveness import values
     from gpucodegen.tiling.loops import loop_verdicts
     from gpucodegen.tiling.model import model
+    from gpucodegen.tiling.privatisation import with_privatisation
 
     built = model(lift_function(function, surroundings).scop)
     found = dependences(built)
     lines = [f"@{label}"]
-    for verdict in loop_verdicts(built, found):
+    verdicts = loop_verdicts(built, found)
+    for verdict in with_privatisation(verdicts, values(built)):
         why = f": {verdict.decisive}" if verdict.decisive else ""
         indent = "  " * (len(verdict.outer) + 1)
-        lines.append(f"{indent}{verdict.loop.name}: {verdict.kind.value}{why}")
+        lines.append(f"{indent}{verdict.loop.name}: {verdict.description}{why}")
     for dependence in found:
         distance = "".join(map(str, dependence.distance))
         lines.append(f"  {dependence} distance {distance or '-'}")

@@ -176,7 +176,7 @@ class Environment:
     def outside(self) -> Array:
         """One cell that stands for all that no buffer holds: files, the screen."""
         if _OUTSIDE not in self.arrays:
-            self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"))
+            self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"), ordered=True)
         return self.arrays[_OUTSIDE]
 
     def outside_access(self, location: Location) -> Access:

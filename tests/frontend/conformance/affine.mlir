@@ -196,8 +196,8 @@ func.func @rows(%A: memref<3x4xf32>, %B: memref<3xf32>) {
   }
   return
 }
-//= loops("rows") == "i parallel"
-//! a scalar in memory that each iteration overwrites first is not made private
+//= loops("rows") == "i parallel after privatisation"
+//= "i: parallel after privatisation of sum" in report("rows")
 // ----- R135 XA
 func.func @g(%A: memref<?xf32>, %i: index, %j: index) {
   %0 = affine.load %A[%i] : memref<?xf32>
