@@ -30,6 +30,7 @@ def front_passes(
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
     from gpucodegen.passes.inline import Inline
+    from gpucodegen.passes.inline_branches import InlineBranches
     from gpucodegen.passes.library_calls import LibraryCalls
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
     from gpucodegen.passes.map_passes import CheckBounds
@@ -58,6 +59,7 @@ def front_passes(
         LinalgToAffine(),
         NormalizeTransfers(),
         Canonicalize(),
+        InlineBranches(),
         RaiseToAffine(),
         Canonicalize(),
         CheckReads(),

@@ -1,10 +1,15 @@
-"""Bodies of several blocks: a loop over the number of the block to execute next."""
+"""Bodies of several blocks: a loop over the number of the block to execute next.
+
+A region of several blocks inside a structured body is such a loop, too; it is left
+where the region yields its results.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.emit.structured import body_of, declare, texts
 from gpucodegen.ir.operation import Block, Operation, Successor
 
 
@@ -12,7 +17,31 @@ def emit_blocks(e: Emitter, blocks: Sequence[Block]) -> None:
     """Print the blocks of a function body; the first is entered first."""
     if len(blocks) == 1:
         e.emit(blocks[0].operations)
+    else:
+        _emit_graph(e, blocks)
+
+
+def execute_region(e: Emitter, op: Operation) -> None:
+    """``scf.execute_region`` and ``memref.alloca_scope``."""
+    blocks = op.regions[0].blocks
+    if len(blocks) == 1:
+        body_of(e, blocks[0].operations, op.results)
         return
+    declare(e, op.results)
+    outer = e.branches, e.yielded, e.is_structured
+    e.yielded, e.is_structured = op.results, False
+    with e.names.scope():
+        _emit_graph(e, blocks)
+    e.branches, e.yielded, e.is_structured = outer
+
+
+def leave_region(e: Emitter, op: Operation) -> None:
+    """``scf.yield`` at the end of a block: the results are known."""
+    e.assign(e.yielded, texts(e, op.operands))
+    e.writer.line("break")
+
+
+def _emit_graph(e: Emitter, blocks: Sequence[Block]) -> None:
     state = e.names.fresh("block")
     e.branches = (state, {b.label: (n, b) for n, b in enumerate(blocks) if b.label})
     e.writer.line(f"{state} = 0")
@@ -48,4 +77,10 @@ def conditional_branch(e: Emitter, op: Operation) -> None:
         _enter(e, op, op.successors[1])
 
 
-HANDLERS: dict[str, Handler] = {"cf.br": branch, "cf.cond_br": conditional_branch}
+HANDLERS: dict[str, Handler] = {
+    "cf.br": branch,
+    "cf.cond_br": conditional_branch,
+    "scf.execute_region": execute_region,
+    "memref.alloca_scope": execute_region,
+    "scf.yield": leave_region,
+}

@@ -107,6 +107,8 @@ class Emitter:
     facts: Facts = field(default_factory=Facts)
     shared_bytes: int = 0
     transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
+    yielded: Sequence[Value] = ()
+    """Results of the region of several blocks that is printed now."""
     branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))
     in_parallel: bool = False
     has_parallel: bool = False

@@ -80,14 +80,6 @@ def scf_while(e: Emitter, op: Operation) -> None:
         body_of(e, loop.after.operations, loop.before.arguments)
 
 
-def execute_region(e: Emitter, op: Operation) -> None:
-    """``scf.execute_region`` and ``memref.alloca_scope`` of one block."""
-    blocks = op.regions[0].blocks
-    if len(blocks) != 1:
-        raise e.refusal(op)
-    body_of(e, blocks[0].operations, op.results)
-
-
 def scf_parallel(e: Emitter, op: Operation) -> None:
     """``scf.parallel`` in sequence; results accumulate in the order of iterations."""
     lowers, uppers, steps, inits = operand_segments(op, 4)
@@ -131,6 +123,4 @@ HANDLERS: dict[str, Handler] = {
     "scf.while": scf_while,
     "scf.parallel": scf_parallel,
     "scf.index_switch": index_switch,
-    "scf.execute_region": execute_region,
-    "memref.alloca_scope": execute_region,
 }

@@ -41,7 +41,7 @@ def uses_of(operations: Iterable[Operation]) -> dict[Value, int]:
     counts: dict[Value, int] = {}
     for root in operations:
         for op in root.walk():
-            for value in op.operands:
+            for value in op.used:
                 counts[value] = counts.get(value, 0) + 1
     return counts
 
@@ -160,9 +160,10 @@ class _Lifetimes:
 
     def _operation(self, op: Operation) -> None:
         start, end = self._spans[id(op)]
-        self._read(op.operands, start)
+        self._read(op.used, start)
         skipped = CARRYING.get(op.name)
-        if op.name in LOOPS:
+        repeats = op.name in LOOPS or _jumps(op)
+        if repeats:
             # Bounds may be read again before every iteration.
             self._read(_bounds(op), end)
             self._loops.append((start, end))
@@ -171,10 +172,18 @@ class _Lifetimes:
                 self._start(block.arguments[skipped:], start)
                 self._carried += block.arguments[skipped:]
             self.block(block.operations)
-        if op.name in LOOPS:
+        if repeats:
             self._loops.pop()
+        if _jumps(op):
+            self._keep_apart(op)
         self._start(op.results, start if op.name in WRITTEN_INSIDE else end)
         self._wish(op)
+
+    def _keep_apart(self, op: Operation) -> None:
+        """Between blocks, order in the text says nothing: values share no variable."""
+        for block in _blocks(op):
+            for value in (v for inner in block.operations for v in inner.results):
+                self.starts.pop(value, None)
 
     def _start(self, values: Sequence[Value], position: int) -> None:
         self.starts.update(dict.fromkeys(values, 2 * position + 1))
@@ -203,6 +212,11 @@ class _Lifetimes:
             for block in _blocks(op):
                 yielded = block.operations[-1].operands
                 self.wishes += zip(op.results, yielded, strict=True)
+
+
+def _jumps(op: Operation) -> bool:
+    """Whether a region has several blocks, between which there are branches."""
+    return any(len(region.blocks) > 1 for region in op.regions)
 
 
 def _bounds(op: Operation) -> tuple[Value, ...]:

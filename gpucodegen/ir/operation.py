@@ -54,6 +54,12 @@ class Operation:
         return value
 
     @property
+    def used(self) -> tuple[Value, ...]:
+        """The operands, and those that its branches pass."""
+        passed = (value for target in self.successors for value in target.operands)
+        return (*self.operands, *passed) if self.successors else self.operands
+
+    @property
     def dialect(self) -> str:
         """Name up to the first dot."""
         return self.name.partition(".")[0]

@@ -40,7 +40,7 @@ def is_pure(op: Operation) -> bool:
 def without_dead_code(root: Operation) -> Operation:
     """The operation with dead ones inside removed, until there are none."""
     while True:
-        uses = Counter(value for op in root.walk() for value in _used(op))
+        uses = Counter(value for op in root.walk() for value in op.used)
         removed = False
 
         def rewrite(
@@ -56,10 +56,6 @@ def without_dead_code(root: Operation) -> Operation:
         (root,) = rewrite_bottom_up(root, rewrite)
         if not removed:
             return root
-
-
-def _used(op: Operation) -> tuple[Value, ...]:
-    return (*op.operands, *(v for s in op.successors for v in s.operands))
 
 
 def _is_empty_loop(op: Operation) -> bool:

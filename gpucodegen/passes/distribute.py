@@ -55,7 +55,7 @@ def _self_contained(pieces: Sequence[Piece]) -> bool:
         for number, piece in enumerate(pieces)
         for op in piece
         for nested in op.walk()
-        for value in nested.operands
+        for value in nested.used
     )
 
 

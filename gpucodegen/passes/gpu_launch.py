@@ -49,7 +49,7 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
                     defined.update(block.arguments)
     for root in operations:
         for op in root.walk():
-            used.update(dict.fromkeys(v for v in op.operands if v not in defined))
+            used.update(dict.fromkeys(v for v in op.used if v not in defined))
     return list(used)
 
 

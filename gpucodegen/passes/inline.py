@@ -47,7 +47,7 @@ def _has_secrets(operations: Sequence[Operation]) -> bool:
     return any(is_opaque(inner) for op in operations for inner in op.walk())
 
 
-def _keeps_roles(function: Operation) -> bool:
+def keeps_roles(function: Operation) -> bool:
     """Whether affine operands may be that still.
 
     What bounds a loop of the callee may be computed in a loop of the caller.
@@ -73,7 +73,7 @@ class _Inliner:
         self.active.append(Function(op).name)
         rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
         self.active.pop()
-        return rebuilt if _keeps_roles(rebuilt) else op
+        return rebuilt if keeps_roles(rebuilt) else op
 
     def _region(self, region: Region) -> Region:
         return Region(tuple(map(self._block, region.blocks)))

@@ -59,7 +59,7 @@ class GpuMapper:
     def _one(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
         if op.name in _LOOPS and not _needs_host(op):
             return self._nest(op, context)
-        if op.name in _LOOPS or op.name == "affine.if":
+        if op.name in _LOOPS or op.name in _AROUND_NESTS:
             return [self._branches(op, context)]
         return [op]
 
@@ -157,6 +157,9 @@ def _needs_host(op: Operation) -> bool:
 
 
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
+
+
+_AROUND_NESTS = frozenset({"affine.if", "scf.execute_region"})
 
 
 @dataclass(frozen=True, slots=True)

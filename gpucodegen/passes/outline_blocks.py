@@ -50,7 +50,12 @@ def _fits_a_kernel(function: Operation) -> bool:
     makes_buffers = any(
         isinstance(ty, MemRefType) for ty in Function(function).result_types
     )
-    return not makes_buffers and all(
+    return not makes_buffers and runs_in_kernels(function)
+
+
+def runs_in_kernels(function: Operation) -> bool:
+    """Whether nothing in a function needs the host."""
+    return all(
         op.name not in ON_THE_HOST and lookup(op.name) is not None
         for op in function.walk()
     )

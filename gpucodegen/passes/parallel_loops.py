@@ -143,11 +143,14 @@ def _work(op: Operation) -> int | None:
         return None
     total = 0
     for inner in inner_operations(op):
-        amount = _work(inner) if inner.name == "affine.for" else 1
+        amount = _work(inner) if inner.name in _REPEATING else 1
         if amount is None:
             return None
         total += amount
     return axis.extent * total
+
+
+_REPEATING = frozenset({"affine.for", "scf.execute_region", "scf.for", "scf.while"})
 
 
 def to_parallel(op: Operation) -> Operation:

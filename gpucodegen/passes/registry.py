@@ -22,6 +22,7 @@ PASSES: dict[str, str] = {
     "fuse": "loops.fuse:Fuse",
     "generalize": "generalize:Generalize",
     "inline": "inline:Inline",
+    "inline-branches": "inline_branches:InlineBranches",
     "interchange": "loops.interchange:Interchange",
     "keep-reachable": "reachable:KeepReachable",
     "library-calls": "library_calls:LibraryCalls",

@@ -89,7 +89,7 @@ class Lifter:
         for root in operations:
             for op in root.walk():
                 self.definitions.update(dict.fromkeys(op.results, op))
-                self.uses.update(op.operands)
+                self.uses.update(op.used)
 
     def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
         """Nodes of a straight list of operations."""
