@@ -70,7 +70,8 @@ def front_passes(
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
-    from gpucodegen.passes.map_passes import MapGpu, Tile, VerifyKernels
+    from gpucodegen.passes.loops.tile import Tile
+    from gpucodegen.passes.map_passes import MapGpu, VerifyKernels
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
 
     tiled = (

@@ -83,7 +83,7 @@ def with_point(options: Options, point: Point) -> Options:
 
 def objection(module: Module, point: Point) -> str | None:
     """Why tiling by these sizes is illegal, or None."""
-    from gpucodegen.passes.map_passes import Tile
+    from gpucodegen.passes.loops.tile import Tile
 
     sizes = tuple(point.values())
     try:

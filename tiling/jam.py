@@ -8,6 +8,7 @@ strip's point loop with everything below: less than permutability of the whole n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from .dependences import Dependence
@@ -36,24 +37,48 @@ def check_jam(
         { x -> y in dependences, x_o = y_o : T(x) lex after or equal T(y) } = {}
 
     So a distance (d, e) on i and an inner loop forbids it only if 0 < d < z and e < 0.
+    The iterations after the last whole group of ``factor`` run in the original order.
     """
     names = {statement.name for statement in statements(loop.body)}
     within = [
-        dependence
+        _in_whole_groups(model, dependence, loop, factor)
         for dependence in found
         if {dependence.source.instances.name, dependence.sink.instances.name} <= names
     ]
-    if not names or not within:
+    if not within:
         return None
     outer = _around(model.scop.body, loop)
-    start = _lower(loop)
-    strip = f"floor(({loop.name} - ({start}))/{factor * loop.step})"
-    times = dict(_times(loop.body, (*outer, strip), loop.name))
+    times = dict(_times(loop.body, (*outer, _group(loop, factor)), loop.name))
     refusal = check_schedule(model, within, times, relaxed=relaxed)
     if refusal is None:
         return None
     reason = f"jamming {factor} iterations of loop {loop.name} reverses a dependence"
     return Refusal(reason, refusal.dependence, refusal.witness)
+
+
+def _group(loop: Loop, factor: int) -> str:
+    return f"floor(({loop.name} - ({_lower(loop)}))/{factor * loop.step})"
+
+
+def _in_whole_groups(
+    model: Model, dependence: Dependence, loop: Loop, factor: int
+) -> Dependence:
+    """{ x -> y in dependence : the group of x ends before i does }.
+
+    The last iteration of a whole group is one of the loop.
+    """
+    source = dependence.source.instances
+    last = f"({_lower(loop)}) + {factor * loop.step}*{_group(loop, factor)}"
+    last = f"{last} + {(factor - 1) * loop.step}"
+    whole = " and ".join(f"{last} < {upper}" for upper in loop.uppers) or "1 = 1"
+    names = [outer.name for outer in source.loops]
+    pairs = model.solver.ask(
+        lambda: dependence.pairs.intersect_domain(
+            source.values.intersect_range(model.where(names, whole)).domain()
+        ),
+        dependence.pairs,
+    )
+    return replace(dependence, pairs=pairs)
 
 
 def _lower(loop: Loop) -> str:

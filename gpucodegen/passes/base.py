@@ -2,7 +2,7 @@
 
 Name, command-line syntax, repr and cache key come from that one definition:
 
->>> from gpucodegen.passes.map_passes import Tile
+>>> from gpucodegen.passes.loops.tile import Tile
 >>> print(Tile(sizes=(4, 8)))
 tile{sizes=[4,8]}
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpucodegen.ir.affine import AffineMap, Const, Constraint, Dim, IntegerSet
+from gpucodegen.ir.affine import AffineMap, Const, Dim
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -31,7 +31,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
-from gpucodegen.passes.indexing import Index, as_map, merge
+from gpucodegen.passes.indexing import Index, as_map, as_set
 
 IndexLike = Index | Value | int
 Body = Callable[["Builder", Value], None]
@@ -294,14 +294,13 @@ class Builder:
         if not unknown:
             body(self)
             return
-        values, exprs = merge(unknown)
-        constraints = tuple(Constraint(e, equality=False) for e in exprs)
-        condition = IntegerSetAttr(IntegerSet(len(values), 0, constraints))
+        where, operands = as_set(unknown)
+        condition = IntegerSetAttr(where)
         branches = [
             Region() if branch is None else single_block(self._yielding(branch))
             for branch in (body, otherwise)
         ]
-        self.add("affine.if", values, (), {"condition": condition}, branches)
+        self.add("affine.if", operands, (), {"condition": condition}, branches)
 
     def _yielding(self, body: Callable[[Builder], None]) -> list[Operation]:
         return [*self.nested(body), Operation("affine.yield", location=self.location)]

@@ -10,7 +10,9 @@ from gpucodegen.ir.affine import (
     AffineMap,
     Binary,
     Const,
+    Constraint,
     Dim,
+    IntegerSet,
     Sym,
     binary,
     leaves,
@@ -100,6 +102,17 @@ def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value
     """
     values, exprs = merge([Index.of(item) for item in items])
     return split_symbols(values, exprs)
+
+
+def as_set(conditions: Sequence[Index]) -> tuple[IntegerSet, tuple[Value, ...]]:
+    """The set where all conditions are >= 0, and its operands.
+
+    >>> print(as_set([Index(Const(4))])[0])
+    () : (4 >= 0)
+    """
+    map_, operands = as_map(conditions)
+    constraints = tuple(Constraint(e, equality=False) for e in map_.results)
+    return IntegerSet(map_.num_dims, map_.num_syms, constraints), operands
 
 
 def split_symbols(

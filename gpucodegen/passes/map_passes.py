@@ -1,4 +1,4 @@
-"""The mapping stages as passes: tile, parallelise, map to a grid, outline, prove."""
+"""The mapping stages as passes: parallelise, map to a grid, outline, prove."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from gpucodegen.passes.outline_blocks import outline_blocks
 from gpucodegen.passes.outline_cpu import CpuOutliner
 from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
 from gpucodegen.passes.race_check import check_kernel
-from gpucodegen.passes.tile_nests import tile
 from gpucodegen.tiling.cpu_plan import CpuModel, CpuTiles
 from gpucodegen.tiling.gpu_plan import GpuPlan
 from gpucodegen.tiling.register_tile import VectorUnit
@@ -57,31 +56,6 @@ def _users(op: Operation) -> dict[Value, list[Operation]]:
         for value in (*inner.operands, *passed):
             users.setdefault(value, []).append(inner)
     return users
-
-
-@dataclass(frozen=True, slots=True)
-class Tile(ModulePass):
-    """Tile the outermost band of every top-level nest; illegal tilings are refused."""
-
-    name: ClassVar[str] = "tile"
-    sizes: tuple[int, ...] = (32, 32)
-    relaxed: bool = False
-
-    def apply(self, module: Module) -> Module:
-        """Tile, or raise IllegalTransformation with a witness."""
-        surroundings = Surroundings.of(module)
-
-        def block(operations: Sequence[Operation]) -> list[Operation]:
-            return [
-                tile(
-                    op, self.sizes, operations[:at], surroundings, relaxed=self.relaxed
-                )
-                if op.name == "affine.for"
-                else op
-                for at, op in enumerate(operations)
-            ]
-
-        return in_functions(module, lambda op: [with_blocks(op, block)])
 
 
 @dataclass(frozen=True, slots=True)

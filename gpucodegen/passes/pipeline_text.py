@@ -108,6 +108,10 @@ def _words(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _number_or_word(word: str) -> int | str:
+    return int(word) if word.removeprefix("-").isdigit() else word
+
+
 _TRUTH = {"true": True, "false": False}
 
 _CONVERSIONS: dict[str, Callable[[Value], object]] = {
@@ -116,4 +120,5 @@ _CONVERSIONS: dict[str, Callable[[Value], object]] = {
     "str": str,
     "tuple[int, ...]": _integers,
     "tuple[str, ...]": _words,
+    "tuple[int | str, ...]": lambda value: tuple(map(_number_or_word, _words(value))),
 }

@@ -45,7 +45,7 @@ PASSES: dict[str, str] = {
     "slices-to-views": "slices_to_views:SlicesToViews",
     "split-index-set": "loops.split_index_set:SplitIndexSet",
     "specialize-ranks": "specialize_ranks:SpecializeRanks",
-    "tile": "map_passes:Tile",
+    "tile": "loops.tile:Tile",
     "tile-bands": "tile_bands:TileBands",
     "unroll": "loops.unroll:Unroll",
     "unroll-and-jam": "loops.unroll_and_jam:UnrollAndJam",

@@ -11,8 +11,8 @@ from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.loops.tiled_nest import tiled
 from gpucodegen.passes.map_passes import in_functions, with_blocks
-from gpucodegen.passes.tile_nests import tiled
 from gpucodegen.tiling.bands import Band, bands
 from gpucodegen.tiling.legality import rectangular
 

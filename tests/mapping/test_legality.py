@@ -9,12 +9,12 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.parser import parse_module
 from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.loops.tile import Tile
 from gpucodegen.passes.map_passes import (
     CheckBounds,
     MapCpu,
     MapGpu,
     OutlineCpu,
-    Tile,
     VerifyKernels,
 )
 

@@ -25,6 +25,7 @@ class Writer:
     numbers: itertools.count[int] = field(default_factory=itertools.count)
     rectangular: bool = False
     budget: int = 5
+    arrays: tuple[str, ...] = tuple(SHAPES)
 
     def affine(self, names: list[str], low: int = -2, high: int = 2) -> str:
         terms = [str(self.draw(st.integers(low, high)))]
@@ -59,7 +60,7 @@ class Writer:
         )
 
     def array(self) -> str:
-        return self.draw(st.sampled_from(sorted(SHAPES)))
+        return self.draw(st.sampled_from(self.arrays))
 
     def statement(self, names: list[str], extra: str = "") -> list[str]:
         """``X[..] = Y[..] * 1/2 + Z[..] + instance``, or an update of one cell."""
@@ -87,8 +88,8 @@ class Writer:
     def header(self, names: list[str]) -> tuple[str, str]:
         name = f"%i{next(self.numbers)}"
         names = [] if self.rectangular else names
-        lower = self.bound(names, -2, 2, "max")
-        upper = self.bound(names, -1, 4, "min")
+        lower = self.bound(names, -2, 0 if self.rectangular else 2, "max")
+        upper = self.bound(names, 2 if self.rectangular else -1, 4, "min")
         step = self.draw(st.sampled_from([1, 1, 2, 3]))
         return name, f"affine.for {name} = {lower} to {upper} step {step}"
 
@@ -159,6 +160,10 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
+ARRAYS = st.sampled_from([tuple(SHAPES), ("C",), ("B",), ("A", "C")])
+"""The fewer arrays, the more dependences."""
+
+
 def _function(body: list[str]) -> str:
     lines = ["%c = arith.constant 0.5 : f64", *body, "return"]
     text = "\n".join(_indented(lines))
@@ -175,6 +180,7 @@ def programs(
 ) -> str:
     """A function ``@f`` on `SHAPES`, ``%n`` and ``%t``."""
     writer = Writer(draw, symbolic, carried, rectangular=rectangular)
+    writer.arrays = draw(ARRAYS)
     return _function(writer.body([], 0))
 
 
@@ -182,6 +188,7 @@ def programs(
 def perfect_nests(draw: st.DrawFn, count: int = 1) -> str:
     """``count`` neighbouring rectangular nests of two or three loops, bounds alike."""
     writer = Writer(draw, symbolic=False, carried=False, rectangular=True)
+    writer.arrays = draw(ARRAYS)
     depth = draw(st.integers(2, 3))
     headers = [writer.header([]) for _ in range(depth)]
     body: list[str] = []

@@ -20,7 +20,13 @@ from lowering import apply
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.loops import distribute, fusion, interchange, unroll_and_jam
+from gpucodegen.passes.loops import (
+    distribute,
+    fusion,
+    interchange,
+    tile,
+    unroll_and_jam,
+)
 
 
 def examples(count: int) -> settings:
@@ -56,7 +62,7 @@ def is_accepted(text: str, passes: str) -> bool:
     return True
 
 
-@examples(60)
+@examples(30)
 @given(perfect_nests(), st.permutations(range(3)))
 def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[int]):
     if text.count("affine.for") == 2:
@@ -66,7 +72,7 @@ def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[i
     assert is_accepted(text, passes) == legal
 
 
-@examples(60)
+@examples(30)
 @given(perfect_nests(count=2), st.integers(1, 2))
 def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
     passes = f"fuse{{loops=[0,1],depth={depth}}}"
@@ -74,12 +80,24 @@ def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
     assert is_accepted(text, passes) == legal
 
 
-@examples(80)
+@examples(30)
 @given(programs(rectangular=True), st.integers(2, 3))
 def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):
     passes = f"unroll-and-jam{{loop=0,factor={factor}}}"
     legal = is_legal(text, passes, unroll_and_jam, "check_jam")
     assert is_accepted(text, passes) == legal
+
+
+@examples(30)
+@given(
+    perfect_nests(),
+    st.lists(st.sampled_from(["2", "3", "1", "t"]), min_size=2, max_size=2),
+    st.booleans(),
+)
+def test_tiling_is_refused_if_it_is_illegal(text: str, sizes: list[str], split: bool):
+    passes = f"tile{{sizes=[{','.join(sizes)}],separate={str(split).lower()}}}"
+    legal = is_legal(text, passes, tile, "check_tiling")
+    assert legal or not is_accepted(text, passes)
 
 
 def apart(found: object, loop: object, pieces: list[object]) -> list[tuple[int, ...]]:
@@ -88,7 +106,7 @@ def apart(found: object, loop: object, pieces: list[object]) -> list[tuple[int, 
     return [(number,) for number in range(len(pieces))]
 
 
-@examples(60)
+@examples(30)
 @given(programs(carried=False))
 def test_distribution_keeps_order_and_parts_what_may_be_parted(text: str):
     before = interpret(gcg.parse(text), arguments(2))
@@ -103,7 +121,7 @@ def test_distribution_keeps_order_and_parts_what_may_be_parted(text: str):
         assert str(parted).count("affine.for") == str(forced).count("affine.for")
 
 
-@examples(40)
+@examples(25)
 @given(programs(symbolic=True), st.integers(-2, 4))
 def test_greedy_fusion_keeps_order(text: str, n: int):
     before = interpret(gcg.parse(text), arguments(n))

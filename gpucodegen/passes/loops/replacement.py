@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine import Constraint, IntegerSet
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.passes.indexing import Index, merge, split_symbols
+from gpucodegen.passes.indexing import Index, as_set
 from gpucodegen.passes.loops.naming import with_suffix
 from gpucodegen.passes.loops.ranges import Range, range_of, with_range
 
@@ -82,7 +81,7 @@ def _either(
         made = rewrite(copy)
         results = tuple(made.values.get(v, v) for v in copy.results)
         branches.append((*made.operations, affine.yield_(results)))
-    operands, condition = _condition(conditions)
+    condition, operands = as_set(conditions)
     branch = affine.if_(
         condition,
         operands,
@@ -91,10 +90,3 @@ def _either(
         location=op.location,
     )
     return Replacement((branch,), dict(zip(op.results, branch.results, strict=True)))
-
-
-def _condition(conditions: Sequence[Index]) -> tuple[tuple[Value, ...], IntegerSet]:
-    values, exprs = merge(conditions)
-    map_, operands = split_symbols(values, exprs)
-    constraints = tuple(Constraint(e, equality=False) for e in map_.results)
-    return operands, IntegerSet(map_.num_dims, map_.num_syms, constraints)
