@@ -15,6 +15,7 @@ from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.float_formats import NARROW, of_bits, to_bits
 from gpucodegen.ir.types import (
     I1,
+    ComplexType,
     FloatType,
     IndexType,
     IntegerType,
@@ -85,8 +86,10 @@ class Signature:
     def _buffer(
         self, value: Any, name: str, ty: MemRefType | TensorType, *, written: bool
     ) -> Any:
-        from gpucodegen.runtime.buffers import Expected, to_buffer
+        from gpucodegen.runtime.buffers import NUMPY_NAMES, Expected, to_buffer
 
+        if str(ty.element) not in NUMPY_NAMES:
+            raise errors.UnsupportedType(type=ty, target="a call from Python")
         shape = _accepted(ty, tuple(getattr(value, "shape", ())))
         expected = Expected(name, str(ty.element), shape, strides_of(ty), written)
         return to_buffer(value, expected, self.function)
@@ -137,13 +140,15 @@ def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
     return replace(ty, shape=shape, layout=layout)
 
 
-def scalar_conversion(ty: Type) -> Callable[[Any], int | float | bool] | None:
+def scalar_conversion(ty: Type) -> Callable[[Any], complex] | None:
     """How a Python or NumPy number becomes an argument of a scalar type."""
     match ty:
         case FloatType(name) if name in NARROW:
             return lambda value: of_bits(to_bits(float(value), name), name)
         case FloatType():
             return float
+        case ComplexType(FloatType(name)) if name in {"f32", "f64"}:
+            return complex
         case IndexType():
             return operator.index
         case IntegerType() if ty == I1:
@@ -173,7 +178,7 @@ def _integer(value: Any, width: int, *, unsigned: bool) -> int:
 
 def _description(ty: Type) -> str:
     match ty:
-        case FloatType():
+        case FloatType() | ComplexType():
             return f"a number ({ty})"
         case _:
             return f"an integer ({ty})"

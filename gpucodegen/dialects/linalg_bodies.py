@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen import errors
 from gpucodegen.dialects import arith, linalg
+from gpucodegen.dialects import complex as complex_
 from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr, StringAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
@@ -65,6 +67,10 @@ FUNCTIONS = (*UNARY, *BINARY, "select")
 """What ``linalg.elementwise`` computes."""
 
 _SYNONYMS = {"max": "max_signed", "min": "min_signed", "sum": "add"}
+_COMPLEX = {
+    name: name for name in "add sub mul div exp log sqrt rsqrt tanh sin cos tan".split()
+} | {"negf": "neg", "sum": "add", "powf": "pow"}
+"""Functions of complex numbers, by the names of the complex dialect."""
 _BOOLEAN = {
     "arith.addi": "arith.ori",
     "arith.muli": "arith.andi",
@@ -94,6 +100,8 @@ class Scalar:
             return self.binary("mul", value, value)
         if name == "reciprocal":
             return self.binary("div", self.constant(1, value.type), value)
+        if isinstance(value.type, ComplexType):
+            return self._complex(name, value)
         return self.add(arith.unary(UNARY[name], value, location=self.location))
 
     def binary(self, name: str, lhs: Value, rhs: Value) -> Value:
@@ -102,11 +110,23 @@ class Scalar:
         op = floating if arith.is_float(lhs.type) else integral
         op = _BOOLEAN.get(op, op) if lhs.type == I1 else op
         if isinstance(lhs.type, ComplexType):
-            op = f"complex.{name}"
+            return self._complex(name, lhs, rhs)
         return self.add(arith.binary(op, lhs, rhs, location=self.location))
+
+    def _complex(self, name: str, *values: Value) -> Value:
+        """A function of complex numbers; they have no order and no magnitude here."""
+        if name not in _COMPLEX:
+            raise errors.UnsupportedOperation(
+                self.location, operation=f"linalg {name}", target="complex numbers"
+            )
+        result = Value(values[0].type, "", self.location)
+        op = f"complex.{_COMPLEX[name]}"
+        return self.add(Operation(op, values, (result,), location=self.location))
 
     def constant(self, value: float, ty: Type) -> Value:
         """A number."""
+        if isinstance(ty, ComplexType):
+            return self.add(complex_.constant(value, ty, location=self.location))
         return self.add(arith.constant(value, ty, location=self.location))
 
     def index(self, loop: int) -> Value:

@@ -15,6 +15,7 @@ from gpucodegen.emit import (
     affine_loops,
     callbacks,
     cfg,
+    complexes,
     host_memory,
     index_math,
     scalars,
@@ -204,6 +205,7 @@ def function_return(e: Emitter, op: Operation) -> None:
 
 HANDLERS: Handlers = (
     scalars.HANDLERS
+    | complexes.HANDLERS
     | index_math.HANDLERS
     | affine_loops.HANDLERS
     | scf_loops.HANDLERS

@@ -13,6 +13,7 @@ from gpucodegen.dialects.func import Function
 from gpucodegen.emit import (
     affine_loops,
     cfg,
+    complexes,
     gpu,
     index_math,
     memory,
@@ -45,6 +46,7 @@ def leave(e: Emitter, op: Operation) -> None:
 
 _COMMON: Handlers = (
     scalars.HANDLERS
+    | complexes.HANDLERS
     | memory.HANDLERS
     | vectors.HANDLERS
     | index_math.HANDLERS
@@ -146,6 +148,7 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
 PLAIN_NAMES = frozenset(
     {name.partition(".")[2] for name in scalars.HANDLERS}
     | set(scalars.CONSTRUCTORS.values())
+    | set(complexes.INTRINSICS.values())
     | {"floordiv", "floormod", "mulsi_high", "mului_high", "prange", "inf", "nan"}
 )
 """Names that a header may import; no variable takes them."""

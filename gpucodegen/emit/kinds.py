@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.float_formats import FORMATS, NARROW, of_bits, to_bits
 from gpucodegen.ir.locations import Location
-from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
+from gpucodegen.ir.types import ComplexType, FloatType, IndexType, IntegerType, Type
 
 CONSTRUCTORS = dict.fromkeys(sorted(NARROW), "float32") | {
     "f32": "float32",
@@ -15,8 +15,11 @@ CONSTRUCTORS = dict.fromkeys(sorted(NARROW), "float32") | {
     "i16": "int16",
     "i32": "int32",
     "i64": "int64",
+    "complex<f32>": "complex64",
+    "complex<f64>": "complex128",
 }
 """The function of the intrinsics that makes a number of a type."""
+COMPLEX = "complex<"
 SUPPORTED = frozenset({*CONSTRUCTORS, "index"})
 
 
@@ -30,7 +33,8 @@ def dtype(ty: Type, location: Location, target: str) -> str:
     name = str(ty)
     if isinstance(ty, IntegerType):
         name = f"i{ty.width}"
-    if isinstance(ty, IntegerType | FloatType | IndexType) and name in SUPPORTED:
+    is_scalar = isinstance(ty, IntegerType | FloatType | IndexType | ComplexType)
+    if is_scalar and name in SUPPORTED:
         return name
     raise UnsupportedType(location, type=ty, target=target)
 
@@ -58,9 +62,11 @@ def in_range(value: float, kind: str) -> float:
 def stored_bytes(kind: str) -> int:
     """Bytes of an element in memory.
 
-    >>> stored_bytes("f8E4M3FN"), stored_bytes("i1"), stored_bytes("index")
-    (1, 1, 8)
+    >>> [stored_bytes(kind) for kind in ("f8E4M3FN", "i1", "index", "complex<f32>")]
+    [1, 1, 8, 8]
     """
+    if kind.startswith(COMPLEX):
+        return 2 * stored_bytes(kind[len(COMPLEX) : -1])
     if kind in FORMATS:
         return -(-FORMATS[kind].width // 8)
     return max(1, int(kind[1:]) // 8) if kind[1:].isdigit() else 8

@@ -26,7 +26,7 @@ from gpucodegen.emit.kernel import (
 from gpucodegen.emit.kinds import dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import CPU, HOST, TARGETS
-from gpucodegen.emit.vector_types import real_numbers
+from gpucodegen.emit.vector_types import numbers_in
 from gpucodegen.errors import CompileError, UnknownTarget
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -60,7 +60,7 @@ class GlobalConstant(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: str
-    values: tuple[int | float, ...] | None
+    values: tuple[complex, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def _constants(operations: Iterable[Operation]) -> dict[str, GlobalConstant]:
         kind = dtype(ty.type.element, op.location, "host")
         value = op.attributes.get("initial_value")
         is_dense = isinstance(value, DenseElementsAttr)
-        numbers = real_numbers(value) if is_dense else None
+        numbers = numbers_in(value) if is_dense else None
         shape = tuple(extent or 0 for extent in ty.type.shape)
         found[symbol_name(op)] = GlobalConstant(shape, kind, numbers)
     return found

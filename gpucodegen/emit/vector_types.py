@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.emit.context import Emitter
-from gpucodegen.emit.kinds import dtype, in_range
+from gpucodegen.emit.kinds import COMPLEX, dtype, in_range
 from gpucodegen.emit.text import Text, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.attributes import DenseElementsAttr
@@ -18,9 +18,10 @@ def shape_of(ty: Type) -> tuple[int, ...]:
 
 
 def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:
-    """The dtype of a vector's elements; narrow floats have no vectors."""
+    """The dtype of a vector's elements; narrow floats and complex numbers have none."""
     kind = dtype(ty.element, op.location, e.target.name)
-    if kind in NARROW or any(ty.scalable) or len(ty.shape) not in {1, 2}:
+    is_scalar_only = kind in NARROW or kind.startswith(COMPLEX)
+    if is_scalar_only or any(ty.scalable) or len(ty.shape) not in {1, 2}:
         raise UnsupportedType(op.location, type=ty, target=e.target.name)
     return e.target.index_dtype if kind == "index" else kind
 
@@ -30,9 +31,9 @@ def suffix(shape: tuple[int, ...], kind: str) -> str:
     return "x".join([*map(str, shape), kind])
 
 
-def real_numbers(value: DenseElementsAttr) -> tuple[int | float, ...]:
-    """The elements of a dense attribute that are real numbers."""
-    return tuple(v for v in value.values if isinstance(v, int | float))
+def numbers_in(value: DenseElementsAttr) -> tuple[complex, ...]:
+    """The elements of a dense attribute that are numbers."""
+    return tuple(v for v in value.values if isinstance(v, int | float | complex))
 
 
 def vector_constant(e: Emitter, op: Operation, value: DenseElementsAttr) -> Text:
@@ -41,7 +42,8 @@ def vector_constant(e: Emitter, op: Operation, value: DenseElementsAttr) -> Text
     assert isinstance(ty, VectorType)
     kind = vector_dtype(e, op, ty)
     make = float if kind[0] == "f" else int
-    numbers = tuple(in_range(make(v), kind) for v in real_numbers(value))
+    given = (v for v in value.values if isinstance(v, int | float))
+    numbers = tuple(in_range(make(v), kind) for v in given)
     shape = suffix(ty.shape, kind)
     zeros = value.is_splat and not numbers[0]
     hint = f"{'zeros' if zeros else 'constant'}_{shape}"

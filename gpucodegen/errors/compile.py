@@ -26,7 +26,10 @@ class UnsupportedType(CompileError):
 
     code = "C003"
     template = "type {type} is not supported on target {target}"
-    remedy = "Use f32, f64, f16, bf16, integers up to 64 bits or index"
+    remedy = (
+        "Use f32, f64, f16, bf16, a float of 8 bits or less, complex<f32>,"
+        " complex<f64>, index, or an integer of 1, 8, 16, 32 or 64 bits"
+    )
 
 
 class OutOfBounds(CompileError):

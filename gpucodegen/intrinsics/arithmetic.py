@@ -184,6 +184,28 @@ def _negf(low: Lowering, a: Any) -> Any:
     return low.builder.fneg(a)
 
 
+def absolute(low: Lowering, a: Any) -> Any:
+    """``|a|``; NVVM has no fabs, there the sign bit is cleared."""
+    if low.engine.name == "cpu":
+        return low.overloaded("fabs", (a,))
+    width = 32 if a.type == ir.FloatType() else 64
+    bits = low.builder.bitcast(a, ir.IntType(width))
+    magnitude = low.builder.and_(bits, number(bits.type, (1 << (width - 1)) - 1))
+    return low.builder.bitcast(magnitude, a.type)
+
+
+def _to_whole(name: str) -> Build:
+    """Rounding to an integer; on a GPU by libdevice, since NVVM has none."""
+
+    def build(low: Lowering, a: Any) -> Any:
+        if low.engine.name == "cpu":
+            return low.overloaded(name, (a,))
+        suffix_ = "f" if a.type == ir.FloatType() else ""
+        return low.call(f"__nv_{name}{suffix_}", a.type, (a,))
+
+    return build
+
+
 ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "addi": (2, _plain("add")),
     "subi": (2, _plain("sub")),
@@ -217,7 +239,7 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "divf": (2, _plain("fdiv")),
     "negf": (1, _negf),
     "remf": (2, _plain("frem")),
-    "absf": (1, _llvm("fabs")),
+    "absf": (1, absolute),
     "fma": (3, _llvm("fma")),
     "maximumf": (2, _nan_aware("maxnum")),
     "minimumf": (2, _nan_aware("minnum")),
@@ -228,8 +250,8 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "floor": (1, _llvm("floor")),
     "ceil": (1, _llvm("ceil")),
     "trunc": (1, _llvm("trunc")),
-    "roundeven": (1, _llvm("rint")),
-    "round": (1, _llvm("round")),
+    "roundeven": (1, _to_whole("rint")),
+    "round": (1, _to_whole("round")),
 }
 """Name of an intrinsic: number of operands, code for one piece."""
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from numba import prange
-from numba.core.types import boolean, float32, float64, int8, int16, int32, int64
+from numba.core.types import (
+    boolean,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+)
 
 from gpucodegen.intrinsics import faces
 from gpucodegen.intrinsics.cpu_engine import ENGINE
@@ -20,6 +30,8 @@ FACTORIES = faces.shaped(ENGINE) | {
 }
 PLAIN = faces.plain(ENGINE) | {
     "boolean": boolean,
+    "complex64": complex64,
+    "complex128": complex128,
     "float32": float32,
     "float64": float64,
     "int8": int8,

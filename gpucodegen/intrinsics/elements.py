@@ -49,6 +49,8 @@ ELEMENTS: dict[str, Element] = {
     "i1": Element("i1", "bool", "boolean", 1),
     "index": Element("index", "int64", "int64", 8),
     "tag": Element("tag", "int64", "int64", 8),
+    "complex<f32>": Element("complex<f32>", "complex64", "complex64", 8),
+    "complex<f64>": Element("complex<f64>", "complex128", "complex128", 16),
     **_INTEGERS,
     **_SMALL_FLOATS,
 }

@@ -10,6 +10,7 @@ from gpucodegen.intrinsics import (
     aggregates,
     arithmetic,
     atomics,
+    complexes,
     conversions,
     functions,
     memory,
@@ -77,4 +78,6 @@ def plain(engine: Engine) -> dict[str, Any]:
     made |= {n: functions.library(engine, n) for n in functions.BINARY}
     made |= {n: functions.derived(engine, n) for n in functions.DERIVED}
     made |= {n: functions.power(engine, n) for n in ("ipowi", "fpowi")}
+    made |= {n: complexes.function(engine, n) for n in complexes.FORMULAS}
+    made |= {"cmplx": complexes.create(engine), "cpowi": complexes.power(engine)}
     return made | {"select": arithmetic.select(engine)}

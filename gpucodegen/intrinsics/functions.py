@@ -8,7 +8,7 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.arithmetic import common_type
+from gpucodegen.intrinsics.arithmetic import absolute, common_type
 from gpucodegen.intrinsics.lowering import Engine, Lowering, number, signature
 from gpucodegen.intrinsics.vector_type import Tile
 
@@ -40,7 +40,7 @@ BINARY: dict[str, Callable[[float, float], float]] = {
 LN2 = math.log(2.0)
 
 
-def _library(low: Lowering, function: Any, dtype: Any, args: Any) -> Any:
+def call_library(low: Lowering, function: Any, dtype: Any, args: Any) -> Any:
     """Call the compiler's own implementation of a Python function."""
     typing_context = low.context.typing_context
     resolved = typing_context.resolve_value_type(function)
@@ -55,7 +55,7 @@ def library(engine: Engine, name: str) -> Any:
     arity = 1 if name in UNARY else 2
 
     def one(low: Lowering, dtype: Any, *args: Any) -> Any:
-        return _library(low, function, dtype, args)
+        return call_library(low, function, dtype, args)
 
     return _lanewise(engine, name, arity, one)
 
@@ -76,20 +76,20 @@ def _lanewise(engine: Engine, name: str, arity: int, one: Callable[..., Any]) ->
 
 
 def _exp2(low: Lowering, dtype: Any, x: Any) -> Any:
-    return _library(low, math.pow, dtype, (number(x.type, 2.0), x))
+    return call_library(low, math.pow, dtype, (number(x.type, 2.0), x))
 
 
 def _log2(low: Lowering, dtype: Any, x: Any) -> Any:
-    log = _library(low, math.log, types.float64, (_double(low, x),))
+    log = call_library(low, math.log, types.float64, (_double(low, x),))
     quotient = low.builder.fdiv(log, number(log.type, LN2))
     return _back(low, quotient, dtype)
 
 
 def _cbrt(low: Lowering, dtype: Any, x: Any) -> Any:
     wide = _double(low, x)
-    size = low.overloaded("fabs", (wide,))
+    size = absolute(low, wide)
     third = number(wide.type, 1.0 / 3.0)
-    root = _library(low, math.pow, types.float64, (size, third))
+    root = call_library(low, math.pow, types.float64, (size, third))
     return _back(low, low.overloaded("copysign", (root, wide)), dtype)
 
 
@@ -136,17 +136,27 @@ def power(engine: Engine, name: str) -> Any:
 
 
 def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
-    builder, ty = low.builder, base.type
+    builder = low.builder
+    multiply = builder.fmul if is_float else builder.mul
+    one = number(base.type, 1)
+    product, negative = repeated_product(low, base, exponent, one, multiply)
+    inverse = builder.fdiv(one, product) if is_float else _integer_inverse(low, base)
+    return builder.select(negative, inverse, product)
+
+
+def repeated_product(
+    low: Lowering, base: Any, exponent: Any, one: Any, multiply: Callable[..., Any]
+) -> tuple[Any, Any]:
+    """(base to the size of the exponent, whether the exponent is negative)."""
+    builder = low.builder
     negative = builder.icmp_signed("<", exponent, number(exponent.type, 0))
     minus = builder.neg(exponent)
     count = builder.select(negative, minus, exponent)
-    one = number(ty, 1)
-    multiply = builder.fmul if is_float else builder.mul
     entry = builder.block
     head, body, done = (builder.append_basic_block(f"power_{s}") for s in "hbd")
     builder.branch(head)
     builder.position_at_end(head)
-    left, factor, product = (builder.phi(t) for t in (count.type, ty, ty))
+    left, factor, product = (builder.phi(t) for t in (count.type, base.type, base.type))
     more = builder.icmp_signed(">", left, number(left.type, 0))
     builder.cbranch(more, body, done)
     builder.position_at_end(body)
@@ -164,9 +174,7 @@ def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
         phi.add_incoming(first, entry)
         phi.add_incoming(following, body)
     builder.position_at_end(done)
-    if is_float:
-        return builder.select(negative, builder.fdiv(one, product), product)
-    return builder.select(negative, _integer_inverse(low, base), product)
+    return product, negative
 
 
 def _integer_inverse(low: Lowering, base: Any) -> Any:

@@ -37,6 +37,8 @@ class Tile(types.Type):
 
 def llvm_scalar(dtype: Any) -> ir.Type:
     """The LLVM type of a scalar in a register."""
+    if isinstance(dtype, types.Complex):
+        return ir.LiteralStructType([llvm_scalar(dtype.underlying_float)] * 2)
     if isinstance(dtype, types.Float):
         return ir.FloatType() if dtype.bitwidth == 32 else ir.DoubleType()
     return ir.IntType(1 if dtype == types.boolean else dtype.bitwidth)

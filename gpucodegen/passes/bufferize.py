@@ -13,6 +13,7 @@ from itertools import count
 from typing import ClassVar
 
 from gpucodegen import errors
+from gpucodegen.dialects import complex as complex_
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.effects import undeclared
@@ -28,7 +29,13 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.elements import DenseResourceAttr, SparseElementsAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
-from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
+from gpucodegen.ir.types import (
+    ComplexType,
+    FunctionType,
+    MemRefType,
+    TensorType,
+    Type,
+)
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder, segment_sizes
 from gpucodegen.passes.indexing import Index
@@ -240,7 +247,7 @@ class _Bufferizer:
             b.operations.append(op)
         elif value.is_splat:
             buffer = self.allocate_sized(b, ty, [], op.result.name)
-            scalar = b.constant(float(str(value.values[0])), ty.element)
+            scalar = _scalar(b, value.values[0], ty.element)
             _fill(b, scalar, buffer, tuple(n or 0 for n in ty.shape), [])
             self.buffers[op.result] = buffer
         else:
@@ -297,6 +304,14 @@ class _Bufferizer:
             if o.name == "memref.cast" and o.operands[0] is buffer
         }
         return any(value in views for value in returned)
+
+
+def _scalar(b: Builder, value: object, ty: Type) -> Value:
+    if not isinstance(ty, ComplexType):
+        return b.constant(float(str(value)), ty)
+    number = value if isinstance(value, int | float | complex) else 0
+    b.operations.append(complex_.constant(number, ty, name="c", location=b.location))
+    return b.operations[-1].result
 
 
 def _fill(

@@ -24,6 +24,8 @@ NUMPY_NAMES: dict[str, tuple[str, ...]] = (
         "bf16": ("bfloat16", "uint16"),
         "f32": ("float32",),
         "f64": ("float64",),
+        "complex<f32>": ("complex64",),
+        "complex<f64>": ("complex128",),
         "i1": ("bool",),
         "index": ("int64", "uint64"),
         "tag": ("int64",),
@@ -34,7 +36,6 @@ NUMPY_NAMES: dict[str, tuple[str, ...]] = (
         for bits in (8, 16, 32, 64)
     }
 )
-NUMPY_NAMES |= {name: (f"float{name[1]}_{name[2:].lower()}", "uint8") for name in SMALL}
 """Array element types that hold an MLIR element type.
 
 The names of narrow floats are those of the package ml_dtypes; their bits serve as well.

@@ -132,7 +132,8 @@ class CudaKernel:
             return
         device = cupy.cuda.Device().id
         function = self.functions.get(device) or self._load(device)
-        packed = [pack(p, a) for p, a in zip(self.spec.params, args, strict=True)]
+        pairs = zip(self.spec.params, args, strict=True)
+        packed = [number for p, a in pairs for number in pack(p, a)]
         try:
             function(tuple(grid), tuple(block), packed)
         except cupy.cuda.driver.CUDADriverError as problem:
@@ -162,8 +163,8 @@ def compute_capability(device: int) -> tuple[int, int]:
     return int(digits[:-1]), int(digits[-1])
 
 
-def pack(param: Any, value: Any) -> Any:
-    """A kernel argument with the exact width of its parameter."""
+def pack(param: Any, value: Any) -> tuple[Any, ...]:
+    """A kernel argument with the exact width of its parameter, or of its two parts."""
     if param.kind == "pointer":
         assert isinstance(value, Buffer)
         start, end = value.byte_range
@@ -171,7 +172,10 @@ def pack(param: Any, value: Any) -> Any:
             raise errors.ResourceLimit(
                 what=f"extent of {param.name}", needed=end - start, limit=MAX_OFFSET
             )
-        return np.uint64(value.pointer)
+        return (np.uint64(value.pointer),)
     if param.dtype == "index":
-        return np.int32(value)
-    return np.dtype(element(param.dtype).carrier.replace("boolean", "bool")).type(value)
+        return (np.int32(value),)
+    carrier = element(param.dtype).carrier.replace("boolean", "bool")
+    number = np.dtype(carrier).type(value)
+    is_complex = isinstance(number, np.complexfloating)
+    return (number.real, number.imag) if is_complex else (number,)

@@ -70,7 +70,9 @@ def storage(dtype: str) -> np.dtype:
     return np.dtype(element(dtype).storage)
 
 
-UNAMBIGUOUS = "i1 i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 f32 f64".split()
+UNAMBIGUOUS = (
+    "i1 i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 f32 f64 complex<f32> complex<f64>"
+).split()
 """Element types that a NumPy type names."""
 
 

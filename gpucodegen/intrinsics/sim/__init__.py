@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.sim import narrow, shaped, values
+from gpucodegen.intrinsics.sim import complexes, narrow, shaped, values
 from gpucodegen.intrinsics.sim.machine import cuda
 
 SHAPED_NAMES = (
@@ -53,15 +53,21 @@ def int64(x: Any) -> Any:
     return values.wrap(x, "int64")
 
 
-PLAIN: dict[str, Any] = values.TWINS | {
-    "boolean": bool,
-    "float32": np.float32,
-    "float64": np.float64,
-    "int8": int8,
-    "int16": int16,
-    "int32": int32,
-    "int64": int64,
-}
+PLAIN: dict[str, Any] = (
+    values.TWINS
+    | complexes.TWINS
+    | {
+        "boolean": bool,
+        "complex64": np.complex64,
+        "complex128": np.complex128,
+        "float32": np.float32,
+        "float64": np.float64,
+        "int8": int8,
+        "int16": int16,
+        "int32": int32,
+        "int64": int64,
+    }
+)
 globals().update(FACTORIES | PLAIN)
 
 __all__ = ["FACTORIES", "PLAIN", "cuda"]

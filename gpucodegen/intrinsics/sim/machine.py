@@ -276,7 +276,7 @@ def plain(value: Any) -> Any:
 
 def garbage(cells: np.ndarray) -> np.ndarray:
     """Fill with values that show when they are used: NaN, or a large number."""
-    if cells.dtype.kind == "f":
+    if cells.dtype.kind in "fc":
         cells.fill(np.nan)
     else:
         cells.view(np.uint8).fill(0x5A)

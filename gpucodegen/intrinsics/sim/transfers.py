@@ -165,5 +165,5 @@ def _is_joined(running: Transfer, new: Transfer, thread: int) -> bool:
 def _poison(cells: Any, indices: list[int]) -> None:
     import numpy as np
 
-    garbage = np.nan if cells.dtype.kind == "f" else cells.dtype.type(0x5A)
+    garbage = np.nan if cells.dtype.kind in "fc" else cells.dtype.type(0x5A)
     cells[indices] = garbage

@@ -127,7 +127,23 @@ func.func @f(%re: f32, %im: f32) -> f32 {
   return %2 : f32
 }
 //= f(3, 2) == 12
-//! complex arithmetic does not run
+// ----- R28 X
+func.func @f(%A: memref<4xcomplex<f64>>, %B: memref<4xcomplex<f64>>) {
+  %c = complex.constant [0.0, 1.0] : complex<f64>
+  affine.for %i = 0 to 4 {
+    %0 = affine.load %A[%i] : memref<4xcomplex<f64>>
+    %1 = complex.mul %0, %c : complex<f64>
+    affine.store %1, %B[%i] : memref<4xcomplex<f64>>
+  }
+  return
+}
+//= after(f, numbers(4, dtype="c16"), zeros(4, dtype="c16")) == 1j * numbers(4)
+//= fails("WrongDtype", f, numbers(4), zeros(4))
+// ----- R28 X
+func.func @f(%a: complex<i32>) -> complex<i32> {
+  return %a : complex<i32>
+}
+//= fails("UnsupportedType", f, 1j)
 // ----- R28 A
 func.func @f(%A: memref<9xcomplex<f32>>) {
   affine.for %i = 0 to 8 {
