@@ -7,10 +7,11 @@ opaque loops, for whether they run is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from .isl import OUT, Map
+from .isl import OUT, Map, Set
 from .model import Model, Reference
 from .witness import Event, find_event
 
@@ -19,8 +20,9 @@ from .witness import Event, find_event
 class Violation:
     """An access that leaves its array along one dimension.
 
-    ``proven``: it does so in every run that executes the statement at all. Otherwise
-    there are parameters for which it does, or isl gave no answer (``event`` is None).
+    ``proven``: it does so in every run that executes the access at all, in any of the
+    copies that passes made of it. Otherwise there are parameters for which it does, or
+    isl gave no answer (``event`` is None).
     """
 
     reference: Reference
@@ -90,13 +92,38 @@ def _violation(
     extent: int | str | None,
     outside: Map,
 ) -> Violation:
-    """Proven: parameters(domain) is a subset of parameters(outside)."""
+    """Proven: every copy is certain, parameters(domains) is in parameters(outside).
+
+    Copies stand at one location; some may lie under conditions that no run fulfils.
+    """
     found = find_event(model.solver, outside, reference)
     event, cell, parameters = found or (None, (), {})
-    always = model.solver.ask(
-        lambda: reference.instances.domain.params().is_subset(outside.params()),
-        otherwise=False,
-    )
-    certain = reference.exact and reference.instances.certain
-    proven = certain and always and found is not None
+    proven = found is not None and _always(model, reference, dimension, extent)
     return Violation(reference, dimension, proven, event, cell, extent, parameters)
+
+
+def _always(
+    model: Model, reference: Reference, dimension: int, extent: int | str | None
+) -> bool:
+    copies = [r for r in model.references if _is_copy(r, reference)]
+    if not all(r.exact and r.instances.certain for r in copies):
+        return False
+    at = len(model.array(reference.access.array).scope) + dimension
+    outside = [_outside(model, copy, at, extent) for copy in copies]
+    executed = [copy.instances.domain for copy in copies]
+    return model.solver.ask(
+        lambda: _given(executed).is_subset(_given(outside)), otherwise=False
+    )
+
+
+def _given(relations: Sequence[Map] | Sequence[Set]) -> Set:
+    """The parameters for which one of them is not empty."""
+    return reduce(Set.union, [relation.params() for relation in relations])
+
+
+def _is_copy(a: Reference, b: Reference) -> bool:
+    if a is b or (a.instances is b.instances and a.position == b.position):
+        return True
+    first, second = a.access, b.access
+    alike = (first.array, first.kind) == (second.array, second.kind)
+    return alike and first.loc is not None and first.loc == second.loc

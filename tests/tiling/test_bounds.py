@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpucodegen.tiling.bounds import violations
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.scop import Array, If, Loop, Node, Scop, Statement, read, write
@@ -53,3 +55,23 @@ def test_unknown_indices_and_extents_are_not_reported():
     arrays = (Array("A", (8,)), Array("B", (None,)))
     far = Statement("T", (read("B", "100"),))
     assert violations(model(Scop(arrays=arrays, body=(gather, far)))) == ()
+
+
+def copied(*bounds: tuple[str, str], extent: int = 8):
+    """One access in copies of its loop, as passes make them."""
+    access = write("A", "i", loc="here")
+    body = (
+        Loop(
+            f"i{at}",
+            low,
+            up,
+            body=(Statement(f"S{at}", (replace(access, indices=(f"i{at}",)),)),),
+        )
+        for at, (low, up) in enumerate(bounds)
+    )
+    return violations(model(stencil(*body, parameters=("N",), extent=extent)))
+
+
+def test_a_copy_that_only_some_runs_reach_proves_nothing():
+    assert not any(found.proven for found in copied(("0", "N"), ("9", "N")))
+    assert all(found.proven for found in copied(("9", "N + 9"), ("8", "N + 8")))
