@@ -11,6 +11,7 @@ assume when there is no answer: always the side on which nothing is proven.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,12 @@ from typing import TypeAlias, TypeVar
 
 import islpy
 
+from .scop import RESERVED
+
 Map: TypeAlias = islpy.Map
 Set: TypeAlias = islpy.Set
+BasicSet: TypeAlias = islpy.BasicSet
+Constraint: TypeAlias = islpy.Constraint
 Function: TypeAlias = islpy.MultiAff
 Side: TypeAlias = islpy.dim_type
 Point: TypeAlias = tuple[dict[str, int], tuple[int, ...]]
@@ -33,6 +38,8 @@ SET = islpy.dim_type.set
 PARAM = islpy.dim_type.param
 
 SMALLEST_QUOTA = 2_000
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +216,18 @@ class Interval:
     def exact(self) -> int | None:
         """The only member, if there is just one."""
         return self.lower if self.lower == self.upper else None
+
+
+def always_holds(constraint: str) -> bool:
+    """Whether isl text is certainly true for all values of the names in it.
+
+    >>> always_holds("j + min(4, N - j) <= N"), always_holds("j + 4 <= N")
+    (True, False)
+    """
+    solver = Solver()
+    names = sorted(set(_NAME.findall(constraint)) - RESERVED)
+    text = f"[{', '.join(names)}] -> {{ : not ({constraint}) }}"
+    return solver.ask(lambda: solver.set(text).is_empty(), otherwise=False)
 
 
 def _finite(value: islpy.Val) -> int | None:

@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.affine.reductions import COMBINERS
-from gpucodegen.emit import transfers
+from gpucodegen.dialects.transfers import (
+    STARTS,
+    WAITS,
+    ends_of,
+    has_strided_source,
+    lengths_of,
+)
 from gpucodegen.emit.addressing import sizes_of, strides_of
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.header import literal
@@ -14,6 +20,7 @@ from gpucodegen.emit.host_context import HostEmitter, shape_text, tuple_text
 from gpucodegen.emit.kinds import is_index
 from gpucodegen.emit.memory import kept_dimensions, memref_type, nothing, stored_dtype
 from gpucodegen.emit.text import Text, call, number
+from gpucodegen.emit.transfers import indices_of, noted
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.attributes import AffineMapAttr, SymbolRefAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -202,25 +209,25 @@ def reshape(e: Emitter, op: Operation) -> None:
 
 def dma_start(e: Emitter, op: Operation) -> None:
     """``dma_start`` between host-visible buffers."""
-    ends = transfers.ends_of(op)
+    ends = ends_of(op)
     source, target, tag = (
-        (e.text(end.memref), shape_text(e, end.indices(e))) for end in ends
+        (e.text(end.memref), shape_text(e, indices_of(e, end))) for end in ends
     )
-    count, *stride = (e.text(v) for v in transfers.sizes_of(op))
+    count, *stride = (e.text(v) for v in lengths_of(op))
     runs = stride or [Text("None"), Text("None")]
-    if stride and not transfers.has_strided_source(ends[0].memref, ends[1].memref):
+    if stride and not has_strided_source(ends[0].memref, ends[1].memref):
         runs.append(Text("strided_source=False"))
     e.writer.line(str(call("rt.dma_start", *source, *target, count, *tag, *runs)))
-    transfers.noted(e, op, "copy", "outside of kernels the host copies when it waits")
+    noted(e, op, "copy", "outside of kernels the host copies when it waits")
 
 
 def dma_wait(e: Emitter, op: Operation) -> None:
     """``dma_wait``."""
-    (end,) = transfers.ends_of(op)
-    where = shape_text(e, end.indices(e))
+    (end,) = ends_of(op)
+    where = shape_text(e, indices_of(e, end))
     count = e.text(op.operands[-1])
     e.writer.line(str(call("rt.dma_wait", e.text(end.memref), where, count)))
-    transfers.noted(e, op, "copy", "the host copies the elements here")
+    noted(e, op, "copy", "the host copies the elements here")
 
 
 def atomic(e: Emitter, op: Operation) -> None:
@@ -238,8 +245,8 @@ def atomic(e: Emitter, op: Operation) -> None:
 
 
 HANDLERS: dict[str, Handler] = (
-    dict.fromkeys(transfers.STARTS, dma_start)
-    | dict.fromkeys(transfers.WAITS, dma_wait)
+    dict.fromkeys(STARTS, dma_start)
+    | dict.fromkeys(WAITS, dma_wait)
     | {
         "memref.alloc": allocate,
         "memref.alloca": allocate,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.transfers import STARTS, ends_of
 from gpucodegen.emit import (
     affine_loops,
     cfg,
@@ -184,8 +185,8 @@ def written_in(operations: Sequence[Operation]) -> set[Value]:
         for op in root.walk():
             if op.name in _STORES:
                 written.add(op.operands[_STORES[op.name]])
-            elif op.name in transfers.STARTS:
-                _, target, tag = transfers.ends_of(op)
+            elif op.name in STARTS:
+                _, target, tag = ends_of(op)
                 written.update((target.memref, tag.memref))
     return with_sources(operations, written)
 

@@ -1,74 +1,27 @@
-"""dma_start and dma_wait, of memref and affine, inside kernels.
-
-``count`` elements leave the source in runs of ``run`` elements that start ``stride``
-apart on the strided side; the other side is one run.  The strided side is the one in
-the slower memory; with equal spaces it is the source.
-"""
+"""dma_start and dma_wait, of memref and affine, inside kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import gcd
 
-from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.transfers import (
+    STARTS,
+    WAITS,
+    End,
+    ends_of,
+    has_strided_source,
+    lengths_of,
+)
 from gpucodegen.emit.addressing import Buffer, row_major
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.copy_plan import CopyPlan, PlannedTransfer, plan_copy
 from gpucodegen.emit.kinds import stored_bytes
 from gpucodegen.emit.memory import buffer_of
 from gpucodegen.emit.text import Text, call
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Const
+from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, element_type
-
-STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
-WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """One end of a transfer, or its tag: a memref and indices through a map."""
-
-    memref: Value
-    map: AffineMap
-    operands: tuple[Value, ...]
-
-    @staticmethod
-    def of(values: Sequence[Value]) -> End:
-        """An end whose indices are values."""
-        operands = tuple(values[1:])
-        return End(values[0], AffineMap.identity(len(operands)), operands)
-
-    def indices(self, e: Emitter) -> list[AffineExpr]:
-        """The indices as expressions."""
-        return e.applied(self.map, self.operands)
-
-
-def ends_of(op: Operation) -> tuple[End, ...]:
-    """Source, target and tag of a start; the tag of a wait."""
-    match op.name:
-        case "memref.dma_start":
-            view = memref.DmaStart(op)
-            return End.of(view.source), End.of(view.target), End.of(view.tag)
-        case "affine.dma_start":
-            ends = affine.DmaStart(op).ends
-            return tuple(End(x.memref, x.map, x.map_operands) for x in ends)
-        case "memref.dma_wait":
-            return (End.of(memref.DmaWait(op).tag),)
-        case _:
-            tag = affine.DmaWait(op).tag
-            return (End(tag.memref, tag.map, tag.map_operands),)
-
-
-def sizes_of(op: Operation) -> tuple[Value, ...]:
-    """Number of elements and, if given, stride and run."""
-    if op.name == "affine.dma_start":
-        return affine.DmaStart(op).sizes
-    if op.name == "memref.dma_start":
-        view = memref.DmaStart(op)
-        return (view.num_elements, *view.stride)
-    return op.operands[-1:]
+from gpucodegen.ir.types import element_type
 
 
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
@@ -84,26 +37,17 @@ def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
     return tags
 
 
-def has_strided_source(source: Value, target: Value) -> bool:
-    """Whether the stride of a transfer applies to its source."""
-    return _space(source) is None or _space(target) is not None
-
-
-def _space(value: Value) -> object:
-    return value.type.memory_space if isinstance(value.type, MemRefType) else None
-
-
 def start(e: Emitter, op: Operation) -> None:
     """``dma_start``."""
     ends = ends_of(op)
     source, target, _ = buffers = [buffer_of(e, op, end.memref) for end in ends]
-    offsets = [b.at(end.indices(e)) for end, b in zip(ends, buffers, strict=True)]
+    offsets = [b.at(indices_of(e, end)) for end, b in zip(ends, buffers, strict=True)]
     places = [
         piece
         for offset, buffer in zip(offsets, buffers, strict=True)
         for piece in (Text(buffer.pointer), _index(e, offset))
     ]
-    count, *stride = map(e.index, sizes_of(op))
+    count, *stride = map(e.index, lengths_of(op))
     runs = [stride or _one_run(source), _one_run(target)]
     if stride and not has_strided_source(ends[0].memref, ends[1].memref):
         runs = [_one_run(source), stride]
@@ -126,8 +70,8 @@ def wait(e: Emitter, op: Operation) -> None:
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
     function = e.make(f"dma_wait_{kind}", "dma_wait", kind)
-    (count,) = (_index(e, e.index(v)) for v in sizes_of(op))
-    where = _index(e, tag.at(end.indices(e)))
+    (count,) = (_index(e, e.index(v)) for v in lengths_of(op))
+    where = _index(e, tag.at(indices_of(e, end)))
     e.writer.line(str(call(function, tag.pointer, where, count)))
     if e.target.name == "cuda":
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
@@ -168,6 +112,11 @@ def _lengths(side: str, run: Sequence[AffineExpr]) -> list[tuple[str, AffineExpr
     """Stride and run of one side, unless its elements lie side by side."""
     names = (f"stride of the {side}", f"run of the {side}")
     return [] if tuple(run) == _SIDE_BY_SIDE else list(zip(names, run, strict=True))
+
+
+def indices_of(e: Emitter, end: End) -> list[AffineExpr]:
+    """The indices of an end as expressions."""
+    return e.applied(end.map, end.operands)
 
 
 def _index(e: Emitter, expr: AffineExpr) -> Text:

@@ -197,3 +197,17 @@ def element_type(ty: Type) -> Type:
     f32 i32
     """
     return ty.element if isinstance(ty, AnyShaped) else ty
+
+
+def element_bytes(ty: Type) -> int | None:
+    """Bytes that an element of a buffer takes; None if its type has no fixed size.
+
+    >>> element_bytes(FloatType("bf16")), element_bytes(I1), element_bytes(NoneType())
+    (2, 1, None)
+    """
+    if isinstance(ty, IntegerType):
+        return max(1, ty.width // 8)
+    if isinstance(ty, IndexType):
+        return 8
+    bits = ty.name.strip("bf") if isinstance(ty, FloatType) else ""
+    return int(bits) // 8 if bits.isdigit() else None

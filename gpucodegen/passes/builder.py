@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -93,6 +93,15 @@ class Builder:
         (value,) = self.add(
             "affine.apply", operands, [INDEX], {"map": AffineMapAttr(map_)}, hint=hint
         )
+        return value
+
+    def smallest(self, items: Sequence[Index], hint: str = "") -> Value:
+        """The SSA value of the smallest of several index expressions."""
+        if len(items) == 1:
+            return self.index(items[0], hint)
+        map_, operands = as_map(items)
+        attributes = {"map": AffineMapAttr(map_)}
+        (value,) = self.add("affine.min", operands, [INDEX], attributes, hint=hint)
         return value
 
     def constant(self, value: float, ty: Type) -> Value:
@@ -319,4 +328,3 @@ def _transfer_attributes(
 
 
 _ADD_KIND = OpaqueAttr("#vector.kind<add>")
-ZERO = Index(Const(0))

@@ -77,6 +77,9 @@ class Index:
         return self.expr.value if isinstance(self.expr, Const) else None
 
 
+ZERO = Index(Const(0))
+
+
 def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
     """Rewrite several expressions over one common list of values."""
     positions: dict[Value, int] = {}
@@ -147,10 +150,10 @@ def from_map(map_: AffineMap, operands: Sequence[Value]) -> list[Index]:
     syms = [Dim(i + map_.num_dims) for i in range(map_.num_syms)]
     whole = tuple(operands)
     results = [Index(substitute(r, dims, syms), whole) for r in map_.results]
-    return [_compact(index) for index in results]
+    return [compact(index) for index in results]
 
 
-def _compact(index: Index) -> Index:
+def compact(index: Index) -> Index:
     """Drop values that do not occur and merge repeated ones."""
     used: dict[Value, int] = {}
     targets: list[AffineExpr] = []
@@ -172,7 +175,7 @@ def replace_values(index: Index, mapping: dict[Value, Index]) -> Index:
     """Substitute values of an index expression by other index expressions."""
     items = [mapping.get(v, Index.of(v)) for v in index.values]
     values, exprs = merge(items)
-    return _compact(Index(substitute(index.expr, exprs), values))
+    return compact(Index(substitute(index.expr, exprs), values))
 
 
 def substituted(index: Index, known: Mapping[Value, Index]) -> Index:

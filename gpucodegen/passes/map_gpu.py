@@ -78,7 +78,7 @@ class GpuMapper:
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
         analysis = analyse([op], context, self.surroundings)
         if needs_block(op):
-            return self._launch(block_program(op, analysis))
+            return self._launch(block_program(op, analysis, context))
         if op.name == "affine.for":
             nests = distribute(op, analysis)
             found = [recognize(nest) for nest in nests]

@@ -27,7 +27,7 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.types import I64, FloatType, IntegerType, MemRefType, Type
+from gpucodegen.ir.types import I64, MemRefType, Type, element_bytes
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder, segment_sizes
 
@@ -109,11 +109,10 @@ def _range(number: int, op: Operation) -> _Range:
 
 
 def _bytes(op: Operation, ty: Type) -> int:
-    if isinstance(ty, IntegerType):
-        return max(1, ty.width // 8)
-    if isinstance(ty, FloatType) and ty.name.strip("bf").isdigit():
-        return int(ty.name.strip("bf")) // 8
-    raise errors.UnsupportedType(op.location, type=ty, target="static allocations")
+    size = element_bytes(ty)
+    if size is None:
+        raise errors.UnsupportedType(op.location, type=ty, target="static allocations")
+    return size
 
 
 def _groups(ranges: Sequence[_Range]) -> list[list[_Range]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.registry import lookup
-from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
+from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
@@ -192,12 +192,3 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "affine.prefetch": _prefetch,
     "memref.prefetch": _prefetch,
 }
-
-
-def constant_of(value: Value, definitions: dict[Value, Operation]) -> int | None:
-    """The integer of a value defined by ``arith.constant``."""
-    op = definitions.get(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    attribute = op.attributes.get("value")
-    return attribute.value if isinstance(attribute, IntegerAttr) else None

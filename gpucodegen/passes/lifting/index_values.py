@@ -65,8 +65,26 @@ def _dim(op: Operation, env: Environment, definitions: Definitions) -> Text:
     return env.extent(memref, value.value) if extent is None else str(extent)
 
 
+def _extreme(
+    function: str,
+) -> Callable[[Operation, Environment, Definitions], Text]:
+    """``affine.min`` and ``affine.max``."""
+
+    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
+        del definitions
+        texts = map_texts(affine.map_of(op), env.all_texts(op.operands))
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            return None
+        return known[0] if len(known) == 1 else f"{function}({', '.join(known)})"
+
+    return evaluate
+
+
 _TABLE: dict[str, Callable[[Operation, Environment, Definitions], Text]] = {
     "affine.apply": _apply,
+    "affine.min": _extreme("min"),
+    "affine.max": _extreme("max"),
     "arith.constant": _constant,
     "arith.addi": _binary(lambda a, b: f"({a} + {b})"),
     "arith.subi": _binary(lambda a, b: f"({a} - ({b}))"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.transfers import STARTS, WAITS
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
@@ -297,7 +298,7 @@ class Lifter:
     def dma_start(self, op: Operation, nodes: Nodes) -> None:
         """The start of an asynchronous copy."""
         name = f"S{len(self.operations)}"
-        statement = transfers.start_statement(op, self.env, name, self.definitions)
+        statement = transfers.start_statement(op, self.env, name)
         self.operations[name] = (op,) * len(statement.accesses)
         nodes.append(statement)
 
@@ -392,8 +393,8 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     "affine.if": Lifter.affine_if,
     "scf.if": Lifter.scf_if,
     **dict.fromkeys(ALLOCATIONS, Lifter.allocate),
-    "memref.dma_start": Lifter.dma_start,
-    "memref.dma_wait": Lifter.dma_wait,
+    **dict.fromkeys(STARTS, Lifter.dma_start),
+    **dict.fromkeys(WAITS, Lifter.dma_wait),
     "gpu.barrier": Lifter.barrier,
     "func.call": Lifter.call,
 }
