@@ -31,9 +31,10 @@ class Analysis:
         return next((v for v in self.verdicts if v.loop.payload is op), None)
 
     def is_parallel(self, op: Operation) -> bool:
-        """Whether all iterations of a loop may run at once."""
+        """Whether all iterations of a loop may run at once: none passes on a value."""
         verdict = self.verdict(op)
-        return verdict is not None and verdict.kind is LoopKind.PARALLEL
+        is_proven = verdict is not None and verdict.kind is LoopKind.PARALLEL
+        return is_proven and not op.results
 
     def conflicts(
         self, sources: Iterable[Operation], sinks: Iterable[Operation]

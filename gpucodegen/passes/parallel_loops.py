@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from types import MappingProxyType
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
@@ -21,7 +22,7 @@ from gpucodegen.passes.contraction import cpu
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.nests import axis_of, inner_operations
+from gpucodegen.passes.work import Middles, expected_work, inside
 from gpucodegen.tiling.cpu_plan import (
     PARALLEL_WORK,
     CpuModel,
@@ -120,37 +121,27 @@ def element_bits(element: object) -> int:
     return 64
 
 
-def _parallelise(op: Operation, analysis: Analysis, mapping: CpuMapping) -> Operation:
+def _parallelise(
+    op: Operation,
+    analysis: Analysis,
+    mapping: CpuMapping,
+    middles: Middles = MappingProxyType({}),
+) -> Operation:
     """Run the outermost parallel loops with enough work on threads."""
     if op.name != "affine.for":
         return op
-    if mapping.model.threads > 1 and analysis.is_parallel(op) and _pays(op):
+    if mapping.model.threads > 1 and analysis.is_parallel(op) and _pays(op, middles):
         return to_parallel(op)
-    inner = tuple(_parallelise(o, analysis, mapping) for o in op.body.operations)
-    return op.with_body(inner)
+    within = inside(op, middles)
+    return op.with_body(
+        _parallelise(o, analysis, mapping, within) for o in op.body.operations
+    )
 
 
-def _pays(op: Operation) -> bool:
+def _pays(op: Operation, middles: Middles) -> bool:
     """Whether a loop has enough work for threads; unknown extents count as large."""
-    work = _work(op)
+    work = expected_work(op, middles)
     return work is None or work >= PARALLEL_WORK // 16
-
-
-def _work(op: Operation) -> int | None:
-    """Scalar operations executed by a loop, if all its extents are known."""
-    axis = axis_of(op)
-    if axis is None:
-        return None
-    total = 0
-    for inner in inner_operations(op):
-        amount = _work(inner) if inner.name in _REPEATING else 1
-        if amount is None:
-            return None
-        total += amount
-    return axis.extent * total
-
-
-_REPEATING = frozenset({"affine.for", "scf.execute_region", "scf.for", "scf.while"})
 
 
 def to_parallel(op: Operation) -> Operation:
