@@ -19,8 +19,8 @@ class Options:
     ``target``: "cpu", "cuda", "sim" (the CUDA kernels in the emulator) or "auto".
     ``threads``: CPU threads; None means those Numba would use.
     ``specialize``: compile for the shapes and strides of each call.
-    ``tile_sizes``: tile the outermost band of every nest by these sizes; an illegal
-    tiling is an error.
+    ``tile_sizes``: tile the outermost band of every nest by these sizes; a nest of
+    fewer loops takes the first ones.  An illegal tiling is an error.
     ``register_tile``: rows, columns and reduction block of contractions on the CPU;
     zeros leave the choice to the machine model.
     ``exact``: keep the order of every floating-point sum and do not contract

@@ -74,9 +74,8 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     from gpucodegen.passes.map_passes import MapGpu, VerifyKernels
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
 
-    tiled = (
-        [Tile(options.tile_sizes, options.reassociate)] if options.tile_sizes else []
-    )
+    sizes, relaxed = options.tile_sizes, options.reassociate
+    tiled = [Tile(sizes, relaxed, fewer=True)] if sizes else []
     mapped = _cpu(options) if target == "cpu" else [MapGpu()]
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)

@@ -83,3 +83,14 @@ def test_tiled_on_the_cpu(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(KERNELS) - set(ON_THE_CPU)))
 def test_others_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
+
+
+@pytest.mark.parametrize("name", ["gemver", "trmm", "covariance"])
+def test_nests_of_fewer_loops_take_the_first_sizes(name: str) -> None:
+    kernel = KERNELS[name]
+    compiled = gcg.compile(kernel.path, target="sim", tile_sizes=(3, 5))
+    if name == "covariance":
+        with pytest.raises(gcg.CompileError, match="bounds of an inner loop depend"):
+            kernel.run(compiled[kernel.entry])
+    else:
+        kernel.run(compiled[kernel.entry])

@@ -39,7 +39,8 @@ class Tile(ModulePass):
     ``sizes`` count iterations, from the outermost loop in; 0 and 1 leave a loop as it
     is.  A name is that of an index argument of the function, taken as 1 where it is
     less.  ``separate`` gives full tiles loops of their own.  ``relaxed`` permits
-    another order of accumulations.
+    another order of accumulations.  With ``fewer``, where fewer loops than sizes are
+    perfectly nested, these take the first sizes.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -76,6 +77,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
     function: str = ""
     loop: str = ""
     separate: bool = False
+    fewer: bool = False
 
     def apply(self, module: Module) -> Module:
         """Tile, or raise IllegalTransformation with a witness."""
@@ -89,7 +91,8 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
             legality.demand(refusal, op, what)
             before, sizes = self._sizes(site)
             body = chain[-1].body.operations
-            made = tiled(chain, sizes, body, separate=self.separate)
+            used = sizes[: len(chain)]
+            made = tiled(chain, used, body, separate=self.separate)
             return Replacement((*before, made))
 
         chosen = chosen_loops(module, self.function, self.loop, is_outermost)
@@ -102,7 +105,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
         chain: Sequence[Operation],
         surroundings: Surroundings,
     ) -> Refusal | None:
-        if len(chain) < len(self.sizes):
+        if len(chain) < len(self.sizes) and not self.fewer:
             return Refusal(
                 f"only {len(chain)} of {len(self.sizes)} loops are perfectly nested"
             )
@@ -123,7 +126,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
 
     def _several_starts(self, chain: Sequence[Operation]) -> Refusal | None:
         """Tiles of symbolic size are counted from one lower bound."""
-        for op, size in zip(chain, self.sizes, strict=True):
+        for op, size in zip(chain, self.sizes, strict=False):
             if isinstance(size, str) and len(range_of(op).lowers) > 1:
                 return Refusal(f"loop {loop_name(op)} has several lower bounds")
         return None
