@@ -42,9 +42,8 @@ class Explained:
         return print_symbol(self.subject.name)
 
     def nest_title(self, number: int) -> str:
-        """Number, symbol and loops of a nest."""
-        names = ", ".join(v.loop.name for v in self.subject.nests[number].verdicts)
-        return f"nest {number} of {self.title}: {names}"
+        """Symbol and number of a nest."""
+        return f"{self.title}, nest {number}"
 
     def mapping_title(self, mapping: kernels.Mapping) -> str:
         """Target and sizes of a mapping."""

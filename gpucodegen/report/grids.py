@@ -20,10 +20,14 @@ class Layout:
     depths: tuple[int, int]
     tiles: Tuple
 
+    @property
+    def all(self) -> Tuple:
+        """Every depth that matters."""
+        return tuple(sorted({*self.depths, *self.tiles}))
+
     def shown(self, statement: Instances) -> Tuple:
         """The depths that matter for a statement, as far as loops surround it."""
-        wanted = sorted({*self.depths, *self.tiles})
-        return tuple(depth for depth in wanted if depth < len(statement.loops))
+        return tuple(depth for depth in self.all if depth < len(statement.loops))
 
     def is_inside(self, statement: Instances) -> bool:
         """Whether a loop at the depth of the inner one surrounds a statement."""

@@ -26,6 +26,7 @@ LIMITS = (10, 12)
 """At most so many values of the outer and of the inner loop are shown."""
 CROWDED = (5, 8)
 """The same where an iteration executes several statements."""
+MANY_ARROWS = 400
 SMALL = 8
 """Parameters without a given size."""
 
@@ -74,7 +75,7 @@ def plane(subject: Subject, nest: Nest, pair: tuple[Loop, Loop], sizes: Sizes) -
         view.front(),
         view.workers(),
         complete,
-    )
+    ).thinned(MANY_ARROWS)
 
 
 def _used(subject: Subject, nest: Nest, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -103,7 +104,7 @@ class _View:
         inside = tuple(s for s in nest.statements if s.depth(outer) is not None)
         full = next(s for s in inside if s.depth(inner) is not None)
         names = [loop.name for loop in full.loops]
-        found = tile_loops(full.loops)
+        found = tile_loops(nest, full.loops) - {outer.name, inner.name}
         tiles = tuple(depth for depth, name in enumerate(names) if name in found)
         depths = names.index(outer.name), names.index(inner.name)
         view = _View(nest, pair, sizes, inside, Layout(depths, tiles))
@@ -165,7 +166,7 @@ class _View:
             answer = immediate(group, self.cut(source), self.cut(sink))
             complete &= answer is not None
             for d, pairs in answer or ():
-                if d.level is not None and d.level not in self.layout.depths:
+                if d.level is not None and d.level not in self.layout.all:
                     continue
                 carrier = d.carrier.name if d.carrier else ""
                 for x, y in pairs:

@@ -6,8 +6,9 @@ one value; loops inside and between them are projected out; tile loops are colou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from gpucodegen.report.subjects import Nest
@@ -28,6 +29,11 @@ class Point:
     column: int
     slot: float = 0.0
     tile: Tuple = ()
+
+    @property
+    def iteration(self) -> tuple[int, int]:
+        """Row and column."""
+        return self.row, self.column
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -64,7 +70,8 @@ class Plane:
     does. ``front``: factors of `gpucodegen.tiling.fronts`, if there are some.
     ``workers``: 0 or 1, the parallel loop along which nothing waits for anything, so
     that each of its iterations may have its own thread. ``complete``: isl answered
-    everything.
+    everything. ``focus``: the row and column of the only iteration whose arrows are
+    kept, where there were too many.
     """
 
     outer: Loop
@@ -79,6 +86,19 @@ class Plane:
     front: tuple[int, int] | None = None
     workers: int | None = None
     complete: bool = True
+    focus: tuple[int, int] | None = None
+
+    def thinned(self, most: int) -> Plane:
+        """The plane itself, or only the arrows of its middle if it has too many."""
+        if len(self.arrows) <= most:
+            return self
+        focus = len(self.rows) // 2, len(self.columns) // 2
+        kept = tuple(
+            arrow
+            for arrow in self.arrows
+            if arrow.witness or focus in {arrow.source.iteration, arrow.sink.iteration}
+        )
+        return replace(self, arrows=kept, focus=focus)
 
 
 def planes(nest: Nest) -> tuple[tuple[Loop, Loop], ...]:
@@ -90,7 +110,7 @@ def planes(nest: Nest) -> tuple[tuple[Loop, Loop], ...]:
         for outer, inner in combinations(chain, 2)
         if inner is chain[-1] and _drawable(outer) and _drawable(inner)
     ]
-    tiles = {name for chain in around.values() for name in tile_loops(chain)}
+    tiles = {name for chain in around.values() for name in tile_loops(nest, chain)}
     plain = [p for p in pairs if not {p[0].name, p[1].name} & tiles] or pairs
     return tuple(sorted(plain, key=lambda pair: _interest(nest, *pair, around)))
 
@@ -99,9 +119,20 @@ def _drawable(loop: Loop) -> bool:
     return bool(loop.lowers and loop.uppers) and not loop.opaque
 
 
-def tile_loops(chain: Sequence[Loop]) -> set[str]:
-    """Loops whose value is where another one begins."""
-    return {low for loop in chain for low in loop.lowers} & {x.name for x in chain}
+def tile_loops(nest: Nest, chain: Sequence[Loop]) -> set[str]:
+    """Loops that say where inner ones begin and that no subscript mentions."""
+    starts = _words(low for loop in chain for low in loop.lowers)
+    subscripts = _words(
+        str(index)
+        for statement in nest.statements
+        for access in statement.accesses
+        for index in access.indices
+    )
+    return {loop.name for loop in chain} & starts - subscripts
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return set(re.findall(r"\w+", " ".join(texts)))
 
 
 def _interest(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import hypot
 
 from gpucodegen.report import svg
 from gpucodegen.report.arrows import RADIUS, arrow
@@ -39,7 +40,8 @@ class _Canvas:
     @property
     def cell(self) -> float:
         """Side of an iteration."""
-        return 36.0 if len(self.plane.statements) == 1 else 58.0
+        count = len(self.plane.statements)
+        return 36.0 if count == 1 else 58.0 if count <= 4 else 84.0
 
     @property
     def size(self) -> Place:
@@ -53,7 +55,7 @@ class _Canvas:
     def at(self, point: Point) -> Place:
         """The centre of a point; statements of one iteration stand side by side."""
         x, y = self.centre(point.row, point.column)
-        return x + point.slot * self.cell * 0.24, y + point.slot * self.cell * 0.12
+        return x + point.slot * self.cell * 0.26, y + point.slot * self.cell * 0.16
 
     def hue(self, point: Point) -> str:
         """The colour of a tile of the program, or of a thread."""
@@ -84,8 +86,9 @@ def space_picture(plane: Plane, tiles: Tiles | None, title: str) -> Element:
     total = max(NARROWEST, LEFT + width + 30, 40 + 8.5 * len(title))
     top = TOP + height + 30
     entries, length = legend(list(_legend(canvas)), top, total)
-    given = f"with {equations(plane.given)}" if plane.given else ""
-    heading = [svg.text((20, 28), title, "ink head"), svg.text((20, 48), given, "soft")]
+    given = f", with {equations(plane.given)}" if plane.given else ""
+    loops = f"loops {plane.outer.name} and {plane.inner.name}{given}"
+    heading = [svg.text((20, 28), title, "ink head"), svg.text((20, 48), loops, "soft")]
     drawn = [svg.group(name, elements) for name, elements in parts.items()]
     body = [*heading, *drawn, svg.group("legend", entries)]
     return svg.document((total, top + length + 4), title, body)
@@ -145,7 +148,8 @@ def _arrow(canvas: _Canvas, shown: Arrow) -> Element:
 
 
 def _carrier(plane: Plane, name: str) -> str:
-    return {plane.inner.name: "along", plane.outer.name: "across"}.get(name, "within")
+    known = {plane.inner.name: "along", plane.outer.name: "across", "": "within"}
+    return known.get(name, "between")
 
 
 def _fronts(canvas: _Canvas) -> Iterator[Element]:
@@ -158,14 +162,20 @@ def _fronts(canvas: _Canvas) -> Iterator[Element]:
     for point in plane.points:
         number = a * int(plane.rows[point.row]) + b * int(plane.columns[point.column])
         fronts.setdefault(number, []).append(canvas.centre(point.row, point.column))
+    width = min(18.0, FRONT * canvas.cell / hypot(a, b))
     for places in fronts.values():
         ends = (min(places), max(places))
-        yield svg.polyline(ends, "front", stroke_width=18, stroke_linecap="round")
+        yield svg.polyline(ends, "front", stroke_width=width, stroke_linecap="round")
+
+
+FRONT = 0.7
+"""Width of a band relative to the distance of neighbouring fronts."""
 
 
 def shows_front(plane: Plane) -> bool:
-    """Whether fronts say more than the colours of threads."""
-    return plane.front is not None and plane.workers is None
+    """Whether fronts say more than the colours of threads or tiles."""
+    has_hues = plane.workers is not None or any(point.tile for point in plane.points)
+    return plane.front is not None and not has_hues
 
 
 def _outlines(canvas: _Canvas) -> Iterator[Element]:
@@ -181,14 +191,19 @@ def _outlines(canvas: _Canvas) -> Iterator[Element]:
 
 
 def _outline(canvas: _Canvas, points: Sequence[Point], hue: str) -> Iterator[Element]:
+    """Tiles of the program have colours, and an outline if they are rectangles."""
     rows, columns = [p.row for p in points], [p.column for p in points]
     x0, y0 = canvas.centre(min(rows), min(columns))
     x1, y1 = canvas.centre(max(rows), max(columns))
     pad = canvas.cell * 0.43
     corner, size = (x0 - pad, y0 - pad), (x1 - x0 + 2 * pad, y1 - y0 + 2 * pad)
-    if any(point.tile for point in points):
+    if not points[0].tile:
+        yield _frame(corner, size, canvas.tiles)
+        return
+    area = (max(rows) - min(rows) + 1) * (max(columns) - min(columns) + 1)
+    if len({p.iteration for p in points}) == area:
         yield svg.rectangle(corner, size, hue, 8, opacity=0.16)
-    yield _frame(corner, size, canvas.tiles)
+        yield _frame(corner, size, None)
 
 
 def _frame(corner: Place, size: Place, tiles: Tiles | None) -> Element:
@@ -202,8 +217,8 @@ def _frame(corner: Place, size: Place, tiles: Tiles | None) -> Element:
 
 
 def _order(canvas: _Canvas) -> Iterator[Element]:
-    """The way a tiled program takes through its points."""
-    points = [p for p in canvas.plane.points if p.tile]
+    """The way a tiled program takes through its points, where no arrows tell it."""
+    points = [] if canvas.plane.arrows else [p for p in canvas.plane.points if p.tile]
     ordered = sorted(points, key=lambda p: (p.tile, p.row, p.column))
     if len(ordered) > 1:
         yield svg.polyline([canvas.at(p) for p in ordered], "order", stroke_width=1.6)
@@ -226,13 +241,20 @@ def _legend(canvas: _Canvas) -> Iterator[Entry]:
         text = f"one value of {_front(plane)}: may run at once, one band after another"
         yield Entry(band, text)
     if any(point.tile for point in plane.points):
-        path = svg.line((0, 0), (32, 0), "order", stroke_width=1.6)
-        yield Entry(path, "order of execution; each tile has a colour")
+        yield Entry(_dot((14, 0), 0, "hue0"), "one colour per tile")
+        if not plane.arrows:
+            path = svg.line((0, 0), (32, 0), "order", stroke_width=1.6)
+            yield Entry(path, "order of execution")
     elif canvas.tiles is not None:
         outline = _frame((2, -7), (26, 14), canvas.tiles)
         shape = f"tile of {canvas.tiles.rows} x {canvas.tiles.columns} iterations"
         refusal = canvas.tiles.refusal
         yield Entry(outline, f"{shape}: refused, {refusal}" if refusal else shape)
+    if plane.focus is not None:
+        row, column = plane.rows[plane.focus[0]], plane.columns[plane.focus[1]]
+        where = f"{plane.outer.name} = {row}, {plane.inner.name} = {column}"
+        text = f"of the many arrows only those of {where} are drawn"
+        yield Entry(svg.element("g"), text)
     if not plane.complete:
         yield Entry(
             svg.element("g"), "some dependences are missing: isl gave no answer"
@@ -244,6 +266,7 @@ def _arrow_entries(plane: Plane) -> Iterator[Entry]:
     meanings = {
         "along": f"must come first; carried by {plane.inner.name}",
         "across": f"must come first; carried by {plane.outer.name}",
+        "between": "must come first; carried by a loop over tiles",
         "within": "must come first, in the same iteration of the loops around both",
     }
     for cls, meaning in meanings.items():

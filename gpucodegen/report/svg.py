@@ -35,6 +35,7 @@ _CLASSES = {
     "box": ("fill:#f3f5f8;stroke:#8c959f", "fill:#1f252c;stroke:#6e7681"),
     "along": ("fill:none;stroke:#1f6feb", "fill:none;stroke:#58a6ff"),
     "across": ("fill:none;stroke:#8250df", "fill:none;stroke:#bc8cff"),
+    "between": ("fill:none;stroke:#1a7f64", "fill:none;stroke:#56c9a8"),
     "within": ("fill:none;stroke:#8c959f", "fill:none;stroke:#6e7681"),
     "witness": ("fill:none;stroke:#d1242f", "fill:none;stroke:#ff7b72"),
     "tile": ("fill:none;stroke:#57606a", "fill:none;stroke:#9aa4af"),
@@ -46,7 +47,8 @@ _CLASSES = {
     for number, pair in enumerate(PALETTE)
     for kind, part in (("hue", "fill"), ("rim", "stroke"))
 }
-_HEADS = {name: f"{name}-head" for name in ("along", "across", "within", "witness")}
+ARROWS = ("along", "across", "between", "within", "witness")
+_HEADS = {name: f"{name}-head" for name in ARROWS}
 
 
 def style() -> str:

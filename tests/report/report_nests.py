@@ -104,6 +104,10 @@ func.func @tiled(%A: memref<8x12xf32>, %B: memref<12x8xf32>) {
 }
 """
 
+TILED_SWEEP = TILED.replace("%A[%i, %j]", "%A[%i - 1, %j]").replace(
+    "%B[%j, %i] : memref<12x8xf32>", "%A[%i, %j] : memref<8x12xf32>"
+)
+
 
 def first_nest(text: str) -> tuple[Subject, Nest]:
     """The first function and its first nest."""

@@ -15,6 +15,7 @@ from tests.report.report_nests import (
     SEIDEL,
     SWEEP,
     TILED,
+    TILED_SWEEP,
     TRIANGLE,
     copy_of,
     example,
@@ -36,6 +37,7 @@ NESTS = {
     "lu": (LU, ("k", "i")),
     "lu inside": (LU, ("i", "j")),
     "tiled": (TILED, ("i", "j")),
+    "tiled sweep": (TILED_SWEEP, ("i", "j")),
     "matmul": (example("matmul"), ("j", "k")),
     "matmul apart": (example("matmul"), ("i", "k")),
     "forward substitution": (example("triangular_solve"), ("i", "j")),
@@ -55,6 +57,7 @@ class Brute:
         chains = map(self._names, self.touches)
         names = next(chain for chain in chains if plane.inner.name in chain)
         self.depths = names.index(plane.outer.name), names.index(plane.inner.name)
+        self.tiles = [d for d, name in enumerate(names) if name in {"it", "jt"}]
         self.order = [s.name for s in nest.statements]
         deep = [t.statement for t in self.touches if len(t.around) > self.depths[1]]
         self.first = min(map(self.order.index, deep))
@@ -101,7 +104,7 @@ class Brute:
             first: set[object] = set()
             for source, sink in pairs:
                 level = carrier(source, sink)
-                if level is not None and level not in self.depths:
+                if level is not None and level not in (*self.depths, *self.tiles):
                     continue
                 if level is None and source.around in first:
                     continue
