@@ -15,6 +15,7 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
+from gpucodegen.report import PICTURES, TARGETS
 
 if TYPE_CHECKING:
     from gpucodegen.report.explanation import Explanation
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
+    parser.add_argument(
+        "-p",
+        "--passes",
+        default="",
+        metavar="PIPELINE",
+        help="explain what these passes make of it, e.g. skew",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--svg", action="store_true", help="one picture of one nest")
     form.add_argument("--html", action="store_true", help="one page: text and pictures")
@@ -36,13 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target",
-        choices=("cpu", "cuda"),
+        choices=TARGETS,
         action="append",
         help="show this mapping; may be repeated; default: both",
     )
     drawn = parser.add_argument_group("with --svg")
     drawn.add_argument("--nest", type=int, default=0, help="which, counted from 0")
-    drawn.add_argument("--picture", choices=("space", "tree"), default="space")
+    drawn.add_argument("--picture", choices=PICTURES, default="space")
     drawn.add_argument("--loops", default="", metavar="I,J", help="the two to show")
     drawn.add_argument(
         "--tiles", default="4,4", metavar="H,W", help="iterations of a tile; 0,0: none"
@@ -52,19 +60,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print or write the explanation of each chunk."""
-    from gpucodegen.report.explanation import TARGETS, explain_module
+    from gpucodegen.passes.base import run_pipeline
+    from gpucodegen.passes.pipeline_text import parse_pipeline
+    from gpucodegen.report.explanation import explain_module
     from gpucodegen.report.sizes import parse_sizes
 
     failures = Failures()
     shown: list[str] = []
     form = _form(options)
-    targets = () if options.svg else tuple(options.target or TARGETS)
+    passes = parse_pipeline(options.passes)
+    is_quick = options.svg and options.picture != "kernel"
+    targets = () if is_quick else tuple(options.target or TARGETS)
     with printed_warnings():
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
             with failures.reported():
                 explanation = explain_module(
-                    module, failures.text, options.function, sizes, targets
+                    run_pipeline(module, passes),
+                    failures.text,
+                    options.function,
+                    sizes,
+                    targets,
                 )
                 shown.append(form(explanation))
     _write(SPLIT_MARKER.join(shown), options.output)

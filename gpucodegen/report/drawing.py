@@ -7,19 +7,21 @@ from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from gpucodegen import errors
+from gpucodegen.ir.locations import file_location
+from gpucodegen.report import PICTURES
+from gpucodegen.report.kernels import Kernel
 from gpucodegen.report.kernels import Mapping as Mapped
 from gpucodegen.report.plane_builder import plane
 from gpucodegen.report.planes import planes
 from gpucodegen.report.share_picture import share_picture
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.report.space_picture import Tiles, space_picture
-from gpucodegen.report.subjects import Nest, Subject
+from gpucodegen.report.subjects import Nest, Subject, location_of
 from gpucodegen.report.svg import Element
 from gpucodegen.report.text import nest_tree
 from gpucodegen.report.tree_picture import tree_picture
 from gpucodegen.tiling.scop import Loop
 
-PICTURES = ("space", "tree")
 PATIENCE = 8
 """A picture asks for hundreds of single points: it may take longer than a proof."""
 LARGEST_TREE = 60
@@ -30,7 +32,8 @@ LARGEST_TREE = 60
 class Drawing:
     """What to draw of a nest.
 
-    ``picture``: "space", the iterations of two ``loops``, or "tree", the schedule tree.
+    ``picture``: "space", the iterations of two ``loops``; "tree", the schedule tree;
+    "kernel", who writes what in the first kernel made from the nest.
     ``tiles``: iterations of a tile along both loops; (0, 0) for none.
     """
 
@@ -61,10 +64,14 @@ class Drawing:
         pair = len(self.tiles) == 2 and min(self.tiles) >= 0
         yield "tiles", pair, "Pass two numbers of iterations, or 0, 0 for none"
 
-    def nest(self, subject: Subject, nest: Nest, title: str) -> Element:
+    def nest(
+        self, subject: Subject, nest: Nest, title: str, mappings: Sequence[Mapped] = ()
+    ) -> Element:
         """The picture; raises NoPicture where there is none."""
         if self.picture == "tree":
             return tree_picture(nest_tree(nest), title)
+        if self.picture == "kernel":
+            return _first_share(nest, mappings, title)
         outer, inner = self._pair(nest, title)
         with nest.model.solver.more(PATIENCE):
             found = plane(subject, nest, (outer, inner), self.sizes)
@@ -105,6 +112,30 @@ class Drawing:
         return Tiles(rows, columns, ended.reason)
 
 
+def _first_share(nest: Nest, mappings: Sequence[Mapped], title: str) -> Element:
+    """Who writes the first array of the first kernel made from a nest."""
+    places = {file_location(location_of(s.node)) for s in nest.statements}
+    for mapping in mappings:
+        for kernel in mapping.kernels:
+            drawn = list(_shares(kernel)) if kernel.places & places else []
+            if drawn:
+                return drawn[0]
+    raise errors.NoPicture(
+        what=title,
+        reason="no kernel was made from it, or what it writes depends on the host",
+        hint="Read the text, or ask for another target",
+    )
+
+
+def _shares(kernel: Kernel) -> Iterator[Element]:
+    for share in kernel.shares:
+        if share.writes and share.memory == "global":
+            title = f"{kernel.name}: who writes {share.array}"
+            picture = share_picture(kernel, share, title)
+            if picture is not None:
+                yield picture
+
+
 def nest_pictures(
     subject: Subject, nest: Nest, title: str, sizes: Sizes
 ) -> Sequence[Element]:
@@ -118,13 +149,10 @@ def nest_pictures(
 
 def kernel_pictures(mapping: Mapped) -> Sequence[Element]:
     """Per kernel, who writes what, and the schedule tree as mapped."""
-    found: list[Element | None] = []
+    found: list[Element] = []
     for kernel in mapping.kernels:
-        for share in kernel.shares:
-            if share.writes and share.memory == "global":
-                title = f"{kernel.name}: who writes {share.array}"
-                found.append(share_picture(kernel, share, title))
+        found += _shares(kernel)
         if sum(1 for _ in kernel.tree.walk()) <= LARGEST_TREE:
             title = f"{kernel.name}: schedule tree, as mapped"
             found.append(tree_picture(kernel.tree, title))
-    return [picture for picture in found if picture is not None]
+    return found

@@ -12,19 +12,18 @@ from gpucodegen.api import read_module
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
-from gpucodegen.report import kernels
+from gpucodegen.report import TARGETS, kernels
 from gpucodegen.report.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.kernel_text import mapping_lines
 from gpucodegen.report.page import Part, page
 from gpucodegen.report.sizes import Sizes, make_sizes
-from gpucodegen.report.subjects import Nest, Subject, subject
+from gpucodegen.report.subjects import Subject, subject
 from gpucodegen.report.svg import written
 from gpucodegen.report.text import nest_lines
 from gpucodegen.report.wording import Lines, Source, equations, indented
 
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""
-TARGETS = ("cuda", "cpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +87,16 @@ class Explanation:
             )
         function, number = numbered[nest]
         drawing = Drawing.of(self.sizes, options)
+        found = function.subject
         title = function.nest_title(number)
-        return written(drawing.nest(function.subject, self._nest(nest), title))
+        return written(
+            drawing.nest(found, found.nests[number], title, function.mappings)
+        )
 
     def html(self) -> str:
         """One page without external resources: the text and all pictures."""
         names = ", ".join(function.title for function in self.functions)
         return page(f"How {names} is judged", list(self._parts()))
-
-    def _nest(self, number: int) -> Nest:
-        nests = [nest for f in self.functions for nest in f.subject.nests]
-        return nests[number]
 
     def _lines(self) -> Lines:
         for function in self.functions:

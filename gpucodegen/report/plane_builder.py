@@ -212,7 +212,9 @@ class _View:
 
         With d the distances of what the two loops carry: d != {} and all d_l = 0.
         """
-        carried = [d for d in self.nest.dependences if d.level in self.layout.depths]
+        carried = [d for d in self.nest.dependences if d.level in self.layout.all]
+        if self.layout.tiles:
+            return None
         for number, depth in enumerate(self.layout.depths):
             stays = all(
                 depth < len(d.loops) and d.distance[depth].exact == 0 for d in carried

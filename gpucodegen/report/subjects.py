@@ -21,8 +21,10 @@ from gpucodegen.tiling.bands import Band, bands
 from gpucodegen.tiling.bounds import Violation, violations
 from gpucodegen.tiling.contraction import Contraction, contractions
 from gpucodegen.tiling.dependences import Dependence, dependences
+from gpucodegen.tiling.liveness import Part, parts, values
 from gpucodegen.tiling.loops import LoopVerdict, loop_verdicts
 from gpucodegen.tiling.model import Instances, Model, model
+from gpucodegen.tiling.privatisation import with_privatisation
 from gpucodegen.tiling.scop import If, Loop, Node, loops, statements
 from gpucodegen.tiling.undefined import UndefinedRead, undefined_reads
 
@@ -40,6 +42,7 @@ class Nest:
     verdicts: tuple[LoopVerdict, ...]
     bands: tuple[Band, ...]
     contractions: tuple[Contraction, ...]
+    parts: tuple[Part, ...]
     arrays: Mapping[str, Value]
 
     @property
@@ -106,15 +109,14 @@ def subject(module: Module, name: str) -> Subject:
     operation = affine.functions[name]
     lifted = lift_function(operation, Surroundings.of(affine))
     built = model(lifted.scop)
-    found = dependences(built)
+    proven = _Proven.of(built)
     made_from = {value: name for name, value in lifted.arrays.items()}
     shapes = {array.name: array.shape for array in lifted.scop.arrays}
     return Subject(
         name,
         operation,
         tuple(
-            _nest(loop, built, found, lifted.arrays)
-            for loop in _outermost(lifted.scop.body)
+            proven.nest(loop, lifted.arrays) for loop in _outermost(lifted.scop.body)
         ),
         (*violations(built), *undefined_reads(built)),
         _names(operation, lifted.scop.parameters, made_from, shapes),
@@ -144,35 +146,45 @@ def _outermost(body: tuple[Node, ...]) -> Iterator[Loop]:
             yield from _outermost((*node.body, *node.orelse))
 
 
-def _nest(
-    loop: Loop,
-    built: Model,
-    found: tuple[Dependence, ...],
-    arrays: Mapping[str, Value],
-) -> Nest:
-    """What concerns one nest: both ends of its dependences lie inside."""
-    inside = {statement.name for statement in statements((loop,))}
-    mine = tuple(
-        d for d in found if {d.source.instances.name, d.sink.instances.name} <= inside
-    )
-    names = {inner.name for inner in loops((loop,))}
-    scop = replace(built.scop, body=(loop,))
-    only = replace(
-        built,
-        scop=scop,
-        everything=tuple(
-            i for i in built.everything if i.loops and i.loops[0].name == loop.name
-        ),
-    )
-    return Nest(
-        loop,
-        only,
-        mine,
-        tuple(v for v in loop_verdicts(only, mine) if v.loop.name in names),
-        bands((loop,), mine),
-        contractions(only, mine),
-        arrays,
-    )
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """All that is proven of a whole function."""
+
+    model: Model
+    dependences: tuple[Dependence, ...]
+    verdicts: tuple[LoopVerdict, ...]
+    parts: tuple[Part, ...]
+
+    @staticmethod
+    def of(built: Model) -> _Proven:
+        found, passed = dependences(built), values(built)
+        verdicts = with_privatisation(loop_verdicts(built, found), passed)
+        return _Proven(built, found, verdicts, parts(passed))
+
+    def nest(self, loop: Loop, arrays: Mapping[str, Value]) -> Nest:
+        """What concerns one nest: both ends of its dependences lie inside."""
+        inside = {statement.name for statement in statements((loop,))}
+        mine = tuple(
+            d
+            for d in self.dependences
+            if {d.source.instances.name, d.sink.instances.name} <= inside
+        )
+        names = {inner.name for inner in loops((loop,))}
+        everything = tuple(
+            i for i in self.model.everything if i.loops and i.loops[0].name == loop.name
+        )
+        scop = replace(self.model.scop, body=(loop,))
+        only = replace(self.model, scop=scop, everything=everything)
+        return Nest(
+            loop,
+            only,
+            mine,
+            tuple(v for v in self.verdicts if v.loop.name in names),
+            bands((loop,), mine),
+            contractions(only, mine),
+            tuple(part for part in self.parts if part.loop.name == loop.name),
+            arrays,
+        )
 
 
 def _names(

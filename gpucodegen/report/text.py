@@ -41,6 +41,7 @@ def nest_lines(subject: Subject, nest: Nest, source: Source) -> Lines:
 def _nest_sections(subject: Subject, nest: Nest, source: Source) -> Lines:
     yield from section("loops", _loops(nest, source))
     yield from section("bands", _bands(nest))
+    yield from section("values", _values(nest))
     yield from section("contraction", _contractions(nest.contractions))
     yield from section("elements moved per step of a loop", _walks(nest))
     yield from section(f"footprint of {_tile_name(nest)}", _footprints(nest))
@@ -82,7 +83,7 @@ def _loops(nest: Nest, source: Source) -> Lines:
 def _kind(verdict: LoopVerdict) -> str:
     operators = f" ({', '.join(verdict.operators)})" if verdict.operators else ""
     order = ", any order of the terms" if verdict.reassociable else ""
-    return f"{verdict.kind.value}{operators}{order}"
+    return f"{verdict.description}{operators}{order}"
 
 
 def why_not(dependence: Dependence, source: Source) -> Lines:
@@ -97,8 +98,10 @@ def why_not(dependence: Dependence, source: Source) -> Lines:
 
 
 def _bands(nest: Nest) -> Lines:
+    """Bands of several loops, and what ends a band too early."""
     for band in nest.bands:
-        yield _band(band)
+        if len(band.names) > 1 or band.ended_by is not None:
+            yield _band(band)
         if band.ended_by is not None:
             yield f"  ends there: {band.ended_by}"
 
@@ -109,6 +112,12 @@ def _band(band: Band) -> str:
         return f"{names} alone"
     shape = "" if band.rectangular else "; bounds depend on each other, not a rectangle"
     return f"{names} permutable: may be tiled and interchanged{shape}"
+
+
+def _values(nest: Nest) -> Lines:
+    for part in nest.parts:
+        yield f"read from before: {', '.join(part.live_in) or 'none'}"
+        yield f"used afterwards: {', '.join(part.live_out) or 'none'}"
 
 
 def _contractions(found: Sequence[Contraction]) -> Lines:

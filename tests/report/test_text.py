@@ -28,6 +28,8 @@ def test_matmul_is_judged_loop_by_loop():
         "j: parallel",
         "k: reduction (add)",
     ]
+    assert under(found, "values") == "read from before: A, B, C"
+    assert "used afterwards: C" in found
     assert under(found, "bands").startswith("(i, j, k) permutable")
     assert under(found, "contraction") == "C[i, j] += A[i, k] * B[k, j]"
     assert "M: i, N: j, K: k" in found
@@ -58,6 +60,25 @@ def test_the_refused_band_names_the_dependence():
     assert under(found, "bands") == "(i) alone"
     ended = found[found.index("(i) alone") + 1]
     assert ended.startswith("ends there: a dependence points backward along loop j: S0")
+
+
+def test_copies_that_make_a_loop_parallel():
+    text = """func.func @f(%A: memref<8x8xf32>) {
+  %t = memref.alloc() : memref<f32>
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 8 {
+      %x = affine.load %A[%i, %j] : memref<8x8xf32>
+      affine.store %x, %t[] : memref<f32>
+      %y = affine.load %t[] : memref<f32>
+      %z = arith.mulf %y, %y : f32
+      affine.store %z, %A[%i, %j] : memref<8x8xf32>
+    }
+  }
+  return
+}"""
+    found = lines(text)
+    assert "i: parallel after privatisation of t" in found
+    assert any("both write t[]" in line for line in found)
 
 
 def test_a_triangle_is_no_rectangle():
