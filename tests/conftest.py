@@ -1,4 +1,7 @@
-"""Markers that depend on the machine: a GPU, and the CUDA compiler without one."""
+"""Markers that depend on the machine: a GPU, and the CUDA compiler without one.
+
+``--update-golden`` rewrites the files that hold what is generated.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,12 @@ NEEDS = {
     "gpu": (has_gpu, "no CUDA device"),
     "cuda13": (has_cuda_compiler, "the cuda13 extra is not installed"),
 }
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="rewrite files of generated text"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,11 @@
+func.func @diagonal(%A: memref<?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %N = memref.dim %A, %c0 : memref<?x?xf32>
+  affine.for %i = 0 to affine_map<()[s] -> (s - 1)>()[%N] {
+    affine.for %j = 1 to %N {
+      %x = affine.load %A[%i + 1, %j - 1] : memref<?x?xf32>
+      affine.store %x, %A[%i, %j] : memref<?x?xf32>
+    }
+  }
+  return
+}
