@@ -73,13 +73,14 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     from gpucodegen.passes.loops.tile import Tile
     from gpucodegen.passes.map_passes import MapGpu, VerifyKernels
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
+    from gpucodegen.passes.privatize import Privatize
 
     sizes, relaxed = options.tile_sizes, options.reassociate
     tiled = [Tile(sizes, relaxed, fewer=True)] if sizes else []
     mapped = _cpu(options) if target == "cpu" else [MapGpu()]
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)
-    return [checked, NormalizeMemrefs(), *tiled, *mapped, *proven]
+    return [checked, NormalizeMemrefs(), Privatize(), *tiled, *mapped, *proven]
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:

@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "outline-cpu": "map_passes:OutlineCpu",
     "peel": "loops.peel:Peel",
     "place-allocations": "place_allocations:PlaceAllocations",
+    "privatize": "privatize:Privatize",
     "promote": "promote:Promote",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "restructure": "restructure:Restructure",

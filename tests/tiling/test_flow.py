@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiling_nests import nests, scops
 from tiling_oracle import Touch, execute, last_writers
@@ -95,7 +95,7 @@ def expected(scop: Scop) -> set[Arrow]:
     }
 
 
-@nests
+@settings(nests, max_examples=120)
 @given(scops())
 def test_last_writers_equal_enumeration(scop: Scop):
     assert arrows(model(scop, UNLIMITED)) == expected(scop)
@@ -131,7 +131,7 @@ def doubtful_scops(draw: st.DrawFn) -> Scop:
     return replace(scop, body=with_doubtful_writes(scop.body, set(drawn)))
 
 
-@nests
+@settings(nests, max_examples=120)
 @given(doubtful_scops())
 def test_writes_that_may_not_happen_hide_nothing(scop: Scop):
     assert arrows(model(scop, UNLIMITED)) == expected(scop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from tiling_nests import nests, scops
 from tiling_oracle import execute, last_writers
 
@@ -27,7 +27,7 @@ def fresh(scop: Scop) -> Scop:
     return replace(scop, arrays=tuple(replace(a, fresh=True) for a in scop.arrays))
 
 
-@nests
+@settings(nests, max_examples=120)
 @given(scops())
 def test_equal_to_enumeration(scop: Scop):
     outcomes: dict[int, list[bool]] = {}

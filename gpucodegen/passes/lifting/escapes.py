@@ -28,11 +28,11 @@ class Escapes:
     def of(roots: Iterable[Operation]) -> Escapes:
         """Look at every use of a buffer in some operations."""
         operations = [op for root in roots for op in root.walk()]
-        owners = _owners(operations)
+        behind = owners(operations)
         found: dict[bool, set[Value]] = {True: set(), False: set()}
         for op in operations:
             for value in _leaving(op):
-                found[op.name == "func.return"].add(owners.get(value, value))
+                found[op.name == "func.return"].add(behind.get(value, value))
         return Escapes(frozenset(found[False]), frozenset(found[True]))
 
     def is_fresh(self, buffer: Value) -> bool:
@@ -44,7 +44,7 @@ class Escapes:
         return buffer not in self.anywhere | self.returned
 
 
-def _owners(operations: Iterable[Operation]) -> dict[Value, Value]:
+def owners(operations: Iterable[Operation]) -> dict[Value, Value]:
     """The buffer behind each view."""
     owners: dict[Value, Value] = {}
     for op in operations:
