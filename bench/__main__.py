@@ -1,4 +1,4 @@
-"""``python -m bench [cpu|gpu] [NAME]``: tables of programs against their peers."""
+"""``python -m bench [cpu|gpu|polybench] [NAME]``: programs against their peers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from bench.harness import Failure, show
 from bench.machine import describe
 
+TABLES = ("cpu", "gpu", "polybench")
 POOLS = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
@@ -24,7 +25,7 @@ POOLS = (
 def main() -> int:
     """Print a table, and keep it as JSON if asked to; 1 if a row failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("device", choices=("cpu", "gpu"), nargs="?", default="cpu")
+    parser.add_argument("table", choices=TABLES, nargs="?", default=TABLES[0])
     parser.add_argument("name", nargs="?", default="", help="part of a program's name")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds per row")
     parser.add_argument("--threads", type=int, help="threads of both contenders")
@@ -34,7 +35,7 @@ def main() -> int:
         # Pools read their size when they are loaded, which the table does below.
         os.environ |= dict.fromkeys(POOLS, str(options.threads))
     print(describe())
-    table = import_module(f"bench.{options.device}")
+    table = import_module(f"bench.{options.table}")
     rows = show(table.rows(options.name, options.budget))
     if options.json:
         kept = {"machine": describe(), "rows": [asdict(row) for row in rows]}

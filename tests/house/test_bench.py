@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from bench import cpu
-from bench.harness import race
+from bench import cpu, polybench
+from bench.harness import Row, race
 from bench.machine import describe
 from examples.catalogue import PROGRAMS
 from tests.house.readme import ROOT
@@ -41,6 +41,13 @@ def test_every_program_has_a_row() -> None:
 
 def test_versions_stand_beside_the_table() -> None:
     assert "numpy " in describe()
+
+
+def test_kernels_are_checked_and_timed() -> None:
+    analysis, run = polybench.rows("trisolv", budget=0.1)
+    assert isinstance(analysis, Row)
+    assert isinstance(run, Row)
+    assert run.peer == "numba.njit"
 
 
 def test_command_prints_a_table() -> None:
