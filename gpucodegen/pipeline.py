@@ -85,7 +85,11 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
-    from gpucodegen.runtime.device import host_vector_unit, thread_count
+    from gpucodegen.runtime.device import (
+        cache_bytes,
+        host_vector_unit,
+        thread_count,
+    )
 
     bits, registers = host_vector_unit()
     rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
@@ -94,6 +98,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             threads=options.threads or thread_count(),
             vector_bits=bits,
             registers=registers,
+            cache=cache_bytes(),
             rows=rows,
             columns=columns,
             k_block=k_block,

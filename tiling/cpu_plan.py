@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from math import prod
 
 from gpucodegen.tiling.register_tile import (
@@ -14,8 +15,12 @@ from gpucodegen.tiling.register_tile import (
 
 K_BLOCK_LIMIT = 512
 """Longest reduction block: a panel of 32 columns of it streams from the L2 cache."""
-ROW_BLOCK_LIMIT = 96
-"""Rows of a block: with a reduction block of 512 they fill about 200 KiB of L2."""
+STREAMED_STEPS = 8
+"""Reduction block of a right factor read in place: as many rows stream at once."""
+PAGE = 4096
+"""Bytes: rows of the right factor that are further apart do not share pages."""
+LEFT_SHARE = 0.65
+"""Share of the second cache that a block of left rows may fill."""
 PARALLEL_WORK = 2_000_000
 """Multiply-adds below which starting threads costs more than they save."""
 
@@ -26,11 +31,17 @@ class CpuModel:
 
     threads: int = 2
     unit: VectorUnit = field(default_factory=VectorUnit)
+    cache: int = 1 << 20
+    """Bytes of the second-level cache of a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Extents of a contraction: one row and one column axis, the rest flattened."""
+    """Extents of a contraction: one row and one column axis, the rest flattened.
+
+    ``left_stride``: elements between the rows of the left factor, each contiguous along
+    the last reduction axis; None where they are not.
+    """
 
     rows: int
     columns: int
@@ -39,6 +50,39 @@ class Problem:
     element_bits: int
     right_is_contiguous: bool
     panel_per_outer: bool
+    left_stride: int | None = None
+
+    @property
+    def work(self) -> int:
+        """Multiply-adds."""
+        return self.rows * self.columns * prod(self.reduction) * self.outer
+
+    @property
+    def skinny(self) -> bool:
+        """Whether one thread takes all rows, and threads share the columns."""
+        return self.rows <= SKINNY and self.outer == 1
+
+    @property
+    def strides_clash(self) -> bool:
+        """Whether rows of the left factor fall into few sets of the first cache.
+
+        The column of a register tile then evicts itself.
+        """
+        stride = (self.left_stride or 0) * self.element_bits // 8
+        return stride % CLASHING == 0 and stride >= 4 * CLASHING
+
+    def readers(self, rows: int) -> int:
+        """Row tiles that read each panel of the right factor."""
+        tiles = -(-self.rows // rows)
+        return tiles if self.panel_per_outer else tiles * self.outer
+
+
+class Packing(Enum):
+    """Where the panels of the right factor are copied."""
+
+    NONE = "read in place"
+    SHARED = "all of them, before"
+    PRIVATE = "each just before its use"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +91,9 @@ class CpuPlan:
 
     ``k_position``: reduction axes before it are looped outside the register tile; the
     axis there is cut into ``k_chunk``; later ones stay whole inside.
+    ``left_stride``: elements between the rows of the packed left block; 0: in place.
+    ``outer_first``: the outer axes are sequential loops around the parallel ones.
+    ``stripes``: parts of the columns that different threads take.
     """
 
     rows: int
@@ -54,7 +101,11 @@ class CpuPlan:
     row_block: int
     k_position: int
     k_chunk: int
-    pack: bool
+    packing: Packing
+    left_stride: int
+    lanes: int
+    outer_first: bool
+    stripes: int
     parallel: bool
 
 
@@ -73,10 +124,10 @@ def plan_contraction(
 ) -> CpuPlan:
     """Choose all sizes of a contraction.
 
-    >>> problem = Problem(1024, 1024, (1024,), 1, 32, True, False)
+    >>> problem = Problem(1024, 1024, (1024,), 1, 32, True, False, 1024)
     >>> plan = plan_contraction(problem, CpuModel(2, VectorUnit(512, 32)))
-    >>> plan.columns, plan.k_chunk, plan.pack
-    (48, 512, True)
+    >>> plan.columns, plan.k_chunk, plan.packing.name, plan.left_stride
+    (48, 512, 'SHARED', 528)
     """
     tiles = tiles or CpuTiles()
     best = choose_register_tile(
@@ -84,45 +135,78 @@ def plan_contraction(
     )
     rows = min(tiles.rows or best.rows, problem.rows)
     columns = tiles.columns or best.columns
-    position, chunk = split_reduction(problem.reduction, tiles.k_block or K_BLOCK_LIMIT)
-    work = problem.rows * problem.columns * prod(problem.reduction) * problem.outer
-    row_tiles = -(-problem.rows // rows) * (
-        1 if problem.panel_per_outer else problem.outer
-    )
+    lanes = model.unit.lanes(problem.element_bits)
+    in_place = problem.right_is_contiguous and problem.readers(rows) < PACKING_PAYS
+    streamed = in_place and problem.columns * problem.element_bits // 8 > PAGE
+    limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
+    spread = problem.strides_clash and not in_place and problem.columns > 2 * columns
+    position, chunk = split_reduction(problem.reduction, limit, lanes if spread else 1)
+    spread = spread and position == len(problem.reduction) - 1
+    parallel = model.threads > 1 and problem.work >= PARALLEL_WORK
+    outer_first = problem.panel_per_outer and problem.rows > SKINNY
+    row_block = _row_block(problem, rows, chunk, model)
+    one_block = row_block >= problem.rows
+    single = one_block and (problem.outer == 1 or problem.panel_per_outer)
+    packing = Packing.PRIVATE if single else Packing.SHARED
+    stripes = min(model.threads, problem.columns // columns) if problem.skinny else 1
     return CpuPlan(
         rows,
         columns,
-        tiles.row_block or _row_block(problem, rows, model.threads),
+        row_block,
         position,
         chunk,
-        pack=not problem.right_is_contiguous or row_tiles >= PACKING_PAYS,
-        parallel=model.threads > 1 and work >= PARALLEL_WORK,
+        Packing.NONE if in_place else packing,
+        _packed_stride(chunk, problem.element_bits // 8) if spread else 0,
+        lanes,
+        outer_first,
+        max(1, stripes) if parallel else 1,
+        parallel,
     )
 
 
 PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
+SKINNY = 192
+"""Rows of a result that is not cut into blocks of rows."""
+CLASHING = 512
+"""Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
+LINE = 64
+"""Bytes of a cache line."""
 
 
-def split_reduction(extents: Sequence[int], limit: int) -> tuple[int, int]:
+def _packed_stride(chunk: int, size: int) -> int:
+    """Row stride of a copy of the left block: an odd number of cache lines."""
+    lines = -(-chunk * size // LINE)
+    return (lines | 1) * LINE // size
+
+
+def split_reduction(
+    extents: Sequence[int], limit: int, multiple: int = 1
+) -> tuple[int, int]:
     """Position and chunk of the reduction axis to cut so that a block has ``limit``.
 
     >>> split_reduction((3, 3, 64), 512), split_reduction((3, 3, 256), 512)
     ((0, 2), (1, 2))
+    >>> split_reduction((777,), 512), split_reduction((777,), 512, 16)
+    ((0, 389), (0, 400))
     """
     inside = 1
     for position in range(len(extents) - 1, -1, -1):
         if inside * extents[position] > limit or position == 0:
             room = max(1, limit // inside)
-            return position, split_evenly(extents[position], room)
+            whole = extents[position] <= room
+            rounded = 1 if whole or inside > 1 else multiple
+            return position, split_evenly(extents[position], room, rounded)
         inside *= extents[position]
     return 0, extents[0]
 
 
-def _row_block(problem: Problem, rows: int, threads: int) -> int:
-    """Rows per parallel task: whole when the outer axes alone feed the threads."""
-    if problem.outer >= 2 * threads or problem.panel_per_outer:
+def _row_block(problem: Problem, rows: int, chunk: int, model: CpuModel) -> int:
+    """Rows per parallel task: whole when outer axes or columns feed the threads."""
+    fed = problem.outer >= 2 * model.threads or problem.panel_per_outer
+    if (fed and problem.rows <= SKINNY) or problem.skinny:
         return -(-problem.rows // rows) * rows
-    per_thread = -(-problem.rows // threads)
-    blocks = max(1, -(-per_thread // ROW_BLOCK_LIMIT)) * threads
+    per_thread = -(-problem.rows // model.threads)
+    limit = int(model.cache * LEFT_SHARE) // (chunk * problem.element_bits // 8)
+    blocks = max(1, -(-per_thread // max(rows, limit))) * model.threads
     return split_evenly(problem.rows, -(-problem.rows // blocks), rows)

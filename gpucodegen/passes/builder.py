@@ -209,6 +209,16 @@ class Builder:
         )
         return value
 
+    def multiply_add(self, one: Value, other: Value, total: Value) -> Value:
+        """``one * other + total``, fused where the elements are floats."""
+        ty, hint = total.type, total.name
+        if isinstance(element_type(ty), FloatType):
+            (value,) = self.add("vector.fma", (one, other, total), [ty], hint=hint)
+            return value
+        (product,) = self.add("arith.muli", (one, other), [ty], hint="p")
+        (value,) = self.add("arith.addi", (total, product), [ty], hint=hint)
+        return value
+
     # -- structure -------------------------------------------------------------------
 
     def loop(

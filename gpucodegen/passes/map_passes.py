@@ -66,6 +66,7 @@ class MapCpu(ModulePass):
     threads: int = 2
     vector_bits: int = 256
     registers: int = 16
+    cache: int = 1 << 20
     rows: int = 0
     columns: int = 0
     k_block: int = 0
@@ -76,7 +77,8 @@ class MapCpu(ModulePass):
         """Map every function."""
         unit = VectorUnit(self.vector_bits, self.registers)
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
-        model, surroundings = CpuModel(self.threads, unit), Surroundings.of(module)
+        model = CpuModel(self.threads, unit, self.cache)
+        surroundings = Surroundings.of(module)
         mapping = CpuMapping(model, tiles, self.contractions, surroundings)
         return in_functions(
             module,

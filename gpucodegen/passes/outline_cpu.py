@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
     StringAttr,
@@ -17,7 +18,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.types import FunctionType, MemRefType
+from gpucodegen.ir.types import FunctionType, MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import isolate
 
@@ -124,11 +125,19 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
 
 
 def is_kernel(op: Operation) -> bool:
-    """Whether an operation with a body can run inside a kernel as a whole."""
-    structured = op.regions and op.dialect in {"affine", "scf"}
-    return bool(structured) and not any(
+    """Whether an operation runs inside a kernel: a nest, or one on vectors."""
+    structured = bool(op.regions) and op.dialect in {"affine", "scf"}
+    return (structured or _on_vectors(op)) and not any(
         needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
     )
+
+
+def _on_vectors(op: Operation) -> bool:
+    values = (*op.operands, *op.results)
+    vectors = any(isinstance(value.type, VectorType) for value in values)
+    definition = lookup(op.name)
+    ends = definition is not None and definition.has(Trait.TERMINATOR)
+    return (vectors or op.dialect == "vector") and not ends
 
 
 def needs_host(op: Operation) -> bool:

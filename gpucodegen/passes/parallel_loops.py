@@ -19,6 +19,8 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import I32, I64, FloatType, IntegerType, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction import cpu
+from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
+from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
@@ -79,11 +81,10 @@ def _map_nest(
 def _contraction(op: Operation) -> Contraction | None:
     """A contraction that register tiles pay for."""
     found = recognize(op)
-    if found is None or cpu.row_axis(found) is None:
+    if found is None or column_axis(found).extent < MIN_COLUMNS:
         return None
-    if cpu.column_axis(found).extent < MIN_COLUMNS:
-        return None
-    return found
+    line = row_axis(found) is None
+    return None if line and not direct_lanes(found.right, column_axis(found)) else found
 
 
 MIN_COLUMNS = 4
@@ -91,22 +92,17 @@ MIN_COLUMNS = 4
 
 
 def _lower(contraction: Contraction, mapping: CpuMapping) -> list[Operation]:
-    row, column = cpu.row_axis(contraction), cpu.column_axis(contraction)
-    assert row is not None
-    outer = [
-        axis
-        for axis in contraction.axes
-        if axis not in (*contraction.reduction, row, column)
-    ]
-    element = contraction.element
+    row, column = row_axis(contraction), column_axis(contraction)
+    outer = outer_axes(contraction)
     problem = Problem(
-        row.extent,
+        1 if row is None else row.extent,
         column.extent,
         tuple(axis.extent for axis in contraction.reduction),
         prod(axis.extent for axis in outer),
-        element_bits(element),
-        cpu.direct_lanes(contraction.right, column),
+        element_bits(contraction.element),
+        direct_lanes(contraction.right, column),
         any(contraction.right.mentions(axis) for axis in outer),
+        row and row_stride(contraction.left, row, contraction.reduction[-1]),
     )
     plan = plan_contraction(problem, mapping.model, mapping.tiles)
     return cpu.lower(contraction, plan)

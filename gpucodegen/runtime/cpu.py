@@ -40,7 +40,7 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
     dispatcher = numba.njit(
         nogil=True,
         error_model="numpy",
-        parallel=spec.parallel,
+        parallel=dict(PARALLEL) if spec.parallel else False,
         fastmath=set(spec.fastmath) or False,
     )(function)
     entries = _Entries(_key(spec))
@@ -49,6 +49,13 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
     dispatcher.disable_compile()
     overload = dispatcher.overloads[signature.args]
     return CpuKernel(spec, overload.entry_point, entries.hit, dispatcher)
+
+
+PARALLEL = {"fusion": False}
+"""Numba sees no dependence between loops that reach memory through intrinsics.
+
+It takes what it reads out of the dictionary, so each compilation gets a copy.
+"""
 
 
 def _key(spec: KernelSpec) -> str:
@@ -63,7 +70,7 @@ def _key(spec: KernelSpec) -> str:
         spec.source,
         spec.name,
         spec.signature,
-        spec.parallel,
+        sorted(PARALLEL.items()) if spec.parallel else None,
         spec.fastmath,
         cpu_name(),
         sorted(cpu_features()),

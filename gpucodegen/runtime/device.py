@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from gpucodegen import errors
 
@@ -65,6 +67,18 @@ def host_name() -> str:
 def host_vector_unit() -> tuple[int, int]:
     """(bits of a vector register, number of vector registers)."""
     return 8 * cpu().vector_bytes, cpu().vector_registers
+
+
+def cache_bytes(otherwise: int = 1 << 20) -> int:
+    """Bytes of a core's second-level cache; ``otherwise`` where nobody tells.
+
+    >>> cache_bytes() >= 1 << 16
+    True
+    """
+    with suppress(OSError, ValueError):
+        text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text("ascii")
+        return int(text.strip().removesuffix("K")) << 10
+    return otherwise
 
 
 def thread_count() -> int:

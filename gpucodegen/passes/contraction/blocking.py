@@ -1,0 +1,125 @@
+"""How a contraction is cut on a CPU: which axis is what, how many panels there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.nests import Axis
+from gpucodegen.tiling.cpu_plan import CpuPlan
+
+
+def row_axis(contraction: Contraction) -> Axis | None:
+    """The row axis to keep in registers: the longest with unit step in the result."""
+    result = contraction.result
+    usable = [
+        axis
+        for axis in contraction.rows
+        if all(result.coefficient(d, axis) == 1 for d in result.dimensions_of(axis))
+    ]
+    return max(usable, key=lambda axis: axis.extent, default=None)
+
+
+def column_axis(contraction: Contraction) -> Axis:
+    """The vector axis: it walks the contiguous dimension of the result."""
+    last = len(contraction.result.indices) - 1
+    return next(
+        axis
+        for axis in contraction.columns
+        if contraction.result.coefficient(last, axis)
+    )
+
+
+def outer_axes(contraction: Contraction) -> tuple[Axis, ...]:
+    """Axes of the result that are in neither the register tile nor the panel."""
+    row, column = row_axis(contraction), column_axis(contraction)
+    inside = (*contraction.reduction, row, column)
+    return tuple(axis for axis in contraction.axes if axis not in inside)
+
+
+BlockBody: TypeAlias = Callable[[Builder, Positions, Sequence[Range]], None]
+"""Gets where the outer reduction axes stand, and the ranges of one block."""
+Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
+"""Calls a body for every block of the reduction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """``extent`` elements of the vector axis, from position ``first``."""
+
+    axis: Axis
+    first: Index
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A contraction, its plan, and the axes of its register tile; a line has no row."""
+
+    contraction: Contraction
+    plan: CpuPlan
+    row: Axis | None
+    column: Axis
+
+    @property
+    def rows(self) -> int:
+        """Extent of the row axis."""
+        return 1 if self.row is None else self.row.extent
+
+    @property
+    def full_panels(self) -> int:
+        """Panels of ``plan.columns`` columns."""
+        return self.column.extent // self.plan.columns
+
+    @property
+    def rest(self) -> int:
+        """Columns of the last panel, if it is not full."""
+        return self.column.extent % self.plan.columns
+
+    @property
+    def panel_shape(self) -> tuple[int, ...]:
+        """Extents of one panel: the steps of a reduction block, and the columns."""
+        inside = self.contraction.reduction[self.plan.k_position + 1 :]
+        steps = (self.plan.k_chunk, *(axis.extent for axis in inside))
+        return (*steps, self.plan.columns)
+
+    def lanes(self, number: Index, width: int) -> Lanes:
+        """The columns of one panel."""
+        return Lanes(self.column, number * self.plan.columns, width)
+
+    def vector(self, *shape: int) -> VectorType:
+        """Type of a piece of any of the three arrays."""
+        return VectorType(shape, self.contraction.element)
+
+    def buffer(self, b: Builder, shape: Sequence[int], hint: str) -> Value:
+        """A packed copy, to be filled."""
+        ty = MemRefType(tuple(shape), self.contraction.element)
+        return b.allocate("memref.alloc", ty, hint)
+
+    def reduction_blocks(self, b: Builder, at: Positions, body: BlockBody) -> None:
+        """Loops over the blocks of the reduction; the ranges left are the block's."""
+        axes, position = self.contraction.reduction, self.plan.k_position
+        axis, chunk = axes[position], self.plan.k_chunk
+        rest = [Range.whole(a) for a in axes[position + 1 :]]
+
+        def block(inner: Builder, where: Positions) -> None:
+            if chunk >= axis.extent:
+                body(inner, where, [Range.whole(axis), *rest])
+                return
+
+            def inside(i: Builder, start: Value) -> None:
+                ends: list[Index | int] = [Index.of(start) + chunk]
+                if axis.extent % chunk:
+                    ends.append(axis.extent)
+                body(i, where, [Range(axis, start, ends), *rest])
+
+            inner.loop(0, axis.extent, inside, step=chunk, hint="kb")
+
+        nested(b, [Range.whole(a) for a in axes[:position]], at, block)

@@ -1,0 +1,113 @@
+"""What one thread does of a contraction: a block of rows times a stripe of panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.blocking import Blocking, Blocks, Lanes
+from gpucodegen.passes.contraction.cpu_kernel import RowTiles
+from gpucodegen.passes.contraction.packing import (
+    Left,
+    LeftBlock,
+    LeftInPlace,
+    Panels,
+    Right,
+    pack_panel,
+    pack_rows,
+)
+from gpucodegen.passes.contraction.ranges import Positions, Range
+from gpucodegen.passes.indexing import Index
+from gpucodegen.tiling.cpu_plan import Packing
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows from ``first_row``, panels of one stripe, all of the reduction."""
+
+    cut: Blocking
+    right: Right
+    stripe: Index
+    first_row: Index
+
+    @property
+    def rows(self) -> Range | None:
+        """The rows of the block, if any; the last block may be shorter."""
+        row, size = self.cut.row, self.cut.plan.row_block
+        if row is None:
+            return None
+        uppers = [self.first_row + size]
+        whole = row.extent % size == 0
+        return Range(row, self.first_row, uppers if whole else [*uppers, row.extent])
+
+    def build(self, b: Builder, at: Positions, blocks: Blocks) -> None:
+        """Allocate the private copies, and compute one reduction block at a time."""
+        cut, plan = self.cut, self.cut.plan
+        rows = panel = None
+        if plan.left_stride:
+            rows = cut.buffer(b, (plan.row_block, plan.left_stride), "rows")
+        if plan.packing is Packing.PRIVATE:
+            panel = cut.buffer(b, cut.panel_shape, "panel")
+
+        def compute(i: Builder, where: Positions, ranges: Sequence[Range]) -> None:
+            left = self._left(i, where, ranges, rows)
+            self._stripe(i, _Step(where, ranges, left), panel)
+
+        blocks(b, at, compute)
+        for buffer in filter(None, (rows, panel)):
+            b.add("memref.dealloc", (buffer,))
+
+    def _left(
+        self, b: Builder, at: Positions, ranges: Sequence[Range], rows: Value | None
+    ) -> Left:
+        contraction = self.cut.contraction
+        if rows is None or self.rows is None:
+            return LeftInPlace(contraction, self.cut.row)
+        (step,) = ranges
+        block = LeftBlock(contraction, rows, self.rows, step)
+        pack_rows(b, block, at, self.cut.plan.lanes)
+        return block
+
+    def _stripe(self, b: Builder, step: _Step, panel: Value | None) -> None:
+        """All register tiles of the block for one reduction block."""
+        cut, stripes = self.cut, self.cut.plan.stripes
+        full, width = cut.full_panels, cut.plan.columns
+
+        def panel_of(inner: Builder, number: Index, columns: int) -> None:
+            right = self._right(inner, step, panel, cut.lanes(number, columns))
+            tiles = RowTiles(cut, self.rows, step.ranges, step.left, right)
+            tiles.build(inner, step.at, number, columns)
+
+        share = -(-full // stripes)
+        first = self.stripe * share
+        if full == 1:
+            panel_of(b, Index.of(0), width)
+        elif full:
+            exact = share * stripes == full
+            ends = [first + share] if exact else [first + share, full]
+            b.loop(first, ends, lambda i, q: panel_of(i, Index.of(q), width), hint="q")
+        if cut.rest:
+            b.guard(
+                [self.stripe - (stripes - 1)],
+                lambda i: panel_of(i, Index.of(full), cut.rest),
+            )
+
+    def _right(
+        self, b: Builder, step: _Step, panel: Value | None, lanes: Lanes
+    ) -> Right:
+        if panel is None:
+            return self.right
+        contraction = self.cut.contraction
+        pack_panel(b, contraction, step.ranges, lanes, step.at, (panel, []))
+        return Panels(contraction, panel, step.ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One reduction block: where its outer axes stand, its ranges, the left rows."""
+
+    at: Positions
+    ranges: Sequence[Range]
+    left: Left

@@ -1,0 +1,189 @@
+"""Where a CPU register tile reads its factors: in place, or from packed copies.
+
+A source of the right factor gives ``columns`` lanes of one reduction step, a source of
+the left factor the ``height`` elements of the rows.  Packed copies are contiguous in
+the order of use, so that they cost one stream each and no page is visited twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.blocking import Lanes
+from gpucodegen.passes.contraction.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.recognize import Contraction, Operand
+from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.nests import Axis
+
+
+class Right(Protocol):
+    """Source of the lanes of panel ``number``; ``at`` places all other axes."""
+
+    def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
+        """``columns`` consecutive elements of the vector axis."""
+        ...
+
+
+class Left(Protocol):
+    """Source of ``height`` rows from the one that ``at`` names; a scalar of no row."""
+
+    def column(self, b: Builder, at: Positions, height: int) -> Value:
+        """One element of each row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RightInPlace:
+    """Consecutive elements of the array itself."""
+
+    contraction: Contraction
+
+    def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
+        """A vector load."""
+        del number
+        right = self.contraction.right
+        ty = VectorType((columns,), self.contraction.element)
+        return b.vector_load(right.memref, right.at(at), ty, "b")
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Copied panels of one reduction block: ``buffer[number]?[k..][lane]``.
+
+    ``numbered``: all panels, which every task reads; else one, copied before its use.
+    """
+
+    contraction: Contraction
+    buffer: Value
+    ranges: Sequence[Range]
+    numbered: bool = False
+
+    def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
+        """A vector load."""
+        ty = VectorType((columns,), self.contraction.element)
+        front = [number] if self.numbered else []
+        cell = [*front, *(part.inside(at) for part in self.ranges), Index.of(0)]
+        return b.vector_load(self.buffer, cell, ty, "b")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftInPlace:
+    """One strided column of the array; single loads where rows have no stride."""
+
+    contraction: Contraction
+    row: Axis | None
+
+    def column(self, b: Builder, at: Positions, height: int) -> Value:
+        """A strided read, or single loads."""
+        left = self.contraction.left
+        if self.row is None:
+            return b.load(left.memref, left.at(at), "a")
+        ty = VectorType((height,), self.contraction.element)
+        row, dimensions = self.row, left.dimensions_of(self.row)
+        if len(dimensions) == 1 and left.coefficient(dimensions[0], row) == 1:
+            return b.transfer_read(left.memref, left.at(at), ty, dimensions, hint="a")
+        scalars = [
+            b.load(left.memref, left.at(at | {row.iv: at[row.iv] + i}), "a")
+            for i in range(height)
+        ]
+        (column,) = b.add("vector.from_elements", scalars, [ty], hint="a")
+        return column
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBlock:
+    """A block of rows, copied to a stride that spreads them over the cache."""
+
+    contraction: Contraction
+    block: Value
+    row: Range
+    step: Range
+
+    def column(self, b: Builder, at: Positions, height: int) -> Value:
+        """A strided read, or single loads."""
+        ty = VectorType((height,), self.contraction.element)
+        cell = [self.row.inside(at), self.step.inside(at)]
+        return b.transfer_read(self.block, cell, ty, [0], hint="a")
+
+
+def pack_panel(
+    b: Builder,
+    contraction: Contraction,
+    ranges: Sequence[Range],
+    lanes: Lanes,
+    at: Positions,
+    target: tuple[Value, Sequence[Index]],
+) -> None:
+    """Copy ``lanes`` of the right factor for every step of the ranges.
+
+    ``target``: the buffer, and the indices in front of those of ranges and lane.
+    """
+    right, (buffer, front) = contraction.right, target
+
+    direct, width = direct_lanes(right, lanes.axis), lanes.extent
+
+    def copy(inner: Builder, here: Positions) -> None:
+        cell = [*front, *(part.inside(here) for part in ranges)]
+
+        def source(lane: Index | Value | int) -> list[Index]:
+            return right.at(here | {lanes.axis.iv: lanes.first + lane})
+
+        def element(body: Builder, lane: Value) -> None:
+            value = body.load(right.memref, source(lane))
+            body.store(value, buffer, [*cell, lane])
+
+        if direct:
+            ty = VectorType((width,), contraction.element)
+            vector = inner.vector_load(right.memref, source(0), ty, "b")
+            inner.transfer_write(vector, buffer, [*cell, Index.of(0)], [len(cell)])
+        else:
+            inner.loop(0, width, element, hint="lane")
+
+    nested(b, ranges, at, copy)
+
+
+def pack_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:
+    """Copy the rows of a block, ``lanes`` reduction steps at a time."""
+    contraction, row, step = block.contraction, block.row, block.step
+    ty = VectorType((lanes,), contraction.element)
+
+    def copy(inner: Builder, here: Positions) -> None:
+        source = contraction.left.at(here)
+        vector = inner.vector_load(contraction.left.memref, source, ty, "a")
+        cell = [row.inside(here), step.inside(here)]
+        inner.transfer_write(vector, block.block, cell, [1])
+
+    nested(b, [row, replace(step, stride=lanes)], at, copy)
+
+
+def direct_lanes(right: Operand, column: Axis) -> bool:
+    """Whether ``right`` itself has the vector axis contiguous."""
+    last = len(right.indices) - 1
+    layout = getattr(right.memref.type, "layout", None)
+    return (
+        layout is None
+        and right.dimensions_of(column) == [last]
+        and right.coefficient(last, column) == 1
+    )
+
+
+def row_stride(left: Operand, row: Axis, reduction: Axis) -> int | None:
+    """Elements between rows of ``left``, if each is contiguous along ``reduction``."""
+    ty = left.memref.type
+    assert isinstance(ty, MemRefType)
+    last = len(left.indices) - 1
+    rows = left.dimensions_of(row)
+    plain = ty.layout is None and left.dimensions_of(reduction) == [last] != rows
+    if not plain or left.coefficient(last, reduction) != 1 or len(rows) != 1:
+        return None
+    stride = left.coefficient(rows[0], row)
+    for extent in ty.shape[rows[0] + 1 :]:
+        if extent is None:
+            return None
+        stride *= extent
+    return stride

@@ -1,0 +1,98 @@
+"""Loops over axes of a contraction, or over parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.nests import Axis
+
+Positions = dict[Value, Index]
+"""Where each axis stands, by its loop variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Part of an axis: from ``lower`` to the smallest of ``uppers``, by ``stride``."""
+
+    axis: Axis
+    lower: Index | Value | int
+    uppers: Sequence[Index | int]
+    stride: int = 1
+
+    @staticmethod
+    def whole(axis: Axis) -> Range:
+        """The axis from end to end."""
+        return Range(axis, 0, [axis.extent])
+
+    def inside(self, at: Positions) -> Index:
+        """Position of the axis, counted from the start of the range."""
+        return at[self.axis.iv] - self.lower
+
+
+def nested(
+    b: Builder,
+    ranges: Sequence[Range],
+    at: Positions,
+    body: Callable[[Builder, Positions], None],
+) -> None:
+    """Sequential loops over ranges, outermost first."""
+    if not ranges:
+        body(b, at)
+        return
+    first, *rest = ranges
+    b.loop(
+        first.lower,
+        list(first.uppers),
+        lambda i, iv: nested(i, rest, at | {first.axis.iv: Index.of(iv)}, body),
+        step=first.stride,
+        hint=first.axis.name,
+    )
+
+
+def grid(
+    b: Builder,
+    extents: Sequence[int],
+    body: Callable[[Builder, Sequence[Value]], None],
+    hints: Sequence[str],
+    *,
+    parallel: bool,
+) -> None:
+    """``body`` for every point of a box: in parallel, or in order."""
+
+    def ordered(inner: Builder, ivs: tuple[Value, ...]) -> None:
+        if len(ivs) == len(extents):
+            body(inner, ivs)
+            return
+        extent, hint = extents[len(ivs)], hints[len(ivs)]
+        inner.loop(0, extent, lambda i, iv: ordered(i, (*ivs, iv)), hint=hint)
+
+    if parallel and extents:
+        b.parallel(extents, body, hints)
+    else:
+        ordered(b, ())
+
+
+def carried(
+    b: Builder,
+    ranges: Sequence[Range],
+    at: Positions,
+    value: Value,
+    step: Callable[[Builder, Positions, Value], Value],
+) -> Value:
+    """Loops over the reduction ranges that carry the accumulator."""
+    if not ranges:
+        return step(b, at, value)
+    first, *rest = ranges
+
+    def body(inner: Builder, iv: Value, values: Sequence[Value]) -> list[Value]:
+        here = at | {first.axis.iv: Index.of(iv)}
+        return [carried(inner, rest, here, values[0], step)]
+
+    (total,) = b.carried_loop(
+        first.lower, list(first.uppers), [value], body, hint=first.axis.name
+    )
+    return total
