@@ -152,7 +152,7 @@ def _kernel(op: Operation, surroundings: Surroundings) -> Kernel:
 
 def _extents(op: Operation, attribute: str) -> tuple[int, ...]:
     found = op.attributes.get(attribute)
-    return tuple(found.values) if isinstance(found, DenseArrayAttr) else ()  # type: ignore[arg-type]
+    return tuple(map(int, found.values)) if isinstance(found, DenseArrayAttr) else ()
 
 
 def _objection(op: Operation, surroundings: Surroundings) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from gpucodegen.report import svg
 from gpucodegen.report.svg import Element, printable
 
 
@@ -56,7 +55,7 @@ def page(title: str, parts: Sequence[Part]) -> str:
         head, "meta", name="viewport", content="width=device-width, initial-scale=1"
     )
     ET.SubElement(head, "title").text = printable(title)
-    ET.SubElement(head, "style").text = STYLE + svg.style()
+    ET.SubElement(head, "style").text = STYLE
     body = ET.SubElement(root, "body")
     ET.SubElement(body, "h1").text = printable(title)
     for part in parts:
@@ -80,9 +79,8 @@ def _elements(part: Part) -> Iterator[Element]:
 
 
 def _inline(picture: Element) -> Element:
-    """A picture without the style sheet, which the page has; HTML knows the tag."""
-    kept = Element(
-        picture.tag, {k: v for k, v in picture.attrib.items() if k != "xmlns"}
-    )
-    kept.extend(child for child in picture if child.tag != "style")
+    """HTML knows what an ``svg`` is; a picture stays whole, style included."""
+    attributes = {k: v for k, v in picture.attrib.items() if k != "xmlns"}
+    kept = Element(picture.tag, attributes)
+    kept.extend(picture)
     return kept

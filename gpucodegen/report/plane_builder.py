@@ -74,7 +74,8 @@ def plane(subject: Subject, nest: Nest, pair: tuple[Loop, Loop], sizes: Sizes) -
         arrows,
         view.front(),
         view.workers(),
-        complete,
+        is_cut=any(map(view.is_cut, view.shown)),
+        complete=complete,
     ).thinned(MANY_ARROWS)
 
 
@@ -148,6 +149,16 @@ class _View:
             most = limits[depth == self.layout.depths[1]]
             window.append((first, first + step * most))
         return Cut(self.sizes, self.fixed, shown, tuple(window))
+
+    def is_cut(self, statement: Instances) -> bool:
+        """Whether a statement has executions outside of what is shown."""
+        cut = self.cut(statement)
+        found = value_range(self.nest.model, statement, self.sizes, self.fixed)
+        uppers = [found[depth].upper for depth in cut.shown]
+        return any(
+            upper is None or upper >= end
+            for upper, (_, end) in zip(uppers, cut.window, strict=True)
+        )
 
     def values(self, statement: Instances) -> tuple[Tuple, ...]:
         """The executions of a statement, by value."""

@@ -69,9 +69,9 @@ class Plane:
     loops around them and the parameters of the bounds. ``effects``: what each statement
     does. ``front``: factors of `gpucodegen.tiling.fronts`, if there are some.
     ``workers``: 0 or 1, the parallel loop along which nothing waits for anything, so
-    that each of its iterations may have its own thread. ``complete``: isl answered
-    everything. ``focus``: the row and column of the only iteration whose arrows are
-    kept, where there were too many.
+    that each of its iterations may have its own thread. ``is_cut``: there are more
+    iterations. ``complete``: isl answered everything. ``focus``: the row and column of
+    the only iteration whose arrows are kept, where there were too many.
     """
 
     outer: Loop
@@ -85,6 +85,7 @@ class Plane:
     arrows: tuple[Arrow, ...]
     front: tuple[int, int] | None = None
     workers: int | None = None
+    is_cut: bool = False
     complete: bool = True
     focus: tuple[int, int] | None = None
 

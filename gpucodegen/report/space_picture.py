@@ -250,6 +250,8 @@ def _legend(canvas: _Canvas) -> Iterator[Entry]:
         shape = f"tile of {canvas.tiles.rows} x {canvas.tiles.columns} iterations"
         refusal = canvas.tiles.refusal
         yield Entry(outline, f"{shape}: refused, {refusal}" if refusal else shape)
+    if plane.is_cut:
+        yield Entry(svg.element("g"), "there are more iterations than are shown")
     if plane.focus is not None:
         row, column = plane.rows[plane.focus[0]], plane.columns[plane.focus[1]]
         where = f"{plane.outer.name} = {row}, {plane.inner.name} = {column}"

@@ -1,8 +1,8 @@
 """Small builders of SVG elements, and the colours of all pictures.
 
-Colours are classes with one meaning each, light and dark, so that a picture is readable
-on its own and inside the page. Text is escaped by the standard library; what XML cannot
-hold is replaced.
+Colours are classes with one meaning each, light and dark, and every picture holds their
+style sheet, so that it is readable on its own and inside the page. Text is escaped by
+the standard library; what XML cannot hold is replaced.
 """
 
 from __future__ import annotations

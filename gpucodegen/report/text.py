@@ -1,9 +1,10 @@
-"""A nest in words: loops and why not, bands, contraction, accesses, footprint, tree."""
+"""A nest in words: loops and why not, bands and fronts, memory, the schedule tree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes, walks
@@ -22,6 +23,7 @@ from gpucodegen.tiling.bands import Band
 from gpucodegen.tiling.contraction import Contraction, Operand
 from gpucodegen.tiling.dependences import Dependence
 from gpucodegen.tiling.footprint import footprints
+from gpucodegen.tiling.fronts import front
 from gpucodegen.tiling.isl import set_text
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict
 from gpucodegen.tiling.scop import Loop
@@ -41,6 +43,7 @@ def nest_lines(subject: Subject, nest: Nest, source: Source) -> Lines:
 def _nest_sections(subject: Subject, nest: Nest, source: Source) -> Lines:
     yield from section("loops", _loops(nest, source))
     yield from section("bands", _bands(nest))
+    yield from section("fronts", _fronts(nest))
     yield from section("values", _values(nest))
     yield from section("contraction", _contractions(nest.contractions))
     yield from section("elements moved per step of a loop", _walks(nest))
@@ -112,6 +115,27 @@ def _band(band: Band) -> str:
         return f"{names} alone"
     shape = "" if band.rectangular else "; bounds depend on each other, not a rectangle"
     return f"{names} permutable: may be tiled and interchanged{shape}"
+
+
+def _fronts(nest: Nest) -> Lines:
+    """Neighbouring loops that are not parallel, but have parallel fronts."""
+    for outer, inner in pairwise(_alone(nest.loop)):
+        kinds = {nest.verdict(outer).kind, nest.verdict(inner).kind}
+        if kinds != {LoopKind.SEQUENTIAL}:
+            continue
+        depth = len(nest.verdict(outer).outer)
+        factors = front(nest.model, nest.dependences, depth, depth + 1)
+        if factors is not None:
+            a, b = (f"{n}*" if n > 1 else "" for n in factors)
+            name = f"{a}{outer.name} + {b}{inner.name}"
+            yield f"iterations with one value of {name} may run at once"
+
+
+def _alone(loop: Loop) -> Iterator[Loop]:
+    """A loop and those that are nested in it with nothing beside them."""
+    yield loop
+    if len(loop.body) == 1 and isinstance(loop.body[0], Loop):
+        yield from _alone(loop.body[0])
 
 
 def _values(nest: Nest) -> Lines:

@@ -10,7 +10,7 @@ from gpucodegen.report import svg
 from gpucodegen.report.schedule_tree import Kind, Tree
 from gpucodegen.report.svg import Element
 
-CHARACTER, LINE, PAD, GAP, DROP = 7.0, 16.0, 9.0, 16.0, 22.0
+CHARACTER, LINE, PAD, GAP, DROP = 7.4, 16.0, 9.0, 16.0, 22.0
 WIDEST = 44
 """Letters in a line of a box."""
 TOP = 50.0

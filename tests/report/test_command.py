@@ -10,7 +10,7 @@ import pytest
 
 from examples.catalogue import FOLDER
 from gpucodegen.cli import main
-from tests.report.report_nests import DIAGONAL, SWEEP
+from tests.report.report_nests import DIAGONAL, SEIDEL, SWEEP
 
 MATMUL = str(FOLDER / "matmul.mlir")
 
@@ -31,6 +31,20 @@ def test_standard_input_to_a_picture(
     assert main(["explain", "-", "--svg", "--sizes", "N=5", "--tiles", "2,2"]) == 0
     root = ET.fromstring(capsys.readouterr().out)
     assert root.tag.endswith("svg")
+
+
+def test_nests_after_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "relax.mlir"
+    file.write_text(SEIDEL, encoding="utf-8")
+    command = ["explain", str(file), "--target", "cpu"]
+    assert main(command) == 0
+    before = capsys.readouterr().out
+    assert main([*command, "-p", "skew"]) == 0
+    after = capsys.readouterr().out
+    assert "ends there: a dependence points backward along loop i" in before
+    assert "(t, i) permutable" in after
+    assert main([*command, "-p", "tile{sizes=[4,4]}"]) == 1
+    assert "tiling the loops (t, i) is not legal" in capsys.readouterr().err
 
 
 def test_a_page_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -113,10 +113,27 @@ def test_the_page_stands_alone():
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
     assert not re.search(r"url\(|@import|https?:", text)
     assert page.tags.count("svg") >= 6
-    assert page.tags.count("style") == 1
+    assert page.tags.count("style") == page.tags.count("svg") + 1
     words = "".join(page.words)
     assert "who writes B" in words
     assert "races: proven absent" in words
+
+
+def test_who_writes_what():
+    explanation = gcg.explain(example("matmul"), targets=("cuda",), sizes=256)
+    (kernel,) = explanation.functions[0].mappings[0].kernels
+    (share,) = [s for s in kernel.shares if s.array == "C"]
+    root = ET.fromstring(explanation.svg(picture="kernel"))
+    cells = [e for e in root.iter(f"{NAMESPACE}rect") if e.get("class") == "hue0"]
+    drawn = [e for e in cells if not e.get("opacity")]
+    # the cells of thread 0, and the sample of the legend
+    assert len(drawn) == len(share.threads[0]) + 1
+    assert len(share.blocks) == 4
+    assert {tuple(s.lower for s in b) for b in share.blocks} == {
+        (i, j) for i in (0, share.extents[0]) for j in (0, share.extents[1])
+    }
+    with pytest.raises(errors.NoPicture, match="no kernel was made from it"):
+        gcg.explain(example("matmul"), targets=()).svg(picture="kernel")
 
 
 HOSTILE = "<script>alert(1)</script>&\\1B[2J"

@@ -171,6 +171,13 @@ def test_fronts_and_threads():
     assert first_plane(example("matmul"), 7, ("j", "k")).workers == 0
 
 
+def test_a_window_is_told():
+    assert not first_plane(SWEEP, 9).is_cut
+    plane = first_plane(SWEEP, 100)
+    assert plane.is_cut
+    assert (plane.rows[-1], plane.columns[-1]) == ("10", "12")
+
+
 def test_tiles_of_the_program_are_colours():
     tiles = {p.tile for p in first_plane(TILED).points}
     assert tiles == {(i, j) for i in (0, 4) for j in (0, 4, 8)}

@@ -62,6 +62,13 @@ def test_the_refused_band_names_the_dependence():
     assert ended.startswith("ends there: a dependence points backward along loop j: S0")
 
 
+def test_fronts_of_sequential_loops():
+    wanted = "iterations with one value of {} may run at once"
+    assert under(lines(SEIDEL), "fronts") == wanted.format("2*t + i")
+    assert under(lines(SWEEP), "fronts") == wanted.format("i + j")
+    assert "fronts" not in lines(example("matmul"))
+
+
 def test_copies_that_make_a_loop_parallel():
     text = """func.func @f(%A: memref<8x8xf32>) {
   %t = memref.alloc() : memref<f32>
