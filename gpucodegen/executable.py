@@ -32,6 +32,7 @@ class Executable:
     host: Callable[..., Any]
     runtime: Any
     written: tuple[bool, ...]
+    overwritten: tuple[bool, ...]
     options: Options
     kernels: tuple[KernelSpec, ...]
     transfers: tuple[PlannedTransfer, ...] = ()
@@ -64,7 +65,9 @@ class Executable:
         """A callable without arguments: runs and converts the results."""
         host, runtime = self.host, self.runtime
         given = {id(v): a for v, a in zip(values, arguments, strict=True)}
-        to_device, from_device = runtime.transfers(values, self.written)
+        to_device, from_device = runtime.transfers(
+            values, self.written, self.overwritten
+        )
 
         def launch() -> Any:
             resident = to_device()
@@ -141,6 +144,7 @@ def _load(
         loaded.functions[entry.python_name],
         loaded.runtime,
         tuple(entry.written),
+        tuple(entry.overwritten),
         options,
         loaded.kernels,
         emitted.transfers_of(name),

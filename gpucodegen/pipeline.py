@@ -72,12 +72,13 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
     from gpucodegen.passes.loops.tile import Tile
     from gpucodegen.passes.map_passes import MapGpu, VerifyKernels
+    from gpucodegen.passes.mark_overwritten import MarkOverwritten
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
     from gpucodegen.passes.privatize import Privatize
 
     sizes, relaxed = options.tile_sizes, options.reassociate
     tiled = [Tile(sizes, relaxed, fewer=True)] if sizes else []
-    mapped = _cpu(options) if target == "cpu" else [MapGpu()]
+    mapped = _cpu(options) if target == "cpu" else [MarkOverwritten(), MapGpu()]
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)
     return [checked, NormalizeMemrefs(), Privatize(), *tiled, *mapped, *proven]

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from .flow import Flow, Source, flow
+from .isl import Map, Set
 from .loops import nested_loops
 from .model import Model, followed
 from .scop import Access, AccessKind, Loop, Statement
@@ -100,6 +102,42 @@ def liveness(found: Values, array: str, loop: Loop) -> Liveness:
         leaving="leaving" in passing,
         crossing="crossing" in passing,
     )
+
+
+def is_overwritten(found: Values, array: str) -> bool:
+    """Whether each cell is certainly written before the first value in it is read.
+
+    { x -> c in initial, c in array } = {} for all reads x, the end of the program too.
+
+    >>> from .model import model
+    >>> from .scop import Array, Scop, nest, read, write
+    >>> copy = Statement("S", (read("A", "i"), write("B", "i")))
+    >>> body = nest([Loop("i", "0", "8")], (copy,))
+    >>> arrays = (Array("A", (8,)), Array("B", (8,)))
+    >>> whole = values(model(Scop(arrays=arrays, body=body)))
+    >>> is_overwritten(whole, "A"), is_overwritten(whole, "B")
+    (False, True)
+    """
+    flows, cells = found.flows(array), extents(found.model, array)
+    if flows is None or cells is None or found.model.array(array).scope:
+        return False
+    ask = found.model.solver.ask
+    first = (partial(_reads_first, one.initial, cells) for one in flows)
+    return not any(ask(query, otherwise=True) for query in first)
+
+
+def _reads_first(initial: Map, cells: Set) -> bool:
+    return not initial.intersect_range(cells).is_empty()
+
+
+def extents(model: Model, array: str) -> Set | None:
+    """{ c in array } without its scope; None if an extent is not known."""
+    shape = model.array(array).shape
+    cell = [f"__c{d}" for d in range(len(shape))]
+    bounds = [f"0 <= {c} < {n}" for c, n in zip(cell, shape, strict=True)]
+    if None in shape:
+        return None
+    return model.where(cell, " and ".join(bounds) or "1 = 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from .isl import IN, OUT, SET, Map, Set
-from .liveness import Values, liveness
+from .liveness import Values, extents, liveness
 from .loops import LoopKind, LoopVerdict, Private
 from .model import Instances, Model, Reference
 from .places import conjunction
@@ -97,19 +97,15 @@ def _is_copied(model: Model, array: str) -> bool:
 
 def _overwrites(model: Model, array: str, verdict: LoopVerdict) -> bool:
     """Whether the last iteration certainly writes all cells of the array."""
-    declared = model.array(array)
-    shape = [extent for extent in declared.shape if extent is not None]
-    if declared.scope or len(shape) < len(declared.shape):
+    cells = extents(model, array)
+    if cells is None or model.array(array).scope:
         return False
     depth = len(verdict.outer) + 1
     inside = [i for i in model.statements if i.depth(verdict.loop) is not None]
     writes = [r for r in _writes(inside, array) if _is_certain(r, depth)]
-    cell = [f"__c{d}" for d in range(len(shape))]
-    bounds = [f"0 <= {c} < {extent}" for c, extent in zip(cell, shape, strict=True)]
-    box = model.where(cell, " and ".join(bounds) or "1 = 1")
 
     def covered() -> bool:
-        wanted = Map.from_domain_and_range(_last(model, inside[0], verdict), box)
+        wanted = Map.from_domain_and_range(_last(model, inside[0], verdict), cells)
         for write in writes:
             count = write.relation.dim(IN) - depth
             wanted = wanted.subtract(write.relation.project_out(IN, depth, count))

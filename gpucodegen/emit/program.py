@@ -28,9 +28,12 @@ from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import CPU, HOST, TARGETS
 from gpucodegen.emit.vector_types import numbers_in
 from gpucodegen.errors import CompileError, UnknownTarget
-from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
+from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
+
+OVERWRITTEN = "gcg.overwritten"
+"""Positions of the arguments of a function whose contents it does not need."""
 
 KERNEL = "gcg.kernel"
 """Marks a ``func.func`` as a CPU kernel."""
@@ -40,7 +43,8 @@ KERNEL = "gcg.kernel"
 class EntryPoint:
     """A function that the host program offers.
 
-    ``written`` tells for each argument whether the function may write to it.
+    ``written`` tells for each argument whether the function may write to it, and
+    ``overwritten`` whether it does not need its contents.
     """
 
     symbol: str
@@ -49,6 +53,7 @@ class EntryPoint:
     result_types: tuple[Type, ...]
     is_private: bool
     written: tuple[bool, ...]
+    overwritten: tuple[bool, ...]
     argument_names: tuple[str, ...] = ()
 
 
@@ -175,6 +180,7 @@ def _entries(
             function.type.results,
             function.is_private,
             tuple(value in written for value in function.arguments),
+            _overwritten(function),
             tuple(value.name for value in function.arguments),
         )
     return entries
@@ -190,6 +196,12 @@ def _written(
         for op in root.walk():
             written.update(_written_by(op, kernels))
     return with_sources(operations, written)
+
+
+def _overwritten(function: Function) -> tuple[bool, ...]:
+    found = function.operation.attributes.get(OVERWRITTEN)
+    positions = found.values if isinstance(found, DenseArrayAttr) else ()
+    return tuple(n in positions for n in range(len(function.arguments)))
 
 
 _HARMLESS = frozenset({"affine.load", "affine.store", "func.return"})

@@ -32,6 +32,7 @@ PASSES: dict[str, str] = {
     "lower-if-and-for": "lower_affine:LowerIfAndFor",
     "map-cpu": "map_passes:MapCpu",
     "map-gpu": "map_passes:MapGpu",
+    "mark-overwritten": "mark_overwritten:MarkOverwritten",
     "memref-dependence-check": "dependence_check:MemrefDependenceCheck",
     "normalize-loops": "loops.normalize_loops:NormalizeLoops",
     "normalize-memrefs": "normalize_memrefs:NormalizeMemrefs",

@@ -83,9 +83,14 @@ class NumpyEngine:
 
         return launch
 
-    def transfers(self, values: Sequence[Any], written: Sequence[bool]) -> Ways:
+    def transfers(
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
+    ) -> Ways:
         """Arguments are where they have to be."""
-        del written
+        del written, overwritten
         for number, value in enumerate(values):
             if isinstance(value, Buffer) and value.device != CPU:
                 raise errors.WrongDevice(

@@ -57,31 +57,43 @@ class CupyEngine:
         """A kernel that is loaded on the device where it is first launched."""
         return CudaKernel(spec).launch
 
-    def transfers(self, values: Sequence[Any], written: Sequence[bool]) -> Ways:
-        """NumPy arguments get device memory now, and their contents at each call."""
+    def transfers(
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
+    ) -> Ways:
+        """NumPy arguments get device memory now, and their contents at each call.
+
+        What is overwritten does not travel there, what is not written does not travel
+        back.
+        """
         import cupy
 
         resident = list(values)
-        travelling: list[tuple[Buffer, Buffer, bool]] = []
+        inbound: list[tuple[Buffer, Buffer]] = []
+        outbound: list[tuple[Buffer, Buffer]] = []
         for i, value in enumerate(values):
             if isinstance(value, Buffer) and value.device == CPU:
                 there = Buffer.of(
                     cupy.empty(value.shape, value.array.dtype), value.dtype
                 )
                 resident[i] = there
-                travelling.append((value, there, written[i]))
+                if not any(overwritten[i : i + 1]):
+                    inbound.append((value, there))
+                if written[i]:
+                    outbound.append((value, there))
         arrays = [v for v in values if isinstance(v, Buffer)]
-        self.wants_numpy = bool(travelling) or not arrays
+        self.wants_numpy = bool(inbound or outbound) or not arrays
 
         def to_device() -> Sequence[Any]:
-            for here, there, _ in travelling:
+            for here, there in inbound:
                 there.array.set(_contiguous(here.array))
             return resident
 
         def from_device() -> None:
-            for here, there, is_written in travelling:
-                if is_written:
-                    here.array[...] = there.array.get()
+            for here, there in outbound:
+                here.array[...] = there.array.get()
 
         return to_device, from_device
 

@@ -45,7 +45,12 @@ class Engine(Protocol):
         """A kernel ready to be launched."""
         ...
 
-    def transfers(self, values: Sequence[Any], written: Sequence[bool]) -> Ways:
+    def transfers(
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
+    ) -> Ways:
         """The way of a call's arguments in and out."""
         ...
 

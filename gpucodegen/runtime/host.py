@@ -211,10 +211,16 @@ class HostApi:
     # The way in and out of a call.
 
     def transfers(
-        self, values: Sequence[Any], written: Sequence[bool]
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
     ) -> tuple[Callable[[], Sequence[Any]], Callable[[], None]]:
-        """(arguments where kernels can reach them, copies of results back)."""
-        return self._engine.transfers(values, written)
+        """(arguments where kernels can reach them, copies of results back).
+
+        ``overwritten`` arguments need not be copied there.
+        """
+        return self._engine.transfers(values, written, overwritten)
 
     def result(self, value: Any) -> Any:
         """A result as the caller gets it: an array, or a Python number."""
