@@ -125,12 +125,15 @@ def analyze_function(
 
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)
+    apart = built
+    if surroundings is not None and surroundings.groups:
+        apart = model(lift_function(op, surroundings.without_groups()).scop)
     return FunctionAnalysis(
         name,
         with_privatisation(loop_verdicts(built, found), passed),
         found,
         bands(built.scop.body, found),
-        violations(built),
+        violations(apart),
         undefined_reads(built),
         parts(passed),
     )

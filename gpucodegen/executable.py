@@ -36,6 +36,8 @@ class Executable:
     options: Options
     kernels: tuple[KernelSpec, ...]
     transfers: tuple[PlannedTransfer, ...] = ()
+    groups: tuple[object, ...] = ()
+    """Per argument, what those that may overlap have in common, or None."""
 
     def check(
         self,
@@ -45,19 +47,28 @@ class Executable:
         *,
         alias: str,
     ) -> None:
-        """Refuse read-only arguments that are written, and overlapping ones."""
+        """Refuse read-only arguments that are written, and overlapping ones.
+
+        Arguments of one group may overlap where they stay in place.
+        """
         from gpucodegen.runtime.buffers import check_disjoint
 
         signature.convert(arguments, self.written)
         named = [
-            (name, value, written)
-            for name, value, written in zip(
-                signature.names, values, self.written, strict=True
+            (name, value, written, None if self._travels(value) else group)
+            for name, value, written, group in zip(
+                signature.names, values, self.written, self.groups, strict=True
             )
             if hasattr(value, "pointer")
         ]
         if alias == "refuse":
             check_disjoint(self.name, named)
+
+    def _travels(self, value: Any) -> bool:
+        """Whether kernels get a copy of a buffer in another memory."""
+        from gpucodegen.runtime.buffers import CPU
+
+        return self.target == "cuda" and value.device == CPU
 
     def launcher(
         self, arguments: Sequence[Any], values: Sequence[Any]
@@ -129,6 +140,7 @@ def map_module(
 def _load(
     module: Module, name: str, target: str, stages: Stages, options: Options
 ) -> Executable:
+    from gpucodegen.dialects.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.runtime.loader import load_program
 
@@ -148,4 +160,5 @@ def _load(
         options,
         loaded.kernels,
         emitted.transfers_of(name),
+        alias_groups(module.functions[name]),
     )

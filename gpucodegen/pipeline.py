@@ -36,6 +36,7 @@ def front_passes(
     from gpucodegen.passes.map_passes import CheckBounds
     from gpucodegen.passes.normalize_transfers import NormalizeTransfers
     from gpucodegen.passes.place_allocations import PlaceAllocations
+    from gpucodegen.passes.propagate_aliases import PropagateAliases
     from gpucodegen.passes.raise_to_affine import RaiseToAffine
     from gpucodegen.passes.reachable import KeepReachable
     from gpucodegen.passes.slices_to_views import SlicesToViews
@@ -59,6 +60,7 @@ def front_passes(
         LinalgToAffine(),
         NormalizeTransfers(),
         Canonicalize(),
+        PropagateAliases(),
         InlineBranches(),
         RaiseToAffine(),
         Canonicalize(),

@@ -14,7 +14,8 @@ from gpucodegen.tiling.model import model
 
 def check_bounds(op: Operation, surroundings: Surroundings) -> Operation:
     """Raise OutOfBounds for a proven violation; returns the function unchanged."""
-    for violation in violations(model(lift_function(op, surroundings).scop)):
+    lifted = lift_function(op, surroundings.without_groups())
+    for violation in violations(model(lifted.scop)):
         loc = violation.reference.access.loc
         location = loc if isinstance(loc, Location) else UNKNOWN
         kind = errors.OutOfBounds if violation.proven else errors.PossiblyOutOfBounds

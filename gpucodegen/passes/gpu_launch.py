@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.alias_groups import with_groups
 from gpucodegen.ir.attributes import (
+    Attribute,
     DenseArrayAttr,
     OpaqueAttr,
     StringAttr,
@@ -91,9 +93,16 @@ def isolate(
 
 
 def outline(
-    kernel: Kernel, module: str, name: str, definitions: Mapping[Value, Operation]
+    kernel: Kernel,
+    module: str,
+    name: str,
+    definitions: Mapping[Value, Operation],
+    aliases: Mapping[Value, Attribute],
 ) -> tuple[Operation, list[Operation]]:
-    """The ``gpu.func`` of a kernel and the host operations that launch it."""
+    """The ``gpu.func`` of a kernel and the host operations that launch it.
+
+    ``aliases``: the groups of host values that may overlap.
+    """
     location = kernel.operations[0].location
     arguments, parameters, body = isolate(kernel.operations, definitions)
     body.append(Operation("gpu.return", location=location))
@@ -114,6 +123,8 @@ def outline(
         regions=(single_block(body, parameters),),
         location=location,
     )
+    groups = [aliases.get(value) for value in arguments]
+    function = with_groups(function, groups)
     return function, _launch(kernel, (module, name), arguments)
 
 

@@ -21,7 +21,11 @@ from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.block_program import block_program, needs_block
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction import gpu
-from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.passes.contraction.recognize import (
+    Contraction,
+    only_accumulates,
+    recognize,
+)
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.gpu_launch import Kernel, outline, thread_index
 from gpucodegen.passes.indexing import Index, from_map
@@ -75,8 +79,11 @@ class GpuMapper:
         )
         return op.with_(regions=regions)
 
+    def _analysed(self, op: Operation, context: Sequence[Operation]) -> Analysis:
+        return analyse([op], context, self.surroundings)
+
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        analysis = analyse([op], context, self.surroundings)
+        analysis = self._analysed(op, context)
         if needs_block(op):
             return self._launch(block_program(op, analysis, context))
         if op.name == "affine.for":
@@ -86,7 +93,12 @@ class GpuMapper:
                 return [
                     o
                     for nest, contraction in zip(nests, found, strict=True)
-                    for o in self._piece(nest, contraction, context)
+                    for o in self._piece(
+                        nest,
+                        contraction,
+                        analysis if nest is op else self._analysed(nest, context),
+                        context,
+                    )
                 ]
         return self._generic(op, analysis, context)
 
@@ -94,11 +106,12 @@ class GpuMapper:
         self,
         nest: Operation,
         contraction: Contraction | None,
+        analysis: Analysis,
         context: Sequence[Operation],
     ) -> list[Operation]:
         groups = None if contraction is None else gpu.groups_of(contraction)
-        if contraction is None or groups is None:
-            analysis = analyse([nest], context, self.surroundings)
+        legal = only_accumulates(analysis.dependences)
+        if contraction is None or groups is None or not legal:
             return self._generic(nest, analysis, context)
         rows, columns = gpu.extent(groups.rows), gpu.extent(groups.columns)
         plan = self.plan or plan_contraction(rows, columns)
@@ -145,7 +158,11 @@ class GpuMapper:
     def _launch(self, kernel: Kernel) -> list[Operation]:
         name = f"{self.module}_k{len(self.kernels)}"
         function, host = outline(
-            kernel, f"{self.module}_kernels", name, self.definitions
+            kernel,
+            f"{self.module}_kernels",
+            name,
+            self.definitions,
+            self.surroundings.groups,
         )
         self.kernels.append(function)
         return host

@@ -12,6 +12,7 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.bounds_check import check_bounds
 from gpucodegen.passes.gpu_launch import gpu_module
 from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.lifting.surroundings import grouped
 from gpucodegen.passes.map_gpu import GpuMapper
 from gpucodegen.passes.outline_blocks import outline_blocks
 from gpucodegen.passes.outline_cpu import CpuOutliner
@@ -96,7 +97,8 @@ class OutlineCpu(ModulePass):
         """Outline every function."""
 
         def outline(op: Operation) -> list[Operation]:
-            outliner = CpuOutliner(symbol_name(op), _definitions(op), _users(op))
+            name, groups = symbol_name(op), grouped(op)
+            outliner = CpuOutliner(name, _definitions(op), _users(op), groups)
             host = with_blocks(op, outliner.operations)
             if not outliner.kernels and len(op.regions[0].blocks) > 1:
                 return outline_blocks(op, f"{symbol_name(op)}_k0") or [op]

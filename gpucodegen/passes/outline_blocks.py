@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects import memref
+from gpucodegen.dialects.alias_groups import alias_groups, with_groups
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import SymbolRefAttr
@@ -73,7 +74,8 @@ def _kernel(function: Operation, name: str, boxes: Sequence[Value]) -> Operation
     entry, *others = Function(function).blocks
     blocks = (Block((*entry.arguments, *parameters), entry.operations), *others)
     body = Region(tuple(_storing(block, parameters) for block in blocks))
-    return cpu_kernel(name, body, function.location)
+    groups = (*alias_groups(function), *[None] * len(boxes))
+    return with_groups(cpu_kernel(name, body, function.location), groups)
 
 
 def _storing(block: Block, boxes: Sequence[Value]) -> Block:

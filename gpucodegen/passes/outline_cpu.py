@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpucodegen.dialects.alias_groups import with_groups
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
+    Attribute,
     StringAttr,
     SymbolRefAttr,
     TypeAttr,
@@ -36,6 +38,7 @@ class CpuOutliner:
     name: str
     definitions: Mapping[Value, Operation]
     uses: Mapping[Value, Sequence[Operation]]
+    groups: Mapping[Value, Attribute] = field(default_factory=dict[Value, Attribute])
     kernels: list[Operation] = field(default_factory=list[Operation])
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
@@ -104,7 +107,9 @@ class CpuOutliner:
         body.append(Operation("func.return", location=b.location))
         name = f"{self.name}_k{len(self.kernels)}"
         region = single_block(body, parameters)
-        self.kernels.append(cpu_kernel(name, region, b.location))
+        kernel = cpu_kernel(name, region, b.location)
+        groups = [self.groups.get(value) for value in arguments]
+        self.kernels.append(with_groups(kernel, groups))
         b.add("func.call", arguments, (), {"callee": SymbolRefAttr((name,))})
 
 

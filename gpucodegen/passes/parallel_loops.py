@@ -21,7 +21,11 @@ from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction import cpu
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
-from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.passes.contraction.recognize import (
+    Contraction,
+    only_accumulates,
+    recognize,
+)
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
@@ -70,9 +74,11 @@ def _map_nest(
         return [_parallelise(op, analysis, mapping)]
     mapped: list[Operation] = []
     for nest, contraction in zip(nests, contractions, strict=True):
-        if contraction is None:
-            again = analyse([nest], context, mapping.surroundings)
-            mapped.append(_parallelise(nest, again, mapping))
+        own = analysis
+        if nest is not op:
+            own = analyse([nest], context, mapping.surroundings)
+        if contraction is None or not only_accumulates(own.dependences):
+            mapped.append(_parallelise(nest, own, mapping))
         else:
             mapped += _lower(contraction, mapping)
     return mapped

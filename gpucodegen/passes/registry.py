@@ -42,6 +42,7 @@ PASSES: dict[str, str] = {
     "place-allocations": "place_allocations:PlaceAllocations",
     "privatize": "privatize:Privatize",
     "promote": "promote:Promote",
+    "propagate-aliases": "propagate_aliases:PropagateAliases",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
     "restructure": "restructure:Restructure",
     "skew": "skew:Skew",

@@ -227,21 +227,27 @@ def _shape_text(values: Iterable[int | None]) -> str:
 
 
 def check_disjoint(
-    function: str, arguments: Sequence[tuple[str, Buffer, bool]]
+    function: str, arguments: Sequence[tuple[str, Buffer, bool, object]]
 ) -> None:
     """Refuse a written argument that shares memory with another one.
 
-    ``arguments`` holds name, buffer and whether it is written.  Buffers whose address
-    ranges interleave count as shared.
+    ``arguments`` holds name, buffer, whether it is written, and its group: buffers of
+    one that is not None may overlap.  Buffers whose address ranges interleave count as
+    shared.
     """
     ranges = sorted(
-        (*buffer.byte_range, name, written) for name, buffer, written in arguments
+        (
+            (*b.byte_range, name, written, group)
+            for name, b, written, group in arguments
+        ),
+        key=lambda each: each[:3],
     )
-    for i, (_, end, name, written) in enumerate(ranges):
-        for start, other_end, other, other_written in ranges[i + 1 :]:
+    for i, (_, end, name, written, group) in enumerate(ranges):
+        for start, other_end, other, other_written, other_group in ranges[i + 1 :]:
             if start >= end:
                 break
-            if other_end > start and (written or other_written):
+            together = group is not None and group == other_group
+            if other_end > start and (written or other_written) and not together:
                 first, second = sorted((name, other))
                 raise errors.OverlappingArguments(
                     function=function, first=first, second=second

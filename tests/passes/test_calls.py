@@ -160,6 +160,26 @@ def test_a_returned_argument_is_that_argument():
     assert kinds(around(body, same)) == "i sequential"
 
 
+def test_a_function_returns_one_of_two_buffers():
+    either = """
+    func.func @either(%A: memref<8x8xf32>, %r: index) -> memref<8x8xf32> {
+      %own = memref.alloc() : memref<8x8xf32>
+      %c = arith.cmpi slt, %r, %r : index
+      cf.cond_br %c, ^given, ^fresh
+    ^given:
+      return %A : memref<8x8xf32>
+    ^fresh:
+      return %own : memref<8x8xf32>
+    }"""
+    body = """%x = affine.load %{}[%i, 0] : memref<8x8xf32>
+    %C = func.call @either(%A, %i) : (memref<8x8xf32>, index) -> memref<8x8xf32>
+    affine.store %x, %C[%i, 0] : memref<8x8xf32>"""
+    assert kinds(around(body.format("A"), either)) == "i sequential"
+    assert kinds(around(body.format("B"), either)) == "i sequential"
+    once = body.replace("affine.store %x, %C", "%y = affine.load %C", 1)
+    assert kinds(around(once.format("A"), either)) == "i parallel"
+
+
 def test_globals_of_one_name_are_one_buffer():
     bump = """
     memref.global @g : memref<8xf32> = uninitialized

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpucodegen import errors
 from gpucodegen.dialects import constraints, kinds
 from gpucodegen.dialects import func as view
+from gpucodegen.dialects.alias_groups import check_groups
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.effects import check_effects
 from gpucodegen.dialects.operands import wrong_operand
@@ -92,6 +93,7 @@ def check_func(o: Operation) -> None:
     """Entry block arguments and returned values fit the signature."""
     check_attributes(o)
     check_effects(o)
+    check_groups(o)
     function = view.Function(o)
     if function.is_external:
         return

@@ -18,6 +18,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.indexing import Index, from_map, replace_values
 from gpucodegen.passes.nests import Axis, Nest, perfect_nest
+from gpucodegen.tiling.dependences import Dependence
 
 MULTIPLY_ADD = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
 
@@ -74,6 +75,14 @@ class Contraction:
     batch: tuple[Axis, ...]
     reduction: tuple[Axis, ...]
     location: Location
+
+
+def only_accumulates(found: Sequence[Dependence]) -> bool:
+    """Whether the factors of a contraction keep their values while it runs.
+
+    { x -> y in dependences : not both accumulate into one cell } = {}
+    """
+    return all(dependence.reduces is not None for dependence in found)
 
 
 def recognize(op: Operation) -> Contraction | None:

@@ -9,7 +9,7 @@ too large to look at touch all the buffers they are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.lifting import views
 from gpucodegen.passes.lifting.accesses import accesses_of, is_memref, whole
 from gpucodegen.passes.lifting.effects import declared_accesses
+from gpucodegen.passes.lifting.environment import View
 from gpucodegen.tiling.scop import Access
 from gpucodegen.tiling.summary import summary
 
@@ -41,6 +42,7 @@ def accesses_of_call(op: Operation, lifter: Lifter) -> Accesses:
         return tuple(accesses_of(op, lifter.env) or ())
     size = sum(1 for _ in callee.walk())
     if name in lifter.active or lifter.env.summarised + size > LIMIT:
+        _join(op.results, op.operands, lifter)
         return (*(accesses_of(op, lifter.env) or ()), *_hidden(callee, lifter))
     lifter.env.summarised += size
     return _summarised(op, callee, lifter)
@@ -64,11 +66,12 @@ def _summarised(op: Operation, callee: Operation, lifter: Lifter) -> Accesses:
 def _returned(op: Operation, copy: Operation, lifter: Lifter) -> list[Value]:
     """Bind the results of the call; the buffers that leave the callee.
 
-    With one return the results are what it returns.
+    With one return the results are what it returns, with several any of them.
     """
     returns = [o for o in copy.walk() if o.name == "func.return"]
     buffers = [v for o in returns for v in o.operands if is_memref(v)]
     if len(returns) != 1:
+        _join(op.results, buffers, lifter)
         return buffers
     for result, value in zip(op.results, returns[0].operands, strict=True):
         if is_memref(result):
@@ -76,6 +79,15 @@ def _returned(op: Operation, copy: Operation, lifter: Lifter) -> list[Value]:
         elif value in lifter.env.texts:
             lifter.env.texts[result] = lifter.env.texts[value]
     return buffers
+
+
+def _join(results: Iterable[Value], values: Iterable[Value], lifter: Lifter) -> None:
+    """The memrefs among the results show any of the memrefs among the values."""
+    memory = {value: value.renewed() for value in results if is_memref(value)}
+    if memory:
+        lifter.env.views.update((v, View(base)) for v, base in memory.items())
+        roots = {lifter.env.root(value) for value in values if is_memref(value)}
+        lifter.env.joined.append(roots.union(memory.values()))
 
 
 def made_in(function: Operation) -> set[Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.ir.locations import Location
@@ -80,6 +80,8 @@ class Environment:
     rounds: set[str] = field(default_factory=set[str])
     """Loops of several blocks in any order: their buffers live for many iterations."""
     globals: dict[str, Value] = field(default_factory=dict[str, Value])
+    joined: list[set[Value]] = field(default_factory=list[set[Value]])
+    """Buffers that may overlap because a call returns one of them."""
     summarised: int = 0
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
@@ -178,6 +180,19 @@ class Environment:
         if _OUTSIDE not in self.arrays:
             self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"), ordered=True)
         return self.arrays[_OUTSIDE]
+
+    def groups(self, stated: Mapping[Value, object]) -> dict[str, object]:
+        """The group of each array that may overlap others; ``stated`` for arguments."""
+        found = dict(stated)
+        for values in self.joined:
+            old = {found[value] for value in values if value in found}
+            members = [value for value, group in found.items() if group in old]
+            found.update(dict.fromkeys((*members, *values), self.joined.index(values)))
+        return {
+            array.name: found[value]
+            for value, array in self.arrays.items()
+            if value in found
+        }
 
     def outside_access(self, location: Location) -> Access:
         """Something is done that has to keep its place."""

@@ -1,4 +1,4 @@
-"""What stands around a function that is lifted: the functions it may call."""
+"""What stands around lifted code: functions to call, buffers that may overlap."""
 
 from __future__ import annotations
 
@@ -6,21 +6,53 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpucodegen.dialects.alias_groups import alias_groups
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.ir.operation import Operation
+from gpucodegen.dialects.func import Function
+from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.operation import Operation, Value
+
+FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The functions of a module by name; without any, calls may touch all they get."""
+    """A module seen from inside one of its functions.
+
+    ``functions`` by name: a call of any other may touch all that it gets.  ``groups``
+    of arguments, in all functions, that may overlap.
+    """
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
+    groups: Mapping[Value, Attribute] = field(default_factory=dict[Value, Attribute])
 
     @staticmethod
     def of(module: Module) -> Surroundings:
         """All functions but those that share their name, in modules inside this one."""
-        functions = [op for op in module.walk() if op.name == "func.func"]
+        functions = [op for op in module.walk() if op.name in FUNCTIONS]
         count = Counter(map(symbol_name, functions))
         return Surroundings(
-            {symbol_name(op): op for op in functions if count[symbol_name(op)] == 1}
+            {
+                symbol_name(op): op
+                for op in functions
+                if op.name == "func.func" and count[symbol_name(op)] == 1
+            },
+            {v: group for op in functions for v, group in grouped(op).items()},
         )
+
+    def groups_of(self, values: tuple[Value, ...]) -> tuple[Attribute | None, ...]:
+        """The group of each value, for kernels that take them."""
+        return tuple(self.groups.get(value) for value in values)
+
+    def without_groups(self) -> Surroundings:
+        """The same where each buffer is looked at alone."""
+        return Surroundings(self.functions)
+
+
+def grouped(function: Operation) -> dict[Value, Attribute]:
+    """The arguments of a function that are in a group."""
+    view = Function(function)
+    if view.is_external:
+        return {}
+    pairs = zip(view.arguments, alias_groups(function), strict=True)
+    return {value: group for value, group in pairs if group is not None}

@@ -27,6 +27,7 @@ from gpucodegen.passes.lifting.index_values import index_text
 from gpucodegen.passes.lifting.reductions import Combiner, memory_reduction
 from gpucodegen.passes.lifting.registers import Registers
 from gpucodegen.passes.lifting.surroundings import Surroundings
+from gpucodegen.tiling.aliases import merged
 from gpucodegen.tiling.scop import (
     Access,
     Barrier,
@@ -367,7 +368,7 @@ class Lifter:
             loc=loc,
         )
         return Lifted(
-            scop,
+            merged(scop, env.groups(self.surroundings.groups)),
             self.operations,
             {array.name: value for value, array in env.arrays.items()},
             {name: value for value, name in env.parameters.items()},

@@ -265,6 +265,32 @@ func @f(%a: i1 {unitAttr}, %b: i1 {t.unit = unit}) {
 "t.t"() {a = #group, b = distinct[1]<"group">, c = distinct[2]<>} : () -> ()
 //> distinct[0]<"group">
 //> distinct[1]<"group">
+// ----- R70 A
+#one = distinct[0]<"group">
+#other = distinct[1]<"group">
+func.func @f(%A: memref<9xf32> {gcg.alias_group = #one}, %B: memref<9xf32> {gcg.alias_group = #one},
+             %C: memref<9xf32> {gcg.alias_group = #other}) {
+  affine.for %i = 0 to 9 {
+    %0 = affine.load %A[%i] : memref<9xf32>
+    affine.store %0, %B[%i] : memref<9xf32>
+  }
+  affine.for %j = 0 to 9 {
+    %0 = affine.load %A[%j] : memref<9xf32>
+    affine.store %0, %C[%j] : memref<9xf32>
+  }
+  return
+}
+//= loops("f") == "i sequential, j parallel"
+//= (m := numbers(12), f(m[:9], m[3:], zeros(9)), m[9:] == m[:3])[2]
+//= fails("OverlappingArguments", f, (m := zeros(30))[:9], m[12:21], m[1:10])
+// ----- R70 V WrongAttribute
+§func.func @f(%A: memref<9xf32> {gcg.alias_group = "group"}) {
+  return
+}
+// ----- R70 V WrongAttribute
+§func.func @f(%n: index {gcg.alias_group = distinct[0]<>}) {
+  return
+}
 // ----- R70 V InvalidAttribute
 "t.t"() {a = distinct[0]<"one">, b = distinct[0]<§"two">} : () -> ()
 // ----- R71 P
