@@ -21,20 +21,23 @@ def merged(scop: Scop, groups: Mapping[str, object]) -> Scop:
     >>> arrays = (Array("A", (8,)), Array("B", (8,)))
     >>> scop = Scop(arrays=arrays, body=nest([Loop("i", "0", "8")], (copy,)))
     >>> found = merged(scop, {"A": 0, "B": 0})
-    >>> [(array.name, array.shape) for array in found.arrays]
-    [('A|B', (None,))]
+    >>> [(a.array, a.indices) for s in statements(found.body) for a in s.accesses]
+    [('A|B', (None,)), ('A|B', (None,))]
     """
-    storages = _storages(scop, groups)
-    if not storages:
+    names = storages(scop, groups)
+    if not names:
         return scop
-    new = {name: Array(name, (None,)) for name in storages.values()}
-    kept = tuple(array for array in scop.arrays if array.name not in storages)
-    body = tuple(_node(node, storages) for node in scop.body)
-    return replace(scop, arrays=(*kept, *new.values()), body=body)
+    new = {name: Array(name, (None,)) for name in names.values()}
+    body = tuple(_node(node, names) for node in scop.body)
+    return replace(scop, arrays=(*scop.arrays, *new.values()), body=body)
 
 
-def _storages(scop: Scop, groups: Mapping[str, object]) -> dict[str, str]:
-    """Array -> storage, for groups of which several arrays are accessed."""
+def storages(scop: Scop, groups: Mapping[str, object]) -> dict[str, str]:
+    """Array -> storage, for groups of which several arrays are accessed.
+
+    >>> storages(Scop(), {"A": 0})
+    {}
+    """
     accessed = {a.array for s in statements(scop.body) for a in s.accesses}
     members: dict[object, list[str]] = {}
     for array in scop.arrays:

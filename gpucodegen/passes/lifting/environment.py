@@ -13,6 +13,7 @@ from gpucodegen.ir.types import (
     MemRefType,
     NoneType,
     UnrankedMemRefType,
+    element_type,
 )
 from gpucodegen.passes.lifting.expressions import Names
 from gpucodegen.tiling.scop import Access, AccessKind, Array
@@ -193,6 +194,14 @@ class Environment:
             for value, array in self.arrays.items()
             if value in found
         }
+
+    def buffers(self, storages: Mapping[str, str]) -> dict[str, Value]:
+        """The value of each array; a storage of several has one of no rank."""
+        found = {array.name: value for value, array in self.arrays.items()}
+        for name, storage in storages.items():
+            memory = UnrankedMemRefType(element_type(found[name].type))
+            found.setdefault(storage, Value(memory, storage))
+        return found
 
     def outside_access(self, location: Location) -> Access:
         """Something is done that has to keep its place."""

@@ -27,7 +27,7 @@ from gpucodegen.passes.lifting.index_values import index_text
 from gpucodegen.passes.lifting.reductions import Combiner, memory_reduction
 from gpucodegen.passes.lifting.registers import Registers
 from gpucodegen.passes.lifting.surroundings import Surroundings
-from gpucodegen.tiling.aliases import merged
+from gpucodegen.tiling.aliases import merged, storages
 from gpucodegen.tiling.scop import (
     Access,
     Barrier,
@@ -367,10 +367,11 @@ class Lifter:
             body,
             loc=loc,
         )
+        groups = env.groups(self.surroundings.groups)
         return Lifted(
-            merged(scop, env.groups(self.surroundings.groups)),
+            merged(scop, groups),
             self.operations,
-            {array.name: value for value, array in env.arrays.items()},
+            env.buffers(storages(scop, groups)),
             {name: value for value, name in env.parameters.items()},
             {name: place for place, name in env.extents.items() if name.isidentifier()},
         )
