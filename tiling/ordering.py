@@ -57,7 +57,7 @@ def fenced(a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
 
 def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
     """{ x -> y : some wait w with tag(w) = tag(x) has S(x) < S(w) < S(y) }."""
-    through = (_through(a, w, b, _matching(a, w)) for w in waits)
+    through = (_through(a, w, b, matching(a, w)) for w in waits)
     return reduce(Map.union, through, nothing(a, b))
 
 
@@ -68,7 +68,7 @@ def unfinished(a: Instances, waits: Sequence[Instances]) -> Map:
     """
     missing = a.values
     for wait in waits:
-        later = earlier(same(_matching(a, wait), a, wait, Role.BLOCK), a, wait)
+        later = earlier(same(matching(a, wait), a, wait, Role.BLOCK), a, wait)
         missing = missing.subtract_domain(later.domain())
     return missing
 
@@ -84,7 +84,7 @@ def _through(
     )
 
 
-def _matching(a: Instances, wait: Instances) -> Map:
+def matching(a: Instances, wait: Instances) -> Map:
     """{ x -> w : tag(x) = tag(w) }, empty where the wait's tag is not known."""
     tag = getattr(wait.node, "tag", None)
     if a.tag is None or wait.tag is None or tag is None or None in tag.indices:

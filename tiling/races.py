@@ -85,7 +85,11 @@ def races(model: Model) -> tuple[Race, ...]:
     if stray:
         return stray
     with model.solver.more(PATIENCE):
-        return (*_divergent_barriers(model), *_unfinished(model), *_conflicting(model))
+        return (
+            *_divergent_barriers(model),
+            *unfinished_copies(model),
+            *_conflicting(model),
+        )
 
 
 PATIENCE = 8
@@ -347,7 +351,7 @@ def _event_race(
     return Race(rule, reason, event=event, locations=(instances.node.loc,))
 
 
-def _unfinished(model: Model) -> Iterator[Race]:
+def unfinished_copies(model: Model) -> Iterator[Race]:
     """Copies whose end nobody waits for."""
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for copy in model.statements:

@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "check-lifetimes": "check_lifetimes:CheckLifetimes",
     "check-memory-spaces": "check_memory_spaces:CheckMemorySpaces",
     "check-reads": "check_reads:CheckReads",
+    "check-transfers": "pair_check:CheckTransfers",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
     "distribute": "loops.distribute:Distribute",
     "elementwise-to-linalg": "elementwise:ElementwiseToLinalg",

@@ -129,7 +129,7 @@ func.func @f(%src: memref<8xf32>, %dst: memref<8xf32>) {
   memref.dma_wait %tag[%z], %m : memref<1xi32>
   return
 }
-//= fails("UnfinishedTransfer", f, zeros(8), zeros(8))
+//= fails("UnpairedTransfer", f, zeros(8), zeros(8))
 // ----- D6 V
 func.func @f(%src: memref<8xf32>, %dst: memref<8xf32>) {
   %z = arith.constant 0 : index
@@ -138,7 +138,7 @@ func.func @f(%src: memref<8xf32>, %dst: memref<8xf32>) {
   memref.dma_start %src[%z], %dst[%z], %n, %tag[%z] : memref<8xf32>, memref<8xf32>, memref<1xi32>
   return
 }
-//= fails("RaceFound", f, zeros(8), zeros(8))
+//= fails("UnpairedTransfer", f, zeros(8), zeros(8))
 // ----- D6 V
 func.func @f() {
   %z = arith.constant 0 : index
@@ -147,7 +147,7 @@ func.func @f() {
   memref.dma_wait %tag[%z], %n : memref<1xi32>
   return
 }
-//= fails("UnfinishedTransfer", f)
+//= fails("UnpairedTransfer", f)
 // ----- D7 V
 func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
   %n = arith.constant 16 : index
@@ -159,7 +159,7 @@ func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
   }
   return
 }
-//= fails("RaceFound", f, zeros(64), zeros(64))
+//= fails("UnpairedTransfer", f, zeros(64), zeros(64))
 // ----- D7 A
 func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
   %n = arith.constant 16 : index
