@@ -218,15 +218,18 @@ class Interval:
         return self.lower if self.lower == self.upper else None
 
 
-def always_holds(constraint: str) -> bool:
-    """Whether isl text is certainly true for all values of the names in it.
+def always_holds(constraint: str, given: Sequence[str] = ()) -> bool:
+    """Whether isl text is certainly true wherever the ``given`` constraints are.
 
     >>> always_holds("j + min(4, N - j) <= N"), always_holds("j + 4 <= N")
     (True, False)
+    >>> always_holds("j + 4 <= 8", ["j < 8", "(j - (0)) mod 4 = 0"])
+    True
     """
     solver = Solver()
-    names = sorted(set(_NAME.findall(constraint)) - RESERVED)
-    text = f"[{', '.join(names)}] -> {{ : not ({constraint}) }}"
+    held = " and ".join(["1 = 1", *given])
+    names = sorted(set(_NAME.findall(f"{constraint} {held}")) - RESERVED)
+    text = f"[{', '.join(names)}] -> {{ : {held} and not ({constraint}) }}"
     return solver.ask(lambda: solver.set(text).is_empty(), otherwise=False)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .isl import IN, OUT, PARAM, Map, Set
-from .model import Model, Reference
-from .ordering import earlier
+from .model import Instances, Model, Reference
+from .ordering import earlier, everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +49,17 @@ class Region:
         { c : x reads c, no exact write y of c with o(y) = o(x) and S(y) < S(x) }
         """
         relation = reference.relation
-        if not relation.is_single_valued():
-            return self.cells(reference)
         for other in others:
             if certainly_writes(other):
-                relation = relation.subtract_domain(
-                    self._same_cell(other, reference).range()
-                )
+                before = self._before(other.instances, reference.instances)
+                covered = before.reverse().apply_range(other.relation)
+                relation = relation.subtract(covered)
         return self.cells(reference, relation)
 
-    def _same_cell(self, first: Reference, second: Reference) -> Map:
-        """{ x -> y : one cell, o(x) = o(y), S(x) < S(y) }."""
-        pairs = first.relation.apply_range(second.relation.reverse())
-        near = self.same_iteration(pairs)
-        return earlier(near, first.instances, second.instances)
+    def _before(self, first: Instances, second: Instances) -> Map:
+        """{ y -> x : o(y) = o(x), S(y) < S(x) }, whatever is executed of x."""
+        pairs = everything(first, second).intersect_domain(first.domain)
+        return earlier(self.same_iteration(pairs), first, second)
 
     def same_iteration(self, pairs: Map) -> Map:
         """{ x -> y in pairs : o(x) = o(y) }."""

@@ -55,14 +55,17 @@ class _BlockLoop:
 
 
 def block_program(
-    op: Operation, analysis: Analysis, context: Sequence[Operation] = ()
+    operations: Sequence[Operation],
+    analysis: Analysis,
+    context: Sequence[Operation] = (),
 ) -> Kernel:
-    """The kernel of a nest; ``context`` are the operations before it."""
-    chain, body = _block_loops(op, analysis)
+    """The kernel of a nest, or of several; ``context`` are the operations before."""
+    chain, body = _block_loops(operations, analysis)
+    location = operations[0].location
     buffers, body = _with_buffers_first(body)
     inside = analyse([*buffers, *body], context)
     threads = thread_count(body, inside)
-    b = Builder(op.location)
+    b = Builder(location)
     thread = thread_index(b, "thread_id", "x", "t")
     values: dict[Value, Value] = {}
     grid = [Index.of(1)] * 3
@@ -73,18 +76,18 @@ def block_program(
         values[loop.iv] = b.index(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )
-    inner = Builder(op.location)
+    inner = Builder(location)
     Phases(inside, thread, threads).operations(inner, body)
-    operations = [substitute_values(o, values) for o in inner.operations]
-    return Kernel((*b.operations, *buffers, *operations), tuple(grid), (threads, 1, 1))
+    program = [substitute_values(o, values) for o in inner.operations]
+    return Kernel((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 
 
 def _block_loops(
-    op: Operation, analysis: Analysis
+    operations: Sequence[Operation], analysis: Analysis
 ) -> tuple[list[_BlockLoop], Sequence[Operation]]:
     """Parallel outer loops with one lower and one upper bound, and what they hold."""
     chain: list[_BlockLoop] = []
-    body: Sequence[Operation] = (op,)
+    body = operations
     while len(body) == 1 and len(chain) < 3:
         loop = _block_loop(body[0], analysis, {outer.iv for outer in chain})
         if loop is None:

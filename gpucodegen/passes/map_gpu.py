@@ -32,6 +32,7 @@ from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.outline_cpu import needs_host
+from gpucodegen.passes.transfer_spans import spans
 from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
 
 MAX_GRID_RANK = 3
@@ -55,10 +56,19 @@ class GpuMapper:
         """Host operations in place of a straight list of operations."""
         mapped: list[Operation] = []
         before = list(context)
-        for op in operations:
-            mapped += self._one(op, before)
-            before.append(op)
+        for group in spans(operations):
+            if len(group) > 1:
+                mapped += self._block(group, before)
+            else:
+                mapped += self._one(group[0], before)
+            before += group
         return mapped
+
+    def _block(
+        self, operations: Sequence[Operation], context: Sequence[Operation]
+    ) -> list[Operation]:
+        analysis = analyse(operations, context, self.surroundings)
+        return self._launch(block_program(operations, analysis, context))
 
     def _one(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
         if op.name in _LOOPS and not _needs_host(op):
@@ -85,7 +95,7 @@ class GpuMapper:
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
         analysis = self._analysed(op, context)
         if needs_block(op):
-            return self._launch(block_program(op, analysis, context))
+            return self._launch(block_program([op], analysis, context))
         if op.name == "affine.for":
             nests = distribute(op, analysis)
             found = [recognize(nest) for nest in nests]

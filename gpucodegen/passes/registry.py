@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "memref-dependence-check": "dependence_check:MemrefDependenceCheck",
     "normalize-loops": "loops.normalize_loops:NormalizeLoops",
     "normalize-memrefs": "normalize_memrefs:NormalizeMemrefs",
+    "overlap-transfers": "overlap:OverlapTransfers",
     "normalize-transfers": "normalize_transfers:NormalizeTransfers",
     "outline-cpu": "map_passes:OutlineCpu",
     "peel": "loops.peel:Peel",

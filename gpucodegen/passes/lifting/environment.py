@@ -78,6 +78,10 @@ class Environment:
     )
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
+    ranges: dict[str, tuple[str, ...]] = field(
+        default_factory=dict[str, "tuple[str, ...]"]
+    )
+    """Per loop variable, constraints that hold of it inside of the loop."""
     rounds: set[str] = field(default_factory=set[str])
     """Loops of several blocks in any order: their buffers live for many iterations."""
     globals: dict[str, Value] = field(default_factory=dict[str, Value])
@@ -101,6 +105,22 @@ class Environment:
     def all_texts(self, values: Sequence[Value]) -> tuple[Text, ...]:
         """:meth:`text` of each value."""
         return tuple(map(self.text, values))
+
+    def bounded(
+        self, name: str, lower: Sequence[str], upper: Sequence[str], step: int = 1
+    ) -> None:
+        """Note the range of a loop variable."""
+        counted = [f"({name} - ({lower[0]})) mod {step} = 0"] if len(lower) == 1 else []
+        self.ranges[name] = (
+            *(f"{name} >= {bound}" for bound in lower),
+            *(f"{name} < {bound}" for bound in upper),
+            *(counted if step > 1 else ()),
+        )
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What holds of the loop variables here."""
+        return tuple(c for name in self.scope for c in self.ranges.get(name, ()))
 
     def forget(self, op: Operation) -> None:
         """Results without an affine form: unknown inside loops, parameters outside."""

@@ -28,6 +28,7 @@ def within_grid(
             name = env.names.fresh(f"{role.value}_{dimension}")
             upper = _upper(extents, position)
             around.append(Loop(name, ("0",), upper, role=role, loc=op.location))
+            env.bounded(name, ("0",), upper)
             for nested in op.walk():
                 if nested.name == source and dimension_of(nested) == dimension:
                     env.texts[nested.results[0]] = name

@@ -93,7 +93,7 @@ def _covered(end: End, run: _Run, env: Environment) -> Covered | None:
     if rank < 2 or run.stride != row_length:
         return None
     rows = _quotient(run.count, run.run)
-    if rows is None or not _stays_in_row(start[-1], run.run, row_length):
+    if rows is None:
         return None
     return _rows(start, rows, f"{start[-1]} + ", run.run, env)
 
@@ -120,7 +120,7 @@ def _linear(
     rows = _quotient(count, row_length)
     if len(start) >= 2 and start[-1] == "0" and rows is not None:
         return _rows(start, rows, "", str(row_length), env)
-    if len(start) >= 2 and not _stays_in_row(start[-1], count, row_length):
+    if len(start) >= 2 and not _stays_in_row(start[-1], count, row_length, env):
         return None
     lane = env.names.fresh("lane")
     return (*start[:-1], f"{start[-1]} + {lane}"), ((lane, count),)
@@ -134,8 +134,8 @@ def _quotient(count: Text, length: Text) -> str | None:
     return str(whole) if whole and not rest else None
 
 
-def _stays_in_row(column: Text, count: str, row_length: Text) -> bool:
+def _stays_in_row(column: Text, count: str, row_length: Text, env: Environment) -> bool:
     """Whether a run certainly ends before the row does: column + count <= length."""
     if column is None or row_length is None:
         return False
-    return always_holds(f"{column} + {count} <= {row_length}")
+    return always_holds(f"{column} + {count} <= {row_length}", env.inside)

@@ -215,6 +215,7 @@ class Lifter:
         self._initialise(loop, nodes)
         name = self.env.names.fresh(loop.iv.name, "i")
         self.env.texts[loop.iv] = name
+        self.env.bounded(name, lower, upper, loop.step)
         body = self._enter(name, op.body.operations, lambda: self._carry(loop))
         nodes.append(
             Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location)
