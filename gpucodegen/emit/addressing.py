@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from gpucodegen.errors import UnsupportedType
@@ -13,6 +13,8 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import MemRefType, Shape
 
 ZERO = Const(0)
+FAR = 8
+"""Strides above it are too long for LLVM to load the elements between as well."""
 Unknown = Callable[[str, int], AffineExpr]
 """Makes the parameter of a dynamic ``("dim" | "stride", dimension)``."""
 
@@ -22,6 +24,7 @@ class Buffer:
     """How a memref is reached: element ``i`` is ``pointer[offset + i . strides]``.
 
     ``alignment``: bytes that surely divide the pointer; 0 is that of an element.
+    ``given``: the strides as parameters of the kernel, where it has such.
     """
 
     pointer: str
@@ -30,13 +33,31 @@ class Buffer:
     strides: tuple[AffineExpr, ...]
     offset: AffineExpr = ZERO
     alignment: int = 0
+    given: tuple[AffineExpr, ...] = ()
 
-    def at(self, indices: Sequence[AffineExpr]) -> AffineExpr:
-        """Offset of an element from the pointer."""
+    def at(
+        self, indices: Sequence[AffineExpr], swept: AffineExpr | None = None
+    ) -> AffineExpr:
+        """Offset of an element from the pointer.
+
+        Along an index that the ``swept`` variable moves far, the stride is the given
+        one: a constant would let LLVM gather elements, slower than loading each.
+        """
         offset = self.offset
-        for index, stride in zip(indices, self.strides, strict=True):
-            offset = offset + index * stride
+        given = self.given or self.strides
+        for index, known, number in zip(indices, self.strides, given, strict=True):
+            is_far = swept is not None and swept in linear_form(index)[0]
+            offset = offset + index * (number if is_far else known)
         return offset
+
+    def viewed(
+        self,
+        sizes: tuple[AffineExpr, ...],
+        strides: tuple[AffineExpr, ...],
+        offset: AffineExpr,
+    ) -> Buffer:
+        """The same memory in another shape."""
+        return replace(self, sizes=sizes, strides=strides, offset=offset, given=())
 
     def moved(self, offset: AffineExpr) -> AffineExpr:
         """The start shifted by some elements."""

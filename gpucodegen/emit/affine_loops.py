@@ -42,8 +42,22 @@ def affine_for(e: Emitter, op: Operation) -> None:
         _unrolled(e, loop, *loop.constant_bounds)
     else:
         with range_loop(e, loop.iv, (lowers, uppers), loop.step):
+            e.swept = e.index(loop.iv) if _is_swept(e, loop) else None
             body_of(e, loop.body, loop.iter_args)
+            e.swept = None
     results_of(e, op, loop.iter_args)
+
+
+SHORT = 16
+"""Trips up to which LLVM may write a loop out."""
+
+
+def _is_swept(e: Emitter, loop: affine.For) -> bool:
+    """Whether it is a long innermost loop of the CPU, which LLVM may vectorise."""
+    bounds = loop.constant_bounds
+    is_long = bounds is None or bounds[1] - bounds[0] > SHORT * loop.step
+    is_innermost = not any(op.regions for op in loop.body)
+    return e.target.name == "cpu" and is_long and is_innermost
 
 
 def _unrolled(e: Emitter, loop: affine.For, lower: int, upper: int) -> None:

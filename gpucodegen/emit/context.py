@@ -113,6 +113,8 @@ class Emitter:
     in_parallel: bool = False
     has_parallel: bool = False
     is_structured: bool = True
+    swept: AffineExpr | None = None
+    """The variable of a long innermost loop of the CPU, while its body is printed."""
     _variables: dict[Value, str] = field(default_factory=dict[Value, str])
 
     # -- operations ------------------------------------------------------------------

@@ -23,7 +23,7 @@ from gpucodegen.emit import (
     transfers,
     vectors,
 )
-from gpucodegen.emit.addressing import Buffer, sizes_of, strides_of
+from gpucodegen.emit.addressing import FAR, Buffer, sizes_of, strides_of
 from gpucodegen.emit.cfg import emit_blocks
 from gpucodegen.emit.context import Emitter, Facts, Handlers
 from gpucodegen.emit.copy_plan import PlannedTransfer
@@ -31,7 +31,7 @@ from gpucodegen.emit.header import Header
 from gpucodegen.emit.memory import stored_dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import Target
-from gpucodegen.ir.affine import AffineExpr
+from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
@@ -252,7 +252,13 @@ class _Parameters:
 
         sizes = sizes_of(ty.shape, unknown)
         strides = strides_of(ty, sizes, unknown, op.location)
-        e.buffers[value] = Buffer(name, kind, sizes, strides)
+        given = tuple(
+            unknown("stride", i)
+            if isinstance(stride, Const) and stride.value > FAR
+            else stride
+            for i, stride in enumerate(strides)
+        )
+        e.buffers[value] = Buffer(name, kind, sizes, strides, given=given)
 
     def needed(self) -> tuple[list[KernelParam], list[Extra]]:
         """All arguments, and the extras that were printed somewhere."""

@@ -52,7 +52,7 @@ CONVERTED = NARROW | {"i1"}
 
 def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
     """The element at indices."""
-    offset = e.narrow(e.affine(buffer.at(indices)))
+    offset = e.narrow(e.affine(buffer.at(indices, e.swept)))
     if buffer.dtype in CONVERTED:
         load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
         return call(load, buffer.pointer, offset)
@@ -63,7 +63,7 @@ def write(
     e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr], value: Text
 ) -> None:
     """Store an element at indices."""
-    offset = e.narrow(e.affine(buffer.at(indices)))
+    offset = e.narrow(e.affine(buffer.at(indices, e.swept)))
     if buffer.dtype in CONVERTED:
         store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)
         e.writer.line(str(call(store, buffer.pointer, offset, value)))
@@ -222,11 +222,10 @@ def subview(e: Emitter, op: Operation) -> None:
     )
     strides = [s * t for s, t in zip(steps, buffer.strides, strict=True)]
     kept = kept_dimensions(sizes, memref_type(op, op.result, e))
-    e.buffers[op.result] = replace(
-        buffer,
-        sizes=tuple(sizes[d] for d in kept),
-        strides=tuple(strides[d] for d in kept),
-        offset=buffer.at(offsets),
+    e.buffers[op.result] = buffer.viewed(
+        tuple(sizes[d] for d in kept),
+        tuple(strides[d] for d in kept),
+        buffer.at(offsets),
     )
 
 
@@ -251,9 +250,7 @@ def reinterpret(e: Emitter, op: Operation) -> None:
         _expressions(e, entries) for entries in (view.offsets, view.sizes, view.strides)
     )
     moved = buffer.moved(offset)
-    e.buffers[op.result] = replace(
-        buffer, sizes=tuple(sizes), strides=tuple(strides), offset=moved
-    )
+    e.buffers[op.result] = buffer.viewed(tuple(sizes), tuple(strides), moved)
 
 
 def reshape(e: Emitter, op: Operation) -> None:
@@ -268,7 +265,7 @@ def reshape(e: Emitter, op: Operation) -> None:
     strides = row_major(sizes)
     if isinstance(layout, StridedLayoutAttr):
         strides = tuple(to_expr(stride or 0) for stride in layout.strides)
-    e.buffers[op.result] = replace(buffer, sizes=sizes, strides=strides)
+    e.buffers[op.result] = buffer.viewed(sizes, strides, buffer.offset)
 
 
 def transpose(e: Emitter, op: Operation) -> None:
@@ -276,10 +273,10 @@ def transpose(e: Emitter, op: Operation) -> None:
     order = affine.map_of(op, "permutation").results
     buffer = buffer_of(e, op, op.operands[0])
     dims = [getattr(result, "position", 0) for result in order]
-    e.buffers[op.result] = replace(
-        buffer,
-        sizes=tuple(buffer.sizes[d] for d in dims),
-        strides=tuple(buffer.strides[d] for d in dims),
+    e.buffers[op.result] = buffer.viewed(
+        tuple(buffer.sizes[d] for d in dims),
+        tuple(buffer.strides[d] for d in dims),
+        buffer.offset,
     )
 
 
