@@ -18,7 +18,8 @@ REDUCTION = """func.func @f(%A: memref<64xf32>, %s: memref<f32>) {
   return
 }"""
 
-SPLIT_K = """func.func @f(%A: memref<8x64xf32>, %B: memref<64x8xf32>, %C: memref<8x8xf32>) {
+SPLIT_K = """func.func @f(%A: memref<8x64xf32>, %B: memref<64x8xf32>,
+                        %C: memref<8x8xf32>) {
   affine.parallel (%b, %i) = (0, 0) to (4, 8) {
     affine.for %j = 0 to 8 {
       affine.for %k = 0 to 16 {
