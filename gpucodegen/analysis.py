@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.locations import UNKNOWN, Location
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -139,23 +138,10 @@ def analyze_function(
     )
 
 
-def location_of(violation: Violation) -> Location:
-    """Source position of the access."""
-    loc = violation.reference.access.loc
-    return loc if isinstance(loc, Location) else UNKNOWN
-
-
 def warn_out_of_bounds(violations: tuple[Violation, ...]) -> None:
-    """One warning per access that leaves, or may leave, its buffer."""
-    for violation in violations:
-        kind = (
-            errors.ProvenOutOfBounds if violation.proven else errors.PossiblyOutOfBounds
-        )
-        warnings.warn(
-            kind(
-                location_of(violation),
-                buffer=violation.reference.access.array,
-                witness=str(violation),
-            ),
-            stacklevel=3,
-        )
+    """One warning per access, or array, that leaves or may leave its buffer."""
+    from gpucodegen.passes.bounds_check import diagnostics
+
+    for found in diagnostics(violations, errors.ProvenOutOfBounds):
+        assert isinstance(found, errors.CodegenWarning)
+        warnings.warn(found, stacklevel=3)

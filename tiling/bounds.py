@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from .isl import OUT, Map, Set
+from .isl import OUT, Map, Set, mentioned_parameters
 from .model import Model, Reference
 from .witness import Event, find_event
 
@@ -60,6 +60,21 @@ def violations(model: Model) -> tuple[Violation, ...]:
     return tuple(_violations(model))
 
 
+def by_array(found: Sequence[Violation]) -> Iterator[tuple[Violation, int]]:
+    """Proven violations; of the possible ones the first per array.
+
+    The number says how many more accesses of the array may leave it.
+    """
+    yield from ((violation, 0) for violation in found if violation.proven)
+    possible: dict[str, list[Violation]] = {}
+    for violation in found:
+        if not violation.proven:
+            possible.setdefault(violation.reference.access.array, []).append(violation)
+    for first, *others in possible.values():
+        more = {id(other.reference) for other in others} - {id(first.reference)}
+        yield first, len(more)
+
+
 def _violations(model: Model) -> Iterator[Violation]:
     for reference in model.references:
         if any(loop.opaque for loop in reference.instances.loops):
@@ -97,7 +112,9 @@ def _violation(
     Copies stand at one location; some may lie under conditions that no run fulfils.
     """
     found = find_event(model.solver, outside, reference)
-    event, cell, parameters = found or (None, (), {})
+    event, cell, given = found or (None, (), {})
+    mentioned = mentioned_parameters(model.beyond_context(outside))
+    parameters = {name: given[name] for name in given if name in mentioned}
     proven = found is not None and _always(model, reference, dimension, extent)
     return Violation(reference, dimension, proven, event, cell, extent, parameters)
 

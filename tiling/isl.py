@@ -288,6 +288,16 @@ def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
     return str(shown).partition("{")[2].removesuffix("}").strip()
 
 
+def mentioned_parameters(relation: Map) -> set[str]:
+    """The parameters that the constraints of a relation depend on."""
+    kind = islpy.dim_type.param
+    return {
+        str(relation.get_dim_name(kind, i))
+        for i in range(relation.dim(kind))
+        if relation.involves_dims(kind, i, 1)
+    }
+
+
 def linear_function(relation: Map) -> Function | None:
     """``relation`` as a function of one formula; None if it is not."""
     function = islpy.PwMultiAff.from_map(relation)

@@ -143,6 +143,13 @@ class Model:
             f"{header(self.scop)} {{ [{', '.join(names)}] : {constraint} }}"
         )
 
+    def beyond_context(self, relation: Map) -> Map:
+        """``relation`` without the constraints that the context states already."""
+        if not self.scop.context:
+            return relation
+        known = self.where((), " and ".join(self.scop.context)).params()
+        return self.solver.ask(lambda: relation.gist_params(known), relation)
+
     def box(self, instances: Instances, kept: Sequence[Loop]) -> Map:
         """Trips -> values by the bounds and steps of the ``kept`` loops only."""
         names = [loop.name for loop in instances.loops]

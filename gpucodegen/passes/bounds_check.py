@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting import Surroundings, lift_function
-from gpucodegen.tiling.bounds import violations
+from gpucodegen.tiling.bounds import Violation, by_array, violations
 from gpucodegen.tiling.model import model
 
 
 def check_bounds(op: Operation, surroundings: Surroundings) -> Operation:
     """Raise OutOfBounds for a proven violation; returns the function unchanged."""
-    lifted = lift_function(op, surroundings.without_groups())
-    for violation in violations(model(lifted.scop)):
-        loc = violation.reference.access.loc
-        location = loc if isinstance(loc, Location) else UNKNOWN
-        kind = errors.OutOfBounds if violation.proven else errors.PossiblyOutOfBounds
-        found = kind(
-            location,
-            buffer=violation.reference.access.array,
-            witness=str(violation),
-        )
+    built = model(lift_function(op, surroundings.without_groups()).scop)
+    for found in diagnostics(violations(built), errors.OutOfBounds):
         if isinstance(found, errors.Error):
             raise found
         warnings.warn(found, stacklevel=2)
     return op
+
+
+def diagnostics(
+    found: Sequence[Violation],
+    proven: type[errors.OutOfBounds | errors.ProvenOutOfBounds],
+) -> Iterator[errors.Error | errors.CodegenWarning]:
+    """A ``proven`` for each proven violation, one warning for each other array."""
+    for violation, others in by_array(found):
+        loc = violation.reference.access.loc
+        kind = proven if violation.proven else errors.PossiblyOutOfBounds
+        yield kind(
+            loc if isinstance(loc, Location) else UNKNOWN,
+            buffer=violation.reference.access.array,
+            witness=f"{violation}{_and_more(others)}",
+        )
+
+
+def _and_more(accesses: int) -> str:
+    if not accesses:
+        return ""
+    return f"; so may {accesses} other access{'es' if accesses > 1 else ''} of it"

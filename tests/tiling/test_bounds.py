@@ -2,9 +2,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpucodegen.tiling.bounds import violations
+from gpucodegen.tiling.bounds import by_array, violations
 from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Array, If, Loop, Node, Scop, Statement, read, write
+from gpucodegen.tiling.scop import (
+    Array,
+    If,
+    Loop,
+    Node,
+    Scop,
+    Statement,
+    nest,
+    read,
+    write,
+)
 
 
 def stencil(*body: Node, parameters: tuple[str, ...] = (), extent: int | str = 8):
@@ -75,3 +85,26 @@ def copied(*bounds: tuple[str, str], extent: int = 8):
 def test_a_copy_that_only_some_runs_reach_proves_nothing():
     assert not any(found.proven for found in copied(("0", "N"), ("9", "N")))
     assert all(found.proven for found in copied(("9", "N + 9"), ("8", "N + 8")))
+
+
+def test_possible_violations_are_told_once_per_array():
+    accesses = (read("A", "i"), read("A", "i + 1"), write("B", "i"), read("C", "i"))
+    scop = Scop(
+        parameters=("N", "M", "K"),
+        context=("N >= 0", "M >= 0", "K >= 0"),
+        arrays=(Array("A", ("N",)), Array("B", ("N",)), Array("C", (4,))),
+        body=nest([Loop("i", "0", "M")], (Statement("S", accesses),)),
+    )
+    beyond = "outside dimension 0 of extent N where N=0, M=1"
+    told = [(str(v), more) for v, more in by_array(violations(model(scop)))]
+    assert told[:2] == [
+        (
+            f"iteration (i=0) reads A[0], {beyond}",
+            1,
+        ),
+        (
+            f"iteration (i=0) writes B[0], {beyond}",
+            0,
+        ),
+    ]
+    assert "C[4]" in told[2][0]
