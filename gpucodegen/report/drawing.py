@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import file_location
@@ -40,23 +39,14 @@ class Drawing:
     sizes: Sizes
     picture: str = "space"
     loops: tuple[str, ...] = ()
-    tiles: tuple[int, int] = (4, 4)
+    tiles: tuple[int, ...] = (4, 4)
 
-    @staticmethod
-    def of(sizes: Sizes, options: Mapping[str, Any]) -> Drawing:
-        """A drawing with checked options; raises InvalidOption."""
-        known = [field.name for field in fields(Drawing)][1:]
-        for name, value in options.items():
-            if name not in known:
-                hint = f"Known options: {', '.join(known)}"
-                raise errors.InvalidOption(name=name, value=value, hint=hint)
-        given = {n: tuple(v) if n != "picture" else v for n, v in options.items()}
-        drawing = Drawing(sizes, **cast("Any", given))
-        for name, valid, hint in drawing._rules():
+    def __post_init__(self) -> None:
+        """Refuse unusable values with InvalidOption."""
+        for name, valid, hint in self._rules():
             if not valid:
-                value = getattr(drawing, name)
+                value = getattr(self, name)
                 raise errors.InvalidOption(name=name, value=value, hint=hint)
-        return drawing
 
     def _rules(self) -> Iterator[tuple[str, bool, str]]:
         yield "picture", self.picture in PICTURES, f"Pass one of {', '.join(PICTURES)}"

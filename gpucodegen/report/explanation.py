@@ -17,7 +17,7 @@ from gpucodegen.report.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.kernel_text import mapping_lines
 from gpucodegen.report.page import Part, page
 from gpucodegen.report.sizes import Sizes, make_sizes
-from gpucodegen.report.subjects import Subject, subject
+from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.svg import written
 from gpucodegen.report.text import nest_lines
 from gpucodegen.report.wording import Lines, Source, equations, indented
@@ -28,8 +28,12 @@ LARGE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One function: its nests as written, its kernels per target."""
+    """One function: its nests as written, its kernels per target.
 
+    Nests are numbered over all functions; ``first`` is the number of its first one.
+    """
+
+    first: int
     subject: Subject
     mappings: tuple[kernels.Mapping, ...]
     sizes: Mapping[str, int]
@@ -39,6 +43,11 @@ class Explained:
     def title(self) -> str:
         """The function's symbol."""
         return print_symbol(self.subject.name)
+
+    @property
+    def nests(self) -> tuple[tuple[int, Nest], ...]:
+        """Its nests with their numbers."""
+        return tuple(enumerate(self.subject.nests, start=self.first))
 
     def nest_title(self, number: int) -> str:
         """Symbol and number of a nest."""
@@ -68,30 +77,33 @@ class Explanation:
     def __str__(self) -> str:
         return self.text()
 
-    def svg(self, nest: int = 0, **options: object) -> str:
+    def svg(
+        self,
+        nest: int = 0,
+        *,
+        picture: str = "space",
+        loops: Sequence[str] = (),
+        tiles: Sequence[int] = (4, 4),
+    ) -> str:
         """One picture of one nest; nests are numbered over all functions.
 
-        ``options`` are those of `gpucodegen.report.drawing.Drawing`: ``picture``,
-        ``loops``, ``tiles``. Raises NoPicture.
+        ``picture``: "space", the iterations of two ``loops`` (default: the most telling
+        ones) in ``tiles``, (0, 0) for none; "tree", the schedule tree; "kernel", who
+        writes what in the first kernel made from the nest.
+
+        Raises NoPicture, InvalidOption.
         """
-        numbered = [
-            (function, number)
-            for function in self.functions
-            for number in range(len(function.subject.nests))
-        ]
+        drawing = Drawing(self.sizes, picture, tuple(loops), tuple(tiles))
+        numbered = [(f, *nested) for f in self.functions for nested in f.nests]
         if not 0 <= nest < len(numbered):
             raise errors.NoPicture(
                 what=f"nest {nest}",
                 reason=f"there are {len(numbered)} nests, counted from 0",
                 hint="Name a nest that the text lists",
             )
-        function, number = numbered[nest]
-        drawing = Drawing.of(self.sizes, options)
-        found = function.subject
+        function, number, found = numbered[nest]
         title = function.nest_title(number)
-        return written(
-            drawing.nest(found, found.nests[number], title, function.mappings)
-        )
+        return written(drawing.nest(function.subject, found, title, function.mappings))
 
     def html(self) -> str:
         """One page without external resources: the text and all pictures."""
@@ -101,7 +113,7 @@ class Explanation:
     def _lines(self) -> Lines:
         for function in self.functions:
             yield f"{function.title}"
-            for number, nest in enumerate(function.subject.nests):
+            for number, nest in function.nests:
                 yield f"  nest {number}"
                 yield from indented(nest_lines(function.subject, nest, self.source), 4)
             for mapping in function.mappings:
@@ -112,7 +124,7 @@ class Explanation:
         for function in self.functions:
             yield Part(2, function.title)
             found = function.subject
-            for number, nest in enumerate(found.nests):
+            for number, nest in function.nests:
                 title = function.nest_title(number)
                 text = "\n".join(nest_lines(found, nest, self.source))
                 pictures = nest_pictures(found, nest, title, self.sizes)
@@ -170,16 +182,18 @@ def explain_module(
         raise errors.UnknownFunction(name=function, known=errors.one_of(names))
     subjects = [subject(module, name) for name in names if function in {"", name}]
     sizes.check(n for s in subjects for found in s.names.values() for n in found)
-    return Explanation(
-        tuple(_explained(module, s, sizes, targets) for s in subjects),
-        Source.of(text),
-        sizes,
+    counts = [len(s.nests) for s in subjects]
+    functions = (
+        Explained(sum(counts[:i]), s, *_mapped(module, s, sizes, targets))
+        for i, s in enumerate(subjects)
     )
+    return Explanation(tuple(functions), Source.of(text), sizes)
 
 
-def _explained(
+def _mapped(
     module: Module, found: Subject, sizes: Sizes, targets: Sequence[str]
-) -> Explained:
+) -> tuple[tuple[kernels.Mapping, ...], dict[str, int]]:
+    """The mappings, and the extents for which they were chosen."""
     arguments = module.functions[found.name].regions[0].blocks[0].arguments
     types = [
         _sized(value.type, shape, found, sizes)
@@ -192,7 +206,7 @@ def _explained(
         if name in extents
     }
     mappings = (kernels.mapping(module, found.name, t, types) for t in targets)
-    return Explained(found, tuple(mappings), given)
+    return tuple(mappings), given
 
 
 def _sized(

@@ -73,8 +73,8 @@ def test_other_loops_other_picture():
         explanation.svg(loops=("k", "i"))
     with pytest.raises(errors.InvalidOption, match="the outer one first"):
         explanation.svg(loops=("k",))
-    with pytest.raises(errors.InvalidOption, match="Known options: picture, loops"):
-        explanation.svg(colour="red")
+    with pytest.raises(errors.InvalidOption, match="Pass one of space, tree, kernel"):
+        explanation.svg(picture="colours")
     with pytest.raises(errors.NoPicture, match="there are 1 nests"):
         explanation.svg(1)
 

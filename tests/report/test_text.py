@@ -124,6 +124,13 @@ def test_an_error_of_the_mapping_is_told_not_raised():
     assert any("outside dimension 0 of extent 4" in line for line in found)
 
 
+def test_nests_are_numbered_over_all_functions():
+    found = lines(example("triangular_solve"))
+    assert [line for line in found if line.startswith("nest ")] == ["nest 0", "nest 1"]
+    explanation = gcg.explain(example("triangular_solve"), targets=())
+    assert "@trsm, nest 1" in explanation.svg(1)
+
+
 def test_functions_are_chosen_by_name():
     text = example("triangular_solve")
     assert [x for x in lines(text) if x.startswith("@")] == ["@trsv", "@trsm"]
