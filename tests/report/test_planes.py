@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpucodegen.report.planes import Plane, Point, planes
+from gpucodegen.tiling.fronts import LARGEST
 from tests.report.report_nests import (
     DIAGONAL,
     LU,
@@ -153,7 +155,24 @@ offsets = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 def test_arrows_of_random_stencils(reads: list[tuple[int, int]], low: str):
     sources = [f"%i + {a}, %j + {b}" for a, b in reads]
     text = square(copy_of(*sources), low)
-    check(text, first_plane(text, SIZE))
+    plane = first_plane(text, SIZE)
+    check(text, plane)
+    check_front(plane)
+
+
+def check_front(plane: Plane) -> None:
+    """The flattest of all fronts that no arrow contradicts."""
+    steps = {
+        (a.sink.row - a.source.row, a.sink.column - a.source.column)
+        for a in plane.arrows
+    }
+    factors = sorted(itertools.product(range(LARGEST + 1), repeat=2), key=sum)[1:]
+    legal = [
+        (a, b)
+        for a, b in factors
+        if all(a * down + b * right > 0 for down, right in steps)
+    ]
+    assert plane.front == (legal[0] if steps and legal else None)
 
 
 def test_the_witness_is_marked():
