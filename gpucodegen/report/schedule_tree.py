@@ -33,6 +33,10 @@ from gpucodegen.tiling.scop import (
 )
 
 
+SEPARATOR = "; "
+"""Between the domains of statements."""
+
+
 class Kind(Enum):
     """The kinds of nodes."""
 
@@ -65,11 +69,13 @@ class Tree:
 
     def lines(self) -> Iterator[str]:
         """The tree as indented text; a leaf stands in the line of its filter."""
-        head = f"{self.kind.value}{': ' if self.text else ''}{self.text}{self.flags}"
+        name = f"{self.kind.value}: " if self.text else self.kind.value
+        first, *others = f"{self.text}{self.flags}".split(SEPARATOR)
         if self.kind is Kind.FILTER and self.children[0].kind is Kind.LEAF:
-            yield f"{head}, {next(self.children[0].lines())}"
+            yield f"{name}{first}, {next(self.children[0].lines())}"
             return
-        yield head
+        yield f"{name}{first}"
+        yield from (f"{' ' * len(name)}{other}" for other in others)
         for child in self.children:
             yield from (f"  {line}" for line in child.lines())
 
@@ -136,7 +142,9 @@ def schedule_tree(body: Sequence[Node], verdicts: Verdicts) -> Tree:
     """
     names = [statement.name for statement in statements(tuple(body))]
     known = verdicts.domains
-    domains = "; ".join(map(known.__getitem__, names)) if known else ", ".join(names)
+    domains = (
+        SEPARATOR.join(map(known.__getitem__, names)) if known else ", ".join(names)
+    )
     return Tree(Kind.DOMAIN, domains, _below(body, verdicts))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpucodegen.report import svg
-from gpucodegen.report.schedule_tree import Kind, Tree
+from gpucodegen.report.schedule_tree import SEPARATOR, Kind, Tree
 from gpucodegen.report.svg import Element
 
 CHARACTER, LINE, PAD, GAP, DROP = 7.4, 16.0, 9.0, 16.0, 22.0
@@ -91,7 +91,7 @@ def tree_picture(tree: Tree, title: str) -> Element:
 
 def _box(tree: Tree) -> _Box:
     lines = [tree.kind.value]
-    for part in tree.text.split("; "):
+    for part in tree.text.split(SEPARATOR):
         lines += textwrap.wrap(part, WIDEST)
     if tree.coincident:
         flags = ", ".join("yes" if flag else "no" for flag in tree.coincident)

@@ -333,9 +333,9 @@ func.func @matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>)
   }
   return
 }
-//= tree("matmul")[1] == "  band: t1, t2, t3, permutable, coincident [1, 1, 0]"
-//= [line.strip() for line in tree("matmul")[2:5]] == ["sequence", "filter: S0", "band: i, k, permutable, coincident [1, 1]"]
-//= [line.strip() for line in tree("matmul")[6:8]] == ["filter: S1", "band: t4, t5, t6, permutable, coincident [1, 1, 0]"]
+//= tree("matmul")[2] == "  band: t1, t2, t3, permutable, coincident [1, 1, 0]"
+//= [line.strip() for line in tree("matmul")[3:6]] == ["sequence", "filter: S0", "band: i, k, permutable, coincident [1, 1]"]
+//= [line.strip() for line in tree("matmul")[7:9]] == ["filter: S1", "band: t4, t5, t6, permutable, coincident [1, 1, 0]"]
 // ----- R138 A
 func.func @diagonal(%A: memref<9x9xf32>) {
   affine.for %i = 0 to 8 {
