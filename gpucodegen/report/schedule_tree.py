@@ -32,7 +32,6 @@ from gpucodegen.tiling.scop import (
     statements,
 )
 
-
 SEPARATOR = "; "
 """Between the domains of statements."""
 
