@@ -71,6 +71,7 @@ def front_passes(
 
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
+    from gpucodegen.passes.block_threads import WARP
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
     from gpucodegen.passes.loops.tile import Tile
     from gpucodegen.passes.map_passes import MapGpu, VerifyKernels
@@ -80,10 +81,12 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
 
     sizes, relaxed = options.tile_sizes, options.reassociate
     tiled = [Tile(sizes, relaxed, fewer=True)] if sizes else []
-    mapped = _cpu(options) if target == "cpu" else [MarkOverwritten(), MapGpu()]
+    is_cpu = target == "cpu"
+    mapped = _cpu(options) if is_cpu else [MarkOverwritten(), MapGpu()]
+    private = Privatize() if is_cpu else Privatize(min_iterations=WARP)
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)
-    return [checked, NormalizeMemrefs(), Privatize(), *tiled, *mapped, *proven]
+    return [checked, NormalizeMemrefs(), private, *tiled, *mapped, *proven]
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:

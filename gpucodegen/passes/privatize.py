@@ -28,7 +28,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.lifting.escapes import Escapes, owners
-from gpucodegen.passes.nests import inner_operations
+from gpucodegen.passes.nests import axis_of, inner_operations
 from gpucodegen.passes.outline_cpu import needs_host
 from gpucodegen.passes.parallel_loops import element_bits
 from gpucodegen.tiling.liveness import Values, values
@@ -39,10 +39,14 @@ from gpucodegen.tiling.privatisation import with_privatisation
 
 @dataclass(frozen=True, slots=True)
 class Privatize(ModulePass):
-    """Give iterations their own buffers of at most ``max_bytes`` bytes each."""
+    """Give iterations their own buffers of at most ``max_bytes`` bytes each.
+
+    Loops of fewer than ``min_iterations`` stay: the loops in them may have more.
+    """
 
     name: ClassVar[str] = "privatize"
     max_bytes: int = 1 << 14
+    min_iterations: int = 2
 
     def apply(self, module: Module) -> Module:
         """Privatise in every function with a body."""
@@ -52,20 +56,21 @@ class Privatize(ModulePass):
             has_body = op.name == "func.func" and op.regions and op.regions[0].blocks
             if not has_body or "gcg.kernel" in op.attributes:
                 return op
-            return _privatised(op, surroundings, self.max_bytes)
+            return _privatised(op, surroundings, self)
 
         return module.with_operations(map(changed, module.operations))
 
 
 def _privatised(
-    function: Operation, surroundings: Surroundings, max_bytes: int
+    function: Operation, surroundings: Surroundings, limits: Privatize
 ) -> Operation:
     """The function, one loop after the other rewritten until none is left."""
     while True:
-        small = _Buffers.of(function, max_bytes)
+        small = _Buffers.of(function, limits.max_bytes)
         if not small.written_in_loops(function):
             return function
-        found = next(_found(function, surroundings, small), None)
+        loops = _found(function, surroundings, small)
+        found = next((f for f in loops if _is_long(f[0], limits)), None)
         if found is None:
             return function
         loop, renewed = found
@@ -77,6 +82,12 @@ def _privatised(
 
         (function,) = rewrite_bottom_up(function, rewrite)
         function = _without_unused(function)
+
+
+def _is_long(loop: Operation, limits: Privatize) -> bool:
+    """Whether there are enough iterations; a number that is not known is enough."""
+    axis = axis_of(loop)
+    return axis is None or axis.extent >= limits.min_iterations
 
 
 def _found(

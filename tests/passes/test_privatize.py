@@ -39,6 +39,10 @@ def privatised(text: str) -> str:
     return str(run_pipeline(gcg.parse(text), [Privatize()]))
 
 
+def compiled(text: str, target: str) -> gcg.Program:
+    return gcg.compile(privatised(text), target=target, threads=2)
+
+
 def kinds(text: str) -> list[str]:
     analysis = gcg.analyze(gcg.parse(text))["f"]
     return [f"{v.loop.name} {v.kind.value}" for v in analysis.loops]
@@ -103,7 +107,7 @@ def test_the_last_iteration_leaves_its_values(n: int, step: int, target: str):
     assert after.count("memref.copy") == 2
     A, B = numbers(n, 4), np.zeros((n, 4), np.float32)
     t, s = np.full(4, -9, np.float32), np.full((), -9, np.float32)
-    gcg.compile(text, target=target)["f"](A, B, t, s)
+    compiled(text, target)["f"](A, B, t, s)
     wanted = np.zeros_like(B)
     rows = slice(None, None, step)
     wanted[rows] = 2 * A[rows, ::-1] + A[rows, 3:]
@@ -138,7 +142,7 @@ def test_what_was_there_before_is_copied_in(target: str):
     assert "i: parallel after privatisation of t (copied in)" in str(analysis)
     assert kinds(privatised(FIRST))[1] == "i parallel"
     A, B = numbers(6), np.zeros((6, 3), np.float32)
-    gcg.compile(FIRST, target=target)["f"](A, B)
+    compiled(FIRST, target)["f"](A, B)
     assert np.array_equal(B, np.stack([np.full(6, A[0]), A, np.full(6, A[2])], 1))
 
 
@@ -170,7 +174,7 @@ MATMUL = """func.func @f(%A: memref<5x6xf32>, %B: memref<6x7xf32>,
 def test_a_scalar_moves_into_all_loops_of_a_perfect_nest(target: str):
     assert kinds(privatised(MATMUL)) == ["i parallel", "j parallel", "k reduction"]
     A, B, C = numbers(5, 6), numbers(6, 7), np.zeros((5, 7), np.float32)
-    program = gcg.compile(MATMUL, target=target)
+    program = compiled(MATMUL, target)
     program["f"](A, B, C)
     assert np.array_equal(C, A @ B)
     if target == "sim":
@@ -216,3 +220,16 @@ def test_views_made_outside_stay_what_they_are():
         "%v = memref.cast %line : memref<40xf32> to memref<?xf32>\n  %zero = arith",
     ).replace("%line[39 - %k] : memref<40xf32>", "%v[39 - %k] : memref<?xf32>")
     assert unchanged(text)
+
+
+def test_short_loops_stay_for_a_gpu():
+    module = gcg.parse(ROWS)
+    long = "privatize{min_iterations=65}"
+    assert str(run_pipeline(module, parse_pipeline(long))) == str(module)
+    short = LAST.format(n=5, step=1)
+    A, B = numbers(5, 4), np.zeros((5, 4), np.float32)
+    t, s = np.zeros(4, np.float32), np.zeros((), np.float32)
+    program = gcg.compile(short, target="sim")
+    program["f"](A, B, t, s)
+    assert np.array_equal(B, 2 * A[:, ::-1] + A[:, 3:])
+    assert "alloca" not in dict(program.stages("f"))["map-gpu"]

@@ -134,7 +134,7 @@ def test_results_are_those_of_the_text(scop: Scop):
     wanted, found = first_values(), first_values()
     interpret(scop.body, {}, wanted)
     kept = [a.name for a in scop.arrays if not a.fresh]
-    gcg.compile(module, target="sim")["f"](*(found[name] for name in kept))
+    gcg.compile(changed, target="sim")["f"](*(found[name] for name in kept))
     for name in kept:
         assert np.array_equal(found[name], wanted[name]), name
 

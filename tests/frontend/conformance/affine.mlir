@@ -198,6 +198,29 @@ func.func @rows(%A: memref<3x4xf32>, %B: memref<3xf32>) {
 }
 //= loops("rows") == "i parallel after privatisation"
 //= "i: parallel after privatisation of sum" in report("rows")
+// ----- R134 XA
+func.func @last(%A: memref<5xf32>, %B: memref<5xf32>, %sum: memref<f32>) {
+  affine.for %i = 0 to 5 {
+    %0 = affine.load %sum[] : memref<f32>
+    %1 = affine.load %A[%i] : memref<5xf32>
+    affine.store %1, %sum[] : memref<f32>
+    affine.store %0, %B[%i] : memref<5xf32>
+  }
+  return
+}
+func.func @kept(%A: memref<5xf32>, %B: memref<5xf32>, %sum: memref<f32>) {
+  affine.for %i = 0 to 5 {
+    %1 = affine.load %A[%i] : memref<5xf32>
+    affine.store %1, %sum[] : memref<f32>
+    %0 = affine.load %sum[] : memref<f32>
+    affine.store %0, %B[%i] : memref<5xf32>
+  }
+  return
+}
+//= after(last, numbers(5), zeros(5), zeros()) == numbers(5)[4]
+//= after(kept, numbers(5), zeros(5), zeros()) == numbers(5)[4]
+//= loops("last") == "i sequential"
+//= "i: parallel after privatisation of sum (last value kept)" in report("kept")
 // ----- R135 XA
 func.func @g(%A: memref<?xf32>, %i: index, %j: index) {
   %0 = affine.load %A[%i] : memref<?xf32>

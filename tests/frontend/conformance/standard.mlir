@@ -202,6 +202,19 @@ func @f(%A: memref<4xf32>) {
   return
 }
 //= "undefined: iteration (i=0) reads" in report("f")
+// ----- R106 A
+func @f(%A: memref<4xf32>, %x: f32) {
+  %0 = alloc() : memref<4xf32>
+  affine.for %i = 0 to 4 {
+    affine.store %x, %0[3 - %i] : memref<4xf32>
+  }
+  affine.for %i = 0 to 4 {
+    %1 = affine.load %0[%i] : memref<4xf32>
+    affine.store %1, %A[%i] : memref<4xf32>
+  }
+  return
+}
+//= "undefined" not in report("f")
 // ----- R107 P
 func @f() {
   %0 = alloc_static(0x1232a00) : memref<8 x 64 x f32, 1>
