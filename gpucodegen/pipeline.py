@@ -80,13 +80,25 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     from gpucodegen.passes.privatize import Privatize
 
     sizes, relaxed = options.tile_sizes, options.reassociate
-    tiled = [Tile(sizes, relaxed, fewer=True)] if sizes else []
+    ordered = (
+        [Tile(sizes, relaxed, fewer=True)] if sizes else _reordered(target, options)
+    )
     is_cpu = target == "cpu"
     mapped = _cpu(options) if is_cpu else [MarkOverwritten(), MapGpu()]
     private = Privatize() if is_cpu else Privatize(min_iterations=WARP)
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)
-    return [checked, NormalizeMemrefs(), private, *tiled, *mapped, *proven]
+    return [checked, NormalizeMemrefs(), private, *ordered, *mapped, *proven]
+
+
+def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
+    """Loops for the caches of the CPU; ``exact`` programs run as they are written."""
+    from gpucodegen.passes.loops.improve_locality import ImproveLocality
+    from gpucodegen.runtime.device import thread_count
+
+    if target != "cpu" or options.exact:
+        return []
+    return [ImproveLocality(threads=options.threads or thread_count())]
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:

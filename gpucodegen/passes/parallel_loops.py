@@ -69,7 +69,7 @@ def _map_nest(
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
-    contractions = [_contraction(nest) for nest in wanted]
+    contractions = [paying_contraction(nest) for nest in wanted]
     if not any(contractions):
         return [_parallelise(op, analysis, mapping)]
     mapped: list[Operation] = []
@@ -84,7 +84,7 @@ def _map_nest(
     return mapped
 
 
-def _contraction(op: Operation) -> Contraction | None:
+def paying_contraction(op: Operation) -> Contraction | None:
     """A contraction that register tiles pay for."""
     found = recognize(op)
     if found is None or column_axis(found).extent < MIN_COLUMNS:

@@ -22,6 +22,7 @@ PASSES: dict[str, str] = {
     "forward-ranks": "forward_ranks:ForwardRanks",
     "fuse": "loops.fuse:Fuse",
     "generalize": "generalize:Generalize",
+    "improve-locality": "loops.improve_locality:ImproveLocality",
     "inline": "inline:Inline",
     "inline-branches": "inline_branches:InlineBranches",
     "interchange": "loops.interchange:Interchange",

@@ -1,0 +1,113 @@
+"""Fuses neighbouring nests that use the same data, without loss of parallelism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.analysis import Analysis, analyse
+from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.loops import legality
+from gpucodegen.passes.loops.chains import chain_of, sunk
+from gpucodegen.passes.loops.fusion import Fuser
+from gpucodegen.passes.loops.naming import FOR
+from gpucodegen.tiling.legality import Refusal
+from gpucodegen.tiling.locality import shares_data
+
+STREAMS = 8
+"""Arrays that a fused nest may use: hardware follows a few streams of addresses."""
+
+Predicate = Callable[[Operation, Analysis], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalityFuser:
+    """Fuses the loops of a block; ``left_alone`` tells which nests stay as they are."""
+
+    surroundings: Surroundings
+    threads: int
+    left_alone: Predicate
+
+    def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
+        """The block with every loop fused with those it pays to be fused with."""
+        current = list(operations)
+        tried: set[tuple[Operation, Operation]] = set()
+        while True:
+            loops = [at for at, op in enumerate(current) if op.name == FOR]
+            for first, second in combinations(loops, 2):
+                pair = current[first], current[second]
+                if pair in tried:
+                    continue
+                tried.add(pair)
+                made = self._fused(current, first, second)
+                if made is not None:
+                    current = made
+                    break
+            else:
+                return current
+
+    def _fused(
+        self, operations: list[Operation], first: int, second: int
+    ) -> list[Operation] | None:
+        before = operations[:first]
+        run = operations[first : second + 1]
+        ends = run[0], run[-1]
+        analysis = analyse(run, before, self.surroundings)
+        if not self._pays(analysis, ends):
+            return None
+        for depth in self._depths(analysis, ends):
+            fuser = Fuser((), None, self.surroundings, depth)
+            made = fuser.fused(operations, first, second)
+            if not isinstance(made, Refusal):
+                nest = _added(operations, made)
+                if self._stays_parallel(analysis, ends, nest, before, depth):
+                    return made
+        return None
+
+    def _pays(self, analysis: Analysis, ends: tuple[Operation, Operation]) -> bool:
+        if any(self.left_alone(op, analysis) for op in ends):
+            return False
+        first, second = legality.lifted_loops(analysis, ends)
+        arrays = {r.access.array for r in analysis.model.references}
+        alike = analysis.is_parallel(ends[0]) == analysis.is_parallel(ends[1])
+        return (
+            (alike or self.threads == 1)
+            and len(arrays) <= STREAMS
+            and shares_data(analysis.model, first, second)
+        )
+
+    def _depths(
+        self, analysis: Analysis, ends: tuple[Operation, Operation]
+    ) -> list[int]:
+        """All loops where all are parallel; else not the innermost ones."""
+        chains = [chain_of(sunk(op)) for op in ends]
+        most = min(map(len, chains))
+        bodies = [chain_of(op) for op in ends]
+        parallel = all(analysis.is_parallel(op) for chain in bodies for op in chain)
+        return (
+            [0]
+            if parallel and len(chains[0]) == len(chains[1])
+            else [*range(most - 1, 0, -1)]
+        )
+
+    def _stays_parallel(
+        self,
+        analysis: Analysis,
+        ends: tuple[Operation, Operation],
+        nest: Operation,
+        before: Sequence[Operation],
+        depth: int,
+    ) -> bool:
+        again = analyse([nest], before, self.surroundings)
+        if depth == 0:
+            return all(again.is_parallel(op) for op in chain_of(nest))
+        needed = self.threads > 1 and analysis.is_parallel(ends[0])
+        return again.is_parallel(nest) or not needed
+
+
+def _added(before: Sequence[Operation], after: Sequence[Operation]) -> Operation:
+    """The loop that only the second list holds."""
+    (nest,) = [op for op in after if op.name == FOR and op not in before]
+    return nest

@@ -1,0 +1,156 @@
+"""The default order of loops on the CPU: what changes, and that no result does.
+
+Small loops are reordered only because the tests lower the thresholds.
+"""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from affine_programs import arguments, programs
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from interpreter import interpret
+from lowering import apply
+
+import gpucodegen as gcg
+from gpucodegen.passes.loops import improve_locality
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(programs(), st.integers(1, 3))
+def test_order_and_results_stay(text: str, threads: int):
+    before = interpret(gcg.parse(text), arguments(2))
+    with (
+        patch.object(improve_locality, "SHORTEST", 1),
+        patch.object(improve_locality, "BLOCK", 1),
+    ):
+        changed = apply(f"improve-locality{{threads={threads}}}", text)
+    after = interpret(changed, arguments(2))
+    assert after.order == before.order
+    for got, expected in zip(after.arrays, before.arrays, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+COLUMN_SUMS = """func.func @f(%A: memref<300x400xf64>, %s: memref<400xf64>) {
+  %zero = arith.constant 0.0 : f64
+  affine.for %j = 0 to 400 {
+    affine.store %zero, %s[%j] : memref<400xf64>
+    affine.for %i = 0 to 300 {
+      %x = affine.load %A[%i, %j] : memref<300x400xf64>
+      %y = affine.load %s[%j] : memref<400xf64>
+      %z = arith.addf %y, %x : f64
+      affine.store %z, %s[%j] : memref<400xf64>
+    }
+  }
+  return
+}"""
+
+
+def headers(text: str) -> list[str]:
+    lines = [line.strip() for line in text.splitlines() if "affine.for" in line]
+    return [line.removeprefix("affine.for ").removesuffix(" {") for line in lines]
+
+
+def test_columns_become_rows_after_distribution():
+    text = str(apply("improve-locality", COLUMN_SUMS))
+    assert headers(text) == ["%j = 0 to 400", "%i = 0 to 300", "%j = 0 to 400"]
+
+
+def test_blocks_of_columns_stay_parallel():
+    text = str(apply("improve-locality{threads=3}", COLUMN_SUMS))
+    assert headers(text)[1:3] == ["%j_tile = 0 to 400 step 134", "%i = 0 to 300"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_are_the_same_bit_by_bit(threads: int):
+    a = np.random.default_rng(3).standard_normal((300, 400))
+    expected = np.zeros(400)
+    for row in a:
+        expected += row
+    got = np.full(400, np.nan)
+    gcg.compile(COLUMN_SUMS, target="cpu", threads=threads).f(a, got)
+    np.testing.assert_array_equal(got, expected)
+
+
+PAIR = """func.func @f(%A: memref<64x64xf32>, %B: memref<64x64xf32>, %x: memref<64xf32>,
+    %y: memref<64xf32>) {{
+  affine.for %i = 0 to 64 {{
+    affine.for %j = 0 to 64 {{
+      %a = affine.load %A[%i, %j] : memref<64x64xf32>
+      %b = arith.addf %a, %a : f32
+      affine.store %b, %B[%i, %j] : memref<64x64xf32>
+    }}
+  }}
+  affine.for %k = 0 to 64 {{
+    affine.for %l = 0 to 64 {{
+      %a = affine.load %B[{index}] : memref<64x64xf32>
+      %s = affine.load %x[%k] : memref<64xf32>
+      %t = arith.{op} %s, %a : f32
+      affine.store %t, %{target}[%k{more}] : memref<64{size}xf32>
+    }}
+  }}
+  return
+}}"""
+
+
+def fused(index: str, op: str = "addf", target: str = "x") -> list[str]:
+    is_matrix = target == "A"
+    text = PAIR.format(
+        index=index,
+        op=op,
+        target=target,
+        more=", %l" if is_matrix else "",
+        size="x64" if is_matrix else "",
+    )
+    return [name.split()[0] for name in headers(str(apply("improve-locality", text)))]
+
+
+def test_elementwise_consumers_join_their_producer():
+    assert fused("%k, %l", target="A") == ["%i", "%j"]
+
+
+def test_sums_share_the_rows_but_not_the_innermost_loop():
+    assert fused("%k, %l") == ["%i", "%j", "%l"]
+
+
+def test_later_rows_are_not_ready():
+    assert fused("-%k + 63, %l", target="A") == ["%i", "%j", "%k", "%l"]
+
+
+def test_what_is_written_keeps_its_order_where_it_must():
+    shifted = "affine.store %z, %s[(%j + %i) mod 400]"
+    text = COLUMN_SUMS.replace("affine.store %z, %s[%j]", shifted)
+    assert headers(str(apply("improve-locality", text))) == headers(text)
+
+
+def test_products_are_left_to_register_tiles():
+    text = """func.func @f(%A: memref<64x64xf32>, %B: memref<64x64xf32>,
+    %C: memref<64x64xf32>) {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 64 {
+      affine.for %k = 0 to 64 {
+        %a = affine.load %A[%i, %k] : memref<64x64xf32>
+        %b = affine.load %B[%k, %j] : memref<64x64xf32>
+        %c = affine.load %C[%i, %j] : memref<64x64xf32>
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %c, %p : f32
+        affine.store %s, %C[%i, %j] : memref<64x64xf32>
+      }
+    }
+  }
+  return
+}"""
+    kept = apply("improve-locality", text)
+    assert [name[:2] for name in headers(str(kept))] == ["%i", "%j", "%k"]
+    moved = apply("improve-locality{contractions=false}", text)
+    assert [name[:2] for name in headers(str(moved))] == ["%i", "%k", "%j"]

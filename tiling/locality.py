@@ -1,0 +1,80 @@
+"""Locality: how many cache lines a nest touches, by the loop that runs innermost.
+
+Comes in: a `Model` and a nest of loops. Goes out: a cost per loop. It is the loop cost
+of McKinley, Carr and Tseng ("Improving data locality with loop transformations", 1996)
+for one iteration: which loop goes innermost counts, not how long the others are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .isl import coefficients
+from .model import Model, Reference, header
+from .scop import Loop
+
+LINE = 16
+"""Elements of a cache line: 64 bytes of 32-bit numbers."""
+
+
+def innermost_cost(model: Model, loop: Loop) -> float:
+    """Cache lines per iteration with ``loop`` innermost, its arrays row-major.
+
+    Per access: 0 if its cell does not change with the loop, c/16 if it moves by c
+    elements along the last dimension, 1 if it moves otherwise.
+
+    >>> from .model import model
+    >>> from .scop import Array, Scop, Statement, nest, read, write
+    >>> column = Statement("S", (read("A", "i", "j"), write("s", "j")))
+    >>> chain = [Loop("j", "0", "N"), Loop("i", "0", "N")]
+    >>> arrays = (Array("A", ("N", "N")), Array("s", ("N",)))
+    >>> built = model(Scop(("N",), (), arrays, nest(chain, (column,))))
+    >>> [innermost_cost(built, loop) for loop in chain]
+    [0.125, 1.0]
+    """
+    return sum(
+        _lines(model, reference, loop)
+        for reference in model.references
+        if reference.instances.depth(loop) is not None
+        and not model.array(reference.access.array).register
+    )
+
+
+def _lines(model: Model, reference: Reference, loop: Loop) -> float:
+    factors = _factors(model, reference, loop)
+    if factors is None:
+        return 1.0
+    *others, last = factors or (0,)
+    return 1.0 if any(others) else min(1.0, abs(last) / LINE)
+
+
+def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | None:
+    """The factor of the loop in each index; None where one is not linear."""
+    names = [outer.name for outer in reference.instances.loops]
+    indices = reference.access.indices
+    if None in indices:
+        return None
+    target = ", ".join(map(str, indices))
+    text = f"{header(model.scop)} {{ [{', '.join(names)}] -> [{target}] }}"
+    rows = model.solver.ask(lambda: coefficients(model.solver.map(text)), None)
+    at = names.index(loop.name)
+    return None if rows is None else [row[at] for row in rows]
+
+
+def shares_data(model: Model, first: Loop, second: Loop) -> bool:
+    """Whether both loops sweep over one array: each index set moves with its loop.
+
+    What two neighbouring loops use again in each iteration stays in the cache anyhow.
+    """
+    return not _swept(model, first).isdisjoint(_swept(model, second))
+
+
+def _swept(model: Model, loop: Loop) -> set[str]:
+    """The arrays whose cells change with the loop."""
+    return {
+        reference.access.array
+        for reference in model.references
+        if reference.instances.depth(loop) is not None
+        and any(_factors(model, reference, loop) or ())
+        and not model.array(reference.access.array).register
+    }
