@@ -30,7 +30,7 @@ from gpucodegen.report.subjects import location_of
 from gpucodegen.tiling.isl import Interval
 from gpucodegen.tiling.model import Model, model
 from gpucodegen.tiling.points import Tuple, touched, touched_cells
-from gpucodegen.tiling.scop import Loop, Role, loops, statements
+from gpucodegen.tiling.scop import Array, Loop, Role, loops, statements
 
 MANY_CELLS = 256
 """A box of more cells is not listed one by one."""
@@ -216,7 +216,7 @@ def _shares(built: Model, lifted: Lifted) -> Iterator[Share]:
         if boxes[0] is not None:
             yield Share(
                 array.name,
-                _memory(value.type),
+                _memory(array, value.type),
                 writes,
                 element_bytes(value),
                 tuple(box for box in boxes if box is not None),
@@ -236,8 +236,11 @@ def _around(built: Model, array: str, *, writes: bool) -> tuple[Loop, ...] | Non
     )
 
 
-def _memory(ty: MemRefType) -> str:
-    return "global" if ty.memory_space is None else "shared"
+def _memory(array: Array, ty: MemRefType) -> str:
+    """Where an array lies: a buffer of a kernel's own is private or fast memory."""
+    if ty.memory_space is not None:
+        return "fast"
+    return "private" if array.scope else "global"
 
 
 def _threads(

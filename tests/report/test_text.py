@@ -106,9 +106,29 @@ def test_kernels_on_both_targets():
 
 def test_a_contraction_shows_its_shared_tiles():
     found = lines(example("matmul"), targets=("cuda",), sizes=256)
-    tiles = [line for line in found if "in shared memory" in line]
+    tiles = [line for line in found if "in fast memory" in line]
     assert len(tiles) == 2
     assert found.count("mark: barrier") == 2
+
+
+def test_buffers_of_a_thread_are_private():
+    text = """func.func @f(%A: memref<64x4xf32>) {
+  affine.parallel (%i) = (0) to (64) {
+    %t = memref.alloca() : memref<4xf32>
+    affine.for %j = 0 to 4 {
+      %x = affine.load %A[%i, %j] : memref<64x4xf32>
+      affine.store %x, %t[3 - %j] : memref<4xf32>
+    }
+    affine.for %j = 0 to 4 {
+      %y = affine.load %t[%j] : memref<4xf32>
+      affine.store %y, %A[%i, %j] : memref<64x4xf32>
+    }
+  }
+  return
+}"""
+    found = lines(text, targets=("cuda",))
+    (row,) = [line.split() for line in found if line.startswith("t  writes")]
+    assert " ".join(row) == "t writes 4 in private memory 16 B 4 by its first thread"
 
 
 def test_an_error_of_the_mapping_is_told_not_raised():
