@@ -27,6 +27,7 @@ def front_passes(
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.check_reads import CheckReads
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
+    from gpucodegen.passes.flatten_elements import FlattenElements
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
     from gpucodegen.passes.inline import Inline
@@ -63,6 +64,7 @@ def front_passes(
         PropagateAliases(),
         InlineBranches(),
         RaiseToAffine(),
+        FlattenElements(),
         Canonicalize(),
         CheckReads(),
         CheckBounds(),

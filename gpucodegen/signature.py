@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.dialects.flat_elements import elements_of, steps_of, vector_in
 from gpucodegen.dialects.storage import box, stored_by_map
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import StridedLayoutAttr
@@ -23,6 +24,8 @@ from gpucodegen.ir.types import (
     Shape,
     TensorType,
     Type,
+    VectorType,
+    element_type,
 )
 
 if TYPE_CHECKING:
@@ -88,11 +91,32 @@ class Signature:
     ) -> Any:
         from gpucodegen.runtime.buffers import NUMPY_NAMES, Expected, to_buffer
 
-        if str(ty.element) not in NUMPY_NAMES:
+        kind = element_type(ty.element)
+        if str(kind) not in NUMPY_NAMES:
             raise errors.UnsupportedType(type=ty, target="a call from Python")
-        shape = _accepted(ty, tuple(getattr(value, "shape", ())))
-        expected = Expected(name, str(ty.element), shape, strides_of(ty), written)
-        return to_buffer(value, expected, self.function)
+        rank = len(ty.shape)
+        shape = _accepted(ty, tuple(getattr(value, "shape", ()))[:rank])
+        vector = vector_in(ty)
+        strides = strides_of(ty)
+        if vector is not None:
+            shape = (*shape, *vector.shape)
+            strides = _in_numbers(strides, vector)
+        expected = Expected(name, str(kind), shape, strides, written)
+        buffer = to_buffer(value, expected, self.function)
+        if vector is not None:
+            self._check_whole(name, buffer, rank, elements_of(vector))
+        return buffer
+
+    def _check_whole(self, name: str, buffer: Any, rank: int, size: int) -> None:
+        """Refuse vectors that begin at a fraction of their size."""
+        for stride in buffer.strides[:rank]:
+            if stride % size:
+                raise errors.WrongStride(
+                    function=self.function,
+                    argument=name,
+                    expected=f"that are multiples of {size}",
+                    actual=buffer.strides,
+                )
 
     def specialized(self, values: Sequence[Any]) -> tuple[Type | None, ...]:
         """The types with the extents and strides of these buffers; None for scalars."""
@@ -123,6 +147,15 @@ def _fits(shape: Shape, pattern: Shape) -> bool:
     )
 
 
+def _in_numbers(strides: Strides, vector: VectorType) -> Strides:
+    """Strides between vectors, and then within one."""
+    if strides is None:
+        return None
+    size = elements_of(vector)
+    scaled = (None if stride is None else stride * size for stride in strides)
+    return (*scaled, *steps_of(vector))
+
+
 def strides_of(ty: MemRefType | TensorType) -> Strides:
     """Strides a buffer must have; None for row-major."""
     layout = getattr(ty, "layout", None)
@@ -130,12 +163,14 @@ def strides_of(ty: MemRefType | TensorType) -> Strides:
 
 
 def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
-    shape = tuple(int(extent) for extent in buffer.shape)
+    rank = len(ty.shape)
+    shape = tuple(int(extent) for extent in buffer.shape[:rank])
     if isinstance(ty, MemRefType) and stored_by_map(ty) and None not in ty.shape:
         return ty
     if isinstance(ty, TensorType) or not isinstance(ty.layout, StridedLayoutAttr):
         return replace(ty, shape=shape)
-    strides = tuple(int(stride) for stride in buffer.strides)
+    size = elements_of(vector_in(ty))
+    strides = tuple(int(stride) // size for stride in buffer.strides[:rank])
     layout = StridedLayoutAttr(strides, ty.layout.offset or 0)
     return replace(ty, shape=shape, layout=layout)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 
 PURE_DIALECTS = frozenset({"arith", "math"})
@@ -34,7 +36,13 @@ LOOPS = frozenset({"affine.for", "affine.if", "affine.parallel"})
 
 def is_pure(op: Operation) -> bool:
     """Whether removing an unused operation changes nothing."""
-    return op.dialect in PURE_DIALECTS or op.name in PURE
+    return op.dialect in PURE_DIALECTS or op.name in PURE or has_no_effect(op)
+
+
+def has_no_effect(op: Operation) -> bool:
+    """Whether an operation only computes its results, touching no memory."""
+    definition = lookup(op.name)
+    return definition is not None and definition.has(Trait.PURE)
 
 
 def without_dead_code(root: Operation) -> Operation:

@@ -19,6 +19,7 @@ from gpucodegen.ir.operation import Operation, Value, clone, single_block
 from gpucodegen.ir.types import I32, INDEX, FunctionType
 from gpucodegen.passes.builder import Builder, segment_sizes
 from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.vector_runs import is_repeatable
 
 SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 
@@ -62,6 +63,10 @@ REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
 
+def _is_repeated(op: Operation) -> bool:
+    return op.name in REMATERIALISED or is_repeatable(op)
+
+
 def isolate(
     operations: Sequence[Operation], definitions: Mapping[Value, Operation]
 ) -> tuple[list[Value], list[Value], list[Operation]]:
@@ -77,7 +82,7 @@ def isolate(
         made_by = definitions.get(value)
         if value in mapping:
             return
-        if made_by is not None and made_by.name in REMATERIALISED:
+        if made_by is not None and _is_repeated(made_by):
             for operand in made_by.operands:
                 enter(operand)
             body.append(clone(made_by, mapping))

@@ -26,13 +26,15 @@ from gpucodegen.passes.contraction.recognize import (
     only_accumulates,
     recognize,
 )
+from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.distribute import distribute
-from gpucodegen.passes.gpu_launch import Kernel, outline, thread_index
+from gpucodegen.passes.gpu_launch import Kernel, free_values, outline, thread_index
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.outline_cpu import needs_host
 from gpucodegen.passes.transfer_spans import spans
+from gpucodegen.passes.vector_runs import needs_kernel
 from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
 
 MAX_GRID_RANK = 3
@@ -55,22 +57,37 @@ class GpuMapper:
     ) -> list[Operation]:
         """Host operations in place of a straight list of operations."""
         mapped: list[Operation] = []
-        before = list(context)
-        for group in spans(operations):
-            if len(group) > 1:
-                mapped += self._block(group, before)
+        before, run = list(context), list[Operation]()
+        groups = spans(operations)
+        for at, group in enumerate(groups):
+            op, is_one = group[0], len(group) == 1
+            made = {value for member in run for value in member.results}
+            if is_one and needs_kernel(op, made):
+                run.append(op)
+            elif is_one and has_no_effect(op) and made.isdisjoint(op.operands):
+                mapped.append(op)
             else:
-                mapped += self._one(group[0], before)
+                mapped += self._close(run, groups[at:])
+                mapped += self._group(group, before)
+                run = []
             before += group
-        return mapped
+        return mapped + self._close(run, ())
 
-    def _block(
-        self, operations: Sequence[Operation], context: Sequence[Operation]
+    def _close(
+        self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
     ) -> list[Operation]:
-        analysis = analyse(operations, context, self.surroundings)
-        return self._launch(block_program(operations, analysis, context))
+        """One thread for a run of operations on vectors."""
+        used = set(free_values([op for group in rest for op in group]))
+        results = [v for op in run for v in op.results if v in used]
+        return self._single_thread(run, results) if run else []
 
-    def _one(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
+    def _group(
+        self, group: Sequence[Operation], context: Sequence[Operation]
+    ) -> list[Operation]:
+        op, *others = group
+        if others:
+            analysis = analyse(group, context, self.surroundings)
+            return self._launch(block_program(group, analysis, context))
         if op.name in _LOOPS and not _needs_host(op):
             return self._nest(op, context)
         if op.name in _LOOPS or op.name in _AROUND_NESTS:
@@ -136,21 +153,24 @@ class GpuMapper:
         if self._stays_on_host(op, analysis):
             inner = self.operations(op.body.operations, context)
             return [op.with_body(inner)]
-        return self._single_thread(op)
+        return self._single_thread([op], op.results)
 
-    def _single_thread(self, op: Operation) -> list[Operation]:
+    def _single_thread(
+        self, operations: Sequence[Operation], results: Sequence[Value]
+    ) -> list[Operation]:
         """One thread runs all; its results leave through buffers of one element."""
-        before, inside, after = (Builder(op.location) for _ in range(3))
-        for value in op.results:
+        location = operations[0].location
+        before, inside, after = (Builder(location) for _ in range(3))
+        for value in results:
             box = before.allocate(
                 "memref.alloc", MemRefType((), value.type), value.name
             )
             inside.store(value, box, [])
-            load = Operation("memref.load", (box,), (value,), location=op.location)
+            load = Operation("memref.load", (box,), (value,), location=location)
             after.operations.append(load)
             after.add("memref.dealloc", (box,))
-        operations = (op, *inside.operations)
-        launch = self._launch(Kernel(operations, (Index.of(1),) * 3, (1, 1, 1)))
+        body = (*operations, *inside.operations)
+        launch = self._launch(Kernel(body, (Index.of(1),) * 3, (1, 1, 1)))
         return [*before.operations, *launch, *after.operations]
 
     def _stays_on_host(self, op: Operation, analysis: Analysis) -> bool:

@@ -10,6 +10,7 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.bounds_check import check_bounds
+from gpucodegen.passes.dead_code import without_dead_code
 from gpucodegen.passes.gpu_launch import gpu_module
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.lifting.surroundings import grouped
@@ -98,9 +99,12 @@ class OutlineCpu(ModulePass):
 
         def outline(op: Operation) -> list[Operation]:
             name, groups = symbol_name(op), grouped(op)
-            outliner = CpuOutliner(name, _definitions(op), _users(op), groups)
-            host = with_blocks(op, outliner.operations)
-            if not outliner.kernels and len(op.regions[0].blocks) > 1:
+            is_straight = len(op.regions[0].blocks) == 1
+            outliner = CpuOutliner(
+                name, is_straight, _definitions(op), _users(op), groups
+            )
+            host = without_dead_code(with_blocks(op, outliner.operations))
+            if not outliner.kernels and not is_straight:
                 return outline_blocks(op, f"{symbol_name(op)}_k0") or [op]
             return [*outliner.kernels, host]
 
@@ -125,7 +129,7 @@ class MapGpu(ModulePass):
 
         def map_function(op: Operation) -> list[Operation]:
             mapper = GpuMapper(symbol_name(op), _definitions(op), plan, surroundings)
-            host = with_blocks(op, mapper.operations)
+            host = without_dead_code(with_blocks(op, mapper.operations))
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects.alias_groups import with_groups
-from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
     Attribute,
@@ -20,9 +19,10 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.types import FunctionType, MemRefType, VectorType
+from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import isolate
+from gpucodegen.passes.vector_runs import needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
@@ -33,9 +33,13 @@ PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
 @dataclass(slots=True)
 class CpuOutliner:
-    """Outlines the kernels of one function."""
+    """Outlines the kernels of one function.
+
+    ``is_straight``: it is a single block, so that vectors never leave for another one.
+    """
 
     name: str
+    is_straight: bool
     definitions: Mapping[Value, Operation]
     uses: Mapping[Value, Sequence[Operation]]
     groups: Mapping[Value, Attribute] = field(default_factory=dict[Value, Attribute])
@@ -47,7 +51,8 @@ class CpuOutliner:
         group: list[Operation] = []
         after: list[Operation] = []
         for op in operations:
-            if is_kernel(op):
+            made = {value for member in group for value in member.results}
+            if is_kernel(op) or (self.is_straight and needs_kernel(op, made)):
                 group.append(op)
             elif group and _may_move_before(op, group):
                 host.append(op)
@@ -130,19 +135,11 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
 
 
 def is_kernel(op: Operation) -> bool:
-    """Whether an operation runs inside a kernel: a nest, or one on vectors."""
+    """Whether an operation with a body can run inside a kernel as a whole."""
     structured = bool(op.regions) and op.dialect in {"affine", "scf"}
-    return (structured or _on_vectors(op)) and not any(
+    return structured and not any(
         needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
     )
-
-
-def _on_vectors(op: Operation) -> bool:
-    values = (*op.operands, *op.results)
-    vectors = any(isinstance(value.type, VectorType) for value in values)
-    definition = lookup(op.name)
-    ends = definition is not None and definition.has(Trait.TERMINATOR)
-    return (vectors or op.dialect == "vector") and not ends
 
 
 def needs_host(op: Operation) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed
+from gpucodegen.dialects.memref import Mixed
 from gpucodegen.dialects.ops.memref_layouts import (
     Strided,
     plus,
@@ -15,12 +15,13 @@ from gpucodegen.dialects.ops.memref_layouts import (
     with_strides,
 )
 from gpucodegen.dialects.ops.memref_view_checks import static
-from gpucodegen.ir.attributes import DenseArrayAttr, IntegerAttr
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.types import I64, INDEX, MemRefType
+from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.dead_code import without_dead_code
+from gpucodegen.passes.flat_views import with_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class _Rewriter:
         kept = [step for part, step in zip(parts, steps, strict=True) if part.stays]
         sizes = static([part.size for part in parts if part.stays])
         ty = with_strides(source.type, sizes, Strided(offset, tuple(kept)))
-        (view,) = _subview(b, source, parts, ty)
+        view = _subview(b, source, parts, ty)
         cast = Operation("memref.cast", (view,), op.results, location=op.location)
         return [*b.operations, cast]
 
@@ -106,24 +107,12 @@ class _Rewriter:
         return extent
 
 
-def _subview(
-    b: Builder, source: Value, parts: list[_Part], ty: MemRefType
-) -> tuple[Value, ...]:
-    columns = {
-        "static_offsets": [part.offset for part in parts],
-        "static_sizes": [part.size for part in parts],
-        "static_strides": [part.stride for part in parts],
-    }
-    dynamic = [
-        [entry for entry in entries if isinstance(entry, Value)]
-        for entries in columns.values()
-    ]
-    attributes = {
-        name: DenseArrayAttr(
-            I64, tuple(e if isinstance(e, int) else DYNAMIC_MARK for e in entries)
-        )
-        for name, entries in columns.items()
-    }
-    attributes["operandSegmentSizes"] = segment_sizes(1, *map(len, dynamic))
-    operands = [source, *(value for values in dynamic for value in values)]
-    return b.add("memref.subview", operands, [ty], attributes)
+def _subview(b: Builder, source: Value, parts: list[_Part], ty: MemRefType) -> Value:
+    columns = (
+        [part.offset for part in parts],
+        [part.size for part in parts],
+        [part.stride for part in parts],
+    )
+    (view,) = b.add("memref.subview", [source], [ty])
+    b.operations[-1] = with_columns(b.operations[-1], columns)
+    return view

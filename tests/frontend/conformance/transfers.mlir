@@ -78,7 +78,8 @@ func.func @f(%src: memref<4xvector<2xf32>>, %dst: memref<4xvector<2xf32>>) {
   return
 }
 //= after(f, numbers(4, 2), zeros(4, 2))[:3] == numbers(4, 2)[:3]
-//! buffers of vectors cannot be passed to a function
+//= fails("WrongExtent", f, numbers(4, 3), zeros(4, 2))
+//= fails("WrongArgumentRank", f, numbers(8), zeros(4, 2))
 // ----- D3 X
 func.func @f(%src: memref<4x5xf32>, %dst: memref<20xf32>) {
   %z = arith.constant 0 : index
