@@ -83,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
                     targets,
                 )
                 shown.append(form(explanation))
+                failures.note(explanation.refused.values())
     _write(SPLIT_MARKER.join(shown), options.output)
     return failures.status
 

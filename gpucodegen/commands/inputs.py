@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +57,11 @@ class Failures:
         try:
             yield
         except errors.Error as error:
+            self.note([error])
+
+    def note(self, found: Iterable[errors.Error]) -> None:
+        """Print catalogued errors with the lines they quote, and count them."""
+        for error in found:
             self.count += 1
             if not error.source_lines:
                 error.with_source(self.text)

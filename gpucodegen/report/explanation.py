@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from gpucodegen import errors
 from gpucodegen.api import read_module
-from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
+from gpucodegen.passes.dependence_check import functions_with_body
 from gpucodegen.report import TARGETS, kernels
 from gpucodegen.report.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.kernel_text import mapping_lines
@@ -20,7 +21,7 @@ from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.svg import written
 from gpucodegen.report.text import nest_lines
-from gpucodegen.report.wording import Lines, Source, equations, indented
+from gpucodegen.report.wording import Lines, Source, equations, indented, section
 
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""
@@ -63,12 +64,14 @@ class Explained:
 class Explanation:
     """Why the compiler does what it does with each nest of a module.
 
-    ``text()``, ``svg()`` and ``html()`` show it; ``str()`` is the text.
+    ``text()``, ``svg()`` and ``html()`` show it; ``str()`` is the text. ``refused``:
+    per function that has no form as affine nests, why not.
     """
 
     functions: tuple[Explained, ...]
     source: Source
     sizes: Sizes
+    refused: Mapping[str, errors.Error]
 
     def text(self) -> str:
         """Loops and why not, bands, accesses, footprints, schedule trees, kernels."""
@@ -119,6 +122,8 @@ class Explanation:
             for mapping in function.mappings:
                 yield f"  {function.mapping_title(mapping)}"
                 yield from indented(mapping_lines(mapping), 4)
+        for name, error in self.refused.items():
+            yield from section(print_symbol(name), [f"refused: {error.message}"])
 
     def _parts(self) -> Iterator[Part]:
         for function in self.functions:
@@ -133,6 +138,8 @@ class Explanation:
                 text = "\n".join(mapping_lines(mapping))
                 pictures = kernel_pictures(mapping)
                 yield Part(3, function.mapping_title(mapping), _visible(text), pictures)
+        for name, error in self.refused.items():
+            yield Part(2, print_symbol(name), _visible(f"refused: {error.message}"))
 
 
 def explain(
@@ -149,7 +156,8 @@ def explain(
     ``"N=8,M=6"``, a dictionary, or one number for all; without one, pictures take 8 and
     the mapping 1024. ``targets``: the mappings that are shown.
 
-    Raises ParseError, VerifyError, UnknownFunction, InvalidOption.
+    Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses
+    all of the functions.
 
     >>> text = '''func.func @shift(%A: memref<9xf32>) {
     ...   affine.for %i = 0 to 8 {
@@ -177,17 +185,26 @@ def explain_module(
     module: Module, text: str, function: str, sizes: Sizes, targets: Sequence[str]
 ) -> Explanation:
     """The same for a parsed module; ``text`` is quoted where it is known."""
-    names = [name for name, op in module.functions.items() if op.regions[0].blocks]
+    known = [symbol_name(op) for op in functions_with_body(module)]
+    names = [name for name in module.functions if name in known]
     if function and function not in names:
         raise errors.UnknownFunction(name=function, known=errors.one_of(names))
-    subjects = [subject(module, name) for name in names if function in {"", name}]
+    subjects: list[Subject] = []
+    refused: dict[str, errors.Error] = {}
+    for name in [function] if function else names:
+        try:
+            subjects.append(subject(module, name))
+        except errors.Error as error:
+            refused[name] = error
+    if refused and not subjects:
+        raise next(iter(refused.values()))
     sizes.check(n for s in subjects for found in s.names.values() for n in found)
     counts = [len(s.nests) for s in subjects]
     functions = (
         Explained(sum(counts[:i]), s, *_mapped(module, s, sizes, targets))
         for i, s in enumerate(subjects)
     )
-    return Explanation(tuple(functions), Source.of(text), sizes)
+    return Explanation(tuple(functions), Source.of(text), sizes, refused)
 
 
 def _mapped(

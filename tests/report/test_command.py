@@ -66,6 +66,25 @@ def test_chunks_stand_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert ": error: " in err
 
 
+def test_one_refused_function_does_not_cost_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "two.mlir"
+    freed = """func.func @freed(%x: f32) {
+  %m = memref.alloc() : memref<f32>
+  memref.dealloc %m : memref<f32>
+  memref.store %x, %m[] : memref<f32>
+  return
+}
+"""
+    file.write_text(freed + SWEEP, encoding="utf-8")
+    assert main(["explain", str(file), "--target", "cpu"]) == 1
+    out, err = capsys.readouterr()
+    assert "@sweep\n  nest 0" in out
+    assert "@freed\n  refused: 'memref.store' uses" in out
+    assert f"{file}:4:" in err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
