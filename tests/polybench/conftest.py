@@ -1,8 +1,9 @@
-"""Make the oracle of the polyhedral tests importable here."""
+"""Make the helpers of this folder and the oracle of the polyhedral tests importable."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tiling"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tiling")]
