@@ -52,7 +52,8 @@ def page() -> str:
     reasons: dict[tuple[str, str], str] = {}
     for (id_, duty), reason in missing.items():
         reasons[id_, reason] = reasons.get((id_, reason), "") + duty
-    lines += [f"- {id_} {duties}: {text}" for (id_, text), duties in reasons.items()]
+    listed = [f"- {id_} {duties}: {text}" for (id_, text), duties in reasons.items()]
+    lines += listed or ["No row is open."]
     return "\n".join(lines) + "\n"
 
 
