@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.effects import declared
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.header import Header
@@ -124,7 +125,7 @@ def emit_program(
     return EmittedProgram(
         _join(header, [host.text for host in texts.values()]),
         tuple(kernel.source for kernel in kernels.emitted.values()),
-        _entries(hosts, python_names, texts, kernels.emitted),
+        _entries(hosts, python_names, texts, _Stores.of(module, kernels.emitted)),
         {keys[name]: constant for name, constant in constants.items()},
         texts,
     )
@@ -165,14 +166,14 @@ def _entries(
     hosts: Mapping[str, Operation],
     python_names: Mapping[str, str],
     emitted: Mapping[str, object],
-    kernels: Mapping[tuple[str, ...], EmittedKernel],
+    stores: _Stores,
 ) -> dict[str, EntryPoint]:
     entries: dict[str, EntryPoint] = {}
     for name, op in hosts.items():
         if name not in emitted:
             continue
         function = Function(op)
-        written = _written(function, kernels)
+        written = _written(function, stores)
         entries[name] = EntryPoint(
             name,
             python_names[name],
@@ -186,15 +187,13 @@ def _entries(
     return entries
 
 
-def _written(
-    function: Function, kernels: Mapping[tuple[str, ...], EmittedKernel]
-) -> set[Value]:
+def _written(function: Function, stores: _Stores) -> set[Value]:
     """Arguments that a host function may write to, directly or through its calls."""
     operations = [op for block in function.blocks for op in block.operations]
     written = written_in(operations)
     for root in operations:
         for op in root.walk():
-            written.update(_written_by(op, kernels))
+            written.update(stores.by(op))
     return with_sources(operations, written)
 
 
@@ -207,23 +206,42 @@ def _overwritten(function: Function) -> tuple[bool, ...]:
 _HARMLESS = frozenset({"affine.load", "affine.store", "func.return"})
 
 
-def _written_by(
-    op: Operation, kernels: Mapping[tuple[str, ...], EmittedKernel]
-) -> list[Value]:
-    """Memref operands that a call, a launch or a carried value may lead to a store."""
-    kernel = None
-    arguments = op.operands
-    if op.name == "gpu.launch_func":
-        launch = gpu.LaunchFunc(op)
-        kernel, arguments = kernels.get(launch.kernel), launch.arguments
-    elif op.name == "func.call":
-        kernel = kernels.get((named_function(op),))
-    elif op.dialect == "memref" or op.name in _HARMLESS:
-        return []
-    if kernel is None:
-        return [v for v in arguments if isinstance(v.type, MemRefType)]
-    params = kernel.source.params
-    return [v for v, p in zip(arguments, params, strict=False) if p.writable]
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    """What calls store to: kernels by their text, functions by declared effects."""
+
+    kernels: Mapping[tuple[str, ...], EmittedKernel]
+    stated: Mapping[str, frozenset[int]]
+
+    @staticmethod
+    def of(module: Module, kernels: Mapping[tuple[str, ...], EmittedKernel]) -> _Stores:
+        """Those of a module; ``stated`` holds the arguments that are written."""
+        effects = ((name, declared(op)) for name, op in module.functions.items())
+        stated = {
+            name: frozenset(effect.argument for effect in found if effect.writes)
+            for name, found in effects
+            if found is not None
+        }
+        return _Stores(kernels, stated)
+
+    def by(self, op: Operation) -> list[Value]:
+        """Memref operands that a call, launch or carried value may lead to a store."""
+        kernel = None
+        arguments = op.operands
+        if op.name == "gpu.launch_func":
+            launch = gpu.LaunchFunc(op)
+            kernel, arguments = self.kernels.get(launch.kernel), launch.arguments
+        elif op.name == "func.call":
+            name = named_function(op)
+            if name in self.stated:
+                return [arguments[position] for position in self.stated[name]]
+            kernel = self.kernels.get((name,))
+        elif op.dialect == "memref" or op.name in _HARMLESS:
+            return []
+        if kernel is None:
+            return [v for v in arguments if isinstance(v.type, MemRefType)]
+        params = kernel.source.params
+        return [v for v, p in zip(arguments, params, strict=False) if p.writable]
 
 
 def _reachable(hosts: Mapping[str, Operation]) -> set[str]:

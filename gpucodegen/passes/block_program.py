@@ -26,6 +26,7 @@ from gpucodegen.passes.block_threads import thread_count
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import SHARED, Kernel, thread_index
 from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 
 ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
@@ -58,12 +59,13 @@ def block_program(
     operations: Sequence[Operation],
     analysis: Analysis,
     context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
 ) -> Kernel:
     """The kernel of a nest, or of several; ``context`` are the operations before."""
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
     buffers, body = _with_buffers_first(body)
-    inside = analyse([*buffers, *body], context)
+    inside = analyse([*buffers, *body], context, surroundings)
     threads = thread_count(body, inside)
     b = Builder(location)
     thread = thread_index(b, "thread_id", "x", "t")

@@ -87,7 +87,8 @@ class GpuMapper:
         op, *others = group
         if others:
             analysis = analyse(group, context, self.surroundings)
-            return self._launch(block_program(group, analysis, context))
+            kernel = block_program(group, analysis, context, self.surroundings)
+            return self._launch(kernel)
         if op.name in _LOOPS and not _needs_host(op):
             return self._nest(op, context)
         if op.name in _LOOPS or op.name in _AROUND_NESTS:
@@ -112,7 +113,8 @@ class GpuMapper:
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
         analysis = self._analysed(op, context)
         if needs_block(op):
-            return self._launch(block_program([op], analysis, context))
+            kernel = block_program([op], analysis, context, self.surroundings)
+            return self._launch(kernel)
         if op.name == "affine.for":
             nests = distribute(op, analysis)
             found = [recognize(nest) for nest in nests]

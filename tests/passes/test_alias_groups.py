@@ -183,6 +183,24 @@ def test_views_of_one_buffer_are_found():
     assert third is None
 
 
+def test_what_reorders_them_is_refused():
+    text = f"""
+    func.func @f(%A: memref<8x8xf32> {GROUP}, %B: memref<8x8xf32> {GROUP}) {{
+      affine.for %i = 0 to 8 {{
+        affine.for %j = 0 to 8 {{
+          %x = affine.load %A[%i, %j] : memref<8x8xf32>
+          affine.store %x, %B[%i, %j] : memref<8x8xf32>
+        }}
+      }}
+      return
+    }}"""
+    tiled = apply("tile{sizes=[4,4]}", text.replace(GROUP, ""))
+    assert names(tiled).count("affine.for") == 4
+    for passes in ("tile{sizes=[4,4]}", "interchange{order=[j,i]}"):
+        with pytest.raises(errors.IllegalTransformation):
+            apply(passes, text)
+
+
 def test_kernels_keep_the_groups():
     program = gcg.compile(SHIFT, target="sim")
     program.f(*(np.zeros(8, "f4") for _ in range(3)))

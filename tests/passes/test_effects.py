@@ -212,6 +212,23 @@ def test_compile_refuses_it_too():
         gcg.compile(text, target="cpu").g(np.zeros(4, "f4"), 1.0, 2)
 
 
+def test_buffers_that_are_only_read_may_be_read_only():
+    text = """
+    func.func private @look(memref<4xf32>, memref<4xf32>)
+      attributes {gcg.reads = [[], unit], gcg.writes = [unit, []]}
+    func.func @f(%A: memref<4xf32>, %B: memref<4xf32>) {
+      func.call @look(%B, %A) : (memref<4xf32>, memref<4xf32>) -> ()
+      return
+    }"""
+    given, taken = np.arange(4, dtype="f4"), np.zeros(4, "f4")
+    given.flags.writeable = False
+    function = gcg.compile(text, target="cpu", handlers={"look": np.copyto}).f
+    function(given, taken)
+    assert (taken == given).all()
+    with pytest.raises(errors.ReadOnlyArgument):
+        function(taken, given)
+
+
 def test_effects_hold_for_buffers_so_tensors_take_them_away():
     text = """
     func.func @g(%A: memref<4xf32>, %t: tensor<4xf32>) -> tensor<4xf32>

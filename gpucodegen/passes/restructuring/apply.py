@@ -14,6 +14,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.restructuring.pieces import Movable, movable
 from gpucodegen.passes.restructuring.rebuild import rebuild
 from gpucodegen.tiling.isl_ast import generate
@@ -26,9 +27,10 @@ Planner = Callable[[Movable], Schedule | Refusal | None]
 
 def reorder_nests(module: Module, transformation: str, plan: Planner) -> Module:
     """Every outermost affine nest by its new schedule; illegal ones are errors."""
+    surroundings = Surroundings.of(module)
 
     def rewrite(op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        made = reordered(op, context, plan)
+        made = reordered(op, context, plan, surroundings)
         if not isinstance(made, Refusal):
             return made
         if made.undecided:
@@ -42,10 +44,13 @@ def reorder_nests(module: Module, transformation: str, plan: Planner) -> Module:
 
 
 def reordered(
-    op: Operation, context: Sequence[Operation], plan: Planner
+    op: Operation,
+    context: Sequence[Operation],
+    plan: Planner,
+    surroundings: Surroundings | None = None,
 ) -> list[Operation] | Refusal:
     """The operations in place of one nest."""
-    source = movable(op, context)
+    source = movable(op, context, surroundings)
     if isinstance(source, Refusal):
         return source
     schedule = plan(source)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.dead_code import is_pure
-from gpucodegen.passes.lifting import Lifted
+from gpucodegen.passes.lifting import Lifted, Surroundings
 from gpucodegen.tiling.legality import Refusal
 from gpucodegen.tiling.schedule import Nest, Unit
 
@@ -39,12 +39,16 @@ class Movable:
 STRUCTURE = frozenset({"affine.for", "affine.parallel", "affine.if"})
 
 
-def movable(root: Operation, context: Sequence[Operation] = ()) -> Movable | Refusal:
+def movable(
+    root: Operation,
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
+) -> Movable | Refusal:
     """The units of a nest; ``context`` are the operations before it."""
     tied = next((op for op in root.walk() if _is_tied(op)), None)
     if tied is not None:
         return Refusal(f"'{tied.name}' inside it keeps its place among the loops")
-    analysis = analyse([root], context)
+    analysis = analyse([root], context, surroundings)
     pieces: dict[str, Piece] = {}
     units: list[Unit] = []
     for piece in _pieces(root.regions[0].blocks[0].operations, _variables(root)):
