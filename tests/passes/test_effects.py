@@ -44,6 +44,14 @@ Cells = Callable[[int, int], set[tuple[int, int]]]
 BOX = set(itertools.product(range(N), range(N)))
 
 
+def everywhere(*_: int) -> set[tuple[int, int]]:
+    return BOX
+
+
+def nowhere(*_: int) -> set[tuple[int, int]]:
+    return set()
+
+
 @st.composite
 def relations(draw: st.DrawFn) -> tuple[str, Cells]:
     """A relation as text and as the function it stands for."""
@@ -66,9 +74,9 @@ def relations(draw: st.DrawFn) -> tuple[str, Cells]:
                 if a * r + b * i - s + shift >= 0 and N - s - j - 1 >= 0
             }
         case "unit":
-            return "unit", lambda *_: BOX
+            return "unit", everywhere
         case _:
-            return "[]", lambda *_: set()
+            return "[]", nowhere
 
 
 def expected(reads: Cells, writes: Cells) -> list[str]:
