@@ -98,7 +98,7 @@ class Program:
         >>> start.mechanism, start.width, start.reason
         ('cp.async', 4, 'the source is only known to be a multiple of 4 bytes')
         >>> print(wait)
-        <string>:9:5: memref.dma_wait %tag: wait_group; its copies, then a barrier
+        <string>:9:5: memref.dma_wait %tag: wait_group; all copies end, then a barrier
         """
         return self[name].executable().transfers
 

@@ -334,13 +334,19 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
             continue
         reason = f"not all threads of a block reach a {barrier.name}"
         location = (barrier.node.loc,)
-        if not barrier.certain:
+        if not _same_for_a_block(barrier):
             reason = f"a {barrier.name} stands where it may not be reached by all"
             yield Race("divergence", reason, locations=location)
             continue
         missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
         if missing is None or not model.solver.is_empty(missing):
             yield _event_race(model, "divergence", reason, barrier, missing)
+
+
+def _same_for_a_block(barrier: Instances) -> bool:
+    """Whether only the number of blocks, if anything, keeps it from being reached."""
+    blocks = {loop.name for loop in barrier.loops if loop.role is Role.BLOCK}
+    return all(doubt.cause in blocks for doubt in barrier.doubts)
 
 
 def _event_race(

@@ -75,7 +75,7 @@ def wait(e: Emitter, op: Operation) -> None:
     e.writer.line(str(call(function, tag.pointer, where, count)))
     if e.target.name == "cuda":
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
-        noted(e, op, "wait_group", "its copies, then a barrier")
+        noted(e, op, "wait_group", "all copies end, then a barrier")
     else:
         noted(e, op, "copy", "the elements are copied here")
 

@@ -59,7 +59,7 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
 UNKNOWN_EXTENT = -1
 """In ``gcg.grid``: an extent that depends on host values."""
 
-REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment"})
+REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment", "memref.dim"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
 

@@ -254,6 +254,35 @@ def test_any_extents_and_tiles(
     check(name, extents, sizes, way, "sim")
 
 
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
+@pytest.mark.parametrize("passes", ["promote", "promote{transfers=dma}"])
+def test_one_kernel_for_all_sizes(passes: str) -> None:
+    """The proof holds for any extents: the grid and all bounds are symbols."""
+    module = apply(f"tile{{sizes=[4,3,5]}},{passes}", SymbolicMatmul.text(9, 7, 10))
+    program = gcg.compile(module, target="sim", specialize=False)
+    for extents in ((9, 7, 10), (4, 3, 5)):
+        arrays = Matmul.arrays(np.random.default_rng(2), *extents)
+        wanted = [a.copy() for a in arrays]
+        Matmul.oracle(*wanted)
+        program.f(*arrays)
+        np.testing.assert_array_equal(arrays[2], wanted[2])
+
+
+@pytest.mark.cuda13
+def test_the_hardware_copies_the_tiles() -> None:
+    from gpucodegen.runtime.cuda import compile_cubin, compile_ptx
+
+    module = apply(
+        "tile{sizes=[8,8,8]},promote{transfers=dma}", Matmul.text(16, 16, 16)
+    )
+    program = gcg.compile(module, target="sim")
+    made = [p.mechanism for p in program.transfers("f") if "start" in p.operation]
+    assert made == ["cp.async", "cp.async", "cp.async", "copy"]
+    (spec,) = program["f"].executable().kernels
+    assert "cp.async" in compile_ptx(spec, (9, 0))
+    assert compile_cubin(spec, (9, 0)).spills == 0
+
+
 def outline(op: Operation, depth: int = 0) -> list[str]:
     """Loops by their variables and transfers by their ends, indented."""
     lines: list[str] = []

@@ -9,7 +9,7 @@ from gpucodegen.dialects.memory_spaces import Space, meaning
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.indexing import compact
+from gpucodegen.passes.indexing import Index, compact
 from gpucodegen.passes.promote.copies import Held, Span, span
 from gpucodegen.tiling.scan import Range
 
@@ -62,9 +62,22 @@ class Rows:
         bounds = self.span(at)
         (first,) = bounds.lowers
         counts = [compact(upper - first) for upper in bounds.uppers]
+        counts += self._left_of_row(first)
         if len(counts) == 1 and counts[0].constant is not None:
             return [scope.constant(counts[0].constant)]
         return [b.smallest(counts, "count")]
+
+    def _left_of_row(self, first: Index) -> list[Index]:
+        """The elements from there to the end of the array's row, if no number is.
+
+        The bounds of the loops stay within, but the text of a run has to show it.
+        """
+        memref, last = self.held.memref, len(self.held.corner) - 1
+        assert isinstance(memref.type, MemRefType)
+        if last == 0 or memref.type.shape[last] is not None:
+            return []
+        end = Index.of(self.held.scope.extent(memref, last))
+        return [compact(end - self.held.corner[last] - first)]
 
 
 def _is_full(held: Held, range_: Range, d: int, extent: int) -> bool:

@@ -27,6 +27,9 @@ class Scope:
     values: dict[str, Value]
     before: Builder
     constants: dict[int, Value] = field(default_factory=dict[int, Value])
+    extents: dict[tuple[Value, int], Value] = field(
+        default_factory=dict[tuple[Value, int], Value]
+    )
 
     @staticmethod
     def of(lifted: Lifted, chain: Sequence[Operation]) -> Scope:
@@ -61,9 +64,11 @@ class Scope:
         known = memref.type.shape[dimension]
         if known is not None:
             return self.constant(known)
-        operands = (memref, self.constant(dimension))
-        (value,) = self.before.add("memref.dim", operands, [INDEX], hint="extent")
-        return value
+        if (memref, dimension) not in self.extents:
+            operands = (memref, self.constant(dimension))
+            (value,) = self.before.add("memref.dim", operands, [INDEX], hint="extent")
+            self.extents[memref, dimension] = value
+        return self.extents[memref, dimension]
 
     def _value(self, name: str) -> Value:
         """A loop variable, a parameter, or the extent of a buffer."""
