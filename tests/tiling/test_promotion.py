@@ -244,10 +244,7 @@ def test_what_may_stay_unwritten_is_copied_in():
     scop = tiled("B[i,j] = A[i,j]")
     (statement,) = statements(scop.body)
     guarded = If(("(i + j) mod 2 = 0",), (statement,))
-    body = scop.body
-    for depth in range(4):
-        del depth
-    tiles = check(replace(scop, body=_guarded(body, guarded)), 2, N=7)
+    tiles = check(replace(scop, body=_guarded(scop.body, guarded)), 2, N=7)
     assert tiles["B"][0].copy_in is not None
 
 
