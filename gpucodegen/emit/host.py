@@ -14,6 +14,7 @@ from gpucodegen.dialects.func import Call, Function, named_function
 from gpucodegen.emit import (
     affine_loops,
     callbacks,
+    casts,
     cfg,
     complexes,
     host_memory,
@@ -205,6 +206,7 @@ def function_return(e: Emitter, op: Operation) -> None:
 
 HANDLERS: Handlers = (
     scalars.HANDLERS
+    | casts.HANDLERS
     | complexes.HANDLERS
     | index_math.HANDLERS
     | affine_loops.HANDLERS

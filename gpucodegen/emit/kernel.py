@@ -13,6 +13,7 @@ from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.transfers import STARTS, ends_of
 from gpucodegen.emit import (
     affine_loops,
+    casts,
     cfg,
     complexes,
     gpu,
@@ -47,6 +48,7 @@ def leave(e: Emitter, op: Operation) -> None:
 
 _COMMON: Handlers = (
     scalars.HANDLERS
+    | casts.HANDLERS
     | complexes.HANDLERS
     | memory.HANDLERS
     | vectors.HANDLERS

@@ -14,10 +14,10 @@ from gpucodegen.dialects import arith
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.kinds import CONSTRUCTORS
 from gpucodegen.emit.text import Level, Text, binary, call
-from gpucodegen.emit.vector_types import shape_of, vector_constant, vector_dtype
+from gpucodegen.emit.vector_types import vector_constant, vector_dtype
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine import Const
-from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr
 from gpucodegen.ir.float_formats import NARROW, SMALL
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
@@ -118,16 +118,6 @@ FLOAT_COMPARISONS = {
 }
 """Ordered comparisons are Python's; an unordered one is the opposite one's negation."""
 
-CASTS_BY_NAME = frozenset(
-    "arith.index_cast arith.extsi arith.trunci arith.sitofp arith.extf "
-    "arith.truncf".split()
-)
-"""Casts that the constructor of the result's type performs."""
-OTHER_CASTS = frozenset(
-    "arith.extui arith.uitofp arith.fptosi arith.fptoui arith.bitcast "
-    "arith.index_castui arith.convertf".split()
-)
-
 
 def kind_of(e: Emitter, op: Operation, value: Value) -> str:
     """The dtype name of a scalar value, or of a vector's elements."""
@@ -148,8 +138,16 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
     return text
 
 
+def require_nearest(e: Emitter, op: Operation) -> None:
+    """Refuse rounding modes: everything rounds to nearest, ties to even."""
+    mode = op.attributes.get("roundingmode")
+    if isinstance(mode, IntegerAttr) and mode.value:
+        raise e.refusal(op, "Leave out the rounding mode; ties go to even")
+
+
 def operator(e: Emitter, op: Operation) -> None:
     """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
+    require_nearest(e, op)
     shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
     if isinstance(op.result.type, VectorType) or shifts:
         intrinsic(e, op)
@@ -260,38 +258,6 @@ def select(e: Emitter, op: Operation) -> None:
     e.define(op.result, call(e.use("select"), *arguments))
 
 
-def cast(e: Emitter, op: Operation) -> None:
-    """A conversion by the result type's constructor, or by an intrinsic."""
-    (operand,) = op.operands
-    before, after = kind_of(e, op, operand), kind_of(e, op, op.result)
-    if before in NARROW and after == "f32" and op.name == "arith.extf":
-        e.define(op.result, e.text(operand))
-        return
-    if op.name == "arith.bitcast" and {before, after} & NARROW:
-        e.define(op.result, _reinterpreted(e, e.typed(operand), before, after))
-        return
-    plain = op.name in CASTS_BY_NAME and not (
-        shape_of(operand.type) or "i1" in {before, after} or after in NARROW
-    )
-    if plain:
-        name = CONSTRUCTORS[e.target.index_dtype if after == "index" else after]
-        e.define(op.result, call(e.use(name), e.text(operand)))
-        return
-    method = op.name.partition(".")[2]
-    kind = e.target.index_dtype if after == "index" else after
-    made = e.make(f"{method}_{kind}", "cast", method, kind)
-    e.define(op.result, call(made, e.typed(operand)))
-
-
-def _reinterpreted(e: Emitter, text: Text, before: str, after: str) -> Text:
-    """``arith.bitcast`` from or to a narrow float, whose values are no bits."""
-    if before in NARROW:
-        text = call(e.make(f"bits_of_{before}", "bits_of", before), text)
-    if after in NARROW:
-        text = call(e.make(f"from_bits_{after}", "from_bits", after), text)
-    return text
-
-
 def is_nan(e: Emitter, op: Operation) -> None:
     """``math.isnan``: only a NaN differs from itself."""
     _test(e, op, lambda x, _: Text(f"{x} != {x}", Level.COMPARE))
@@ -352,7 +318,6 @@ def wide_product(e: Emitter, op: Operation) -> None:
 HANDLERS: dict[str, Handler] = (
     dict.fromkeys(INTEGER_OPERATORS | FLOAT_OPERATORS, operator)
     | dict.fromkeys(INTRINSICS, intrinsic)
-    | dict.fromkeys(CASTS_BY_NAME | OTHER_CASTS, cast)
     | {
         "arith.constant": constant,
         "arith.negf": negation,

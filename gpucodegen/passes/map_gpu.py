@@ -59,25 +59,24 @@ class GpuMapper:
         mapped: list[Operation] = []
         before, run = list(context), list[Operation]()
         groups = spans(operations)
-        for at, group in enumerate(groups):
-            op, is_one = group[0], len(group) == 1
+        for at, (op, *others) in enumerate(groups):
             made = {value for member in run for value in member.results}
-            if is_one and needs_kernel(op, made):
+            if not others and needs_kernel(op, made):
                 run.append(op)
-            elif is_one and has_no_effect(op) and made.isdisjoint(op.operands):
+            elif not others and has_no_effect(op) and made.isdisjoint(op.operands):
                 mapped.append(op)
             else:
                 mapped += self._close(run, groups[at:])
-                mapped += self._group(group, before)
+                mapped += self._group([op, *others], before)
                 run = []
-            before += group
+            before += (op, *others)
         return mapped + self._close(run, ())
 
     def _close(
         self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
     ) -> list[Operation]:
         """One thread for a run of operations on vectors."""
-        used = set(free_values([op for group in rest for op in group]))
+        used = free_values([op for group in rest for op in group])
         results = [v for op in run for v in op.results if v in used]
         return self._single_thread(run, results) if run else []
 

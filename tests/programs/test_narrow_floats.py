@@ -310,6 +310,60 @@ def test_atomics_leave_the_neighbours_alone(name: str, target: str):
     assert x.tolist() == [77, *[FORMATS[name].encode(eight)] * 7, 77]
 
 
+SCALED = """
+func.func @up(%x: memref<?xf4E2M1FN>, %s: memref<?xf8E8M0FNU>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf4E2M1FN>
+  affine.for %i = 0 to %n {
+    %a = affine.load %x[%i] : memref<?xf4E2M1FN>
+    %b = affine.load %s[%i] : memref<?xf8E8M0FNU>
+    %0 = arith.scaling_extf %a, %b : f4E2M1FN, f8E8M0FNU to f32
+    affine.store %0, %out[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @down(%x: memref<?xf32>, %s: memref<?xf32>, %out: memref<?xf4E2M1FN>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %a = affine.load %x[%i] : memref<?xf32>
+    %b = affine.load %s[%i] : memref<?xf32>
+    %0 = arith.scaling_truncf %a, %b : f32, f32 to f4E2M1FN
+    affine.store %0, %out[%i] : memref<?xf4E2M1FN>
+  }
+  return
+}
+"""
+
+
+@TARGETS
+def test_scaled_conversions(target: str):
+    run = gcg.compile(SCALED, target=target)
+    codes, powers = (
+        a.ravel() for a in np.meshgrid(all_codes("f4E2M1FN"), [100, 127, 140, 255])
+    )
+    scales = powers.astype("u1")
+    numbers, back = np.zeros(len(codes), "f4"), np.zeros(len(codes), "u1")
+    run.up(codes.copy(), scales, numbers)
+    factors = values_of(scales, "f8E8M0FNU")
+    assert same(numbers, values_of(codes, "f4E2M1FN") * factors)
+    inexact = (factors * 1.2).astype("f4")
+    run.down(numbers, inexact, back)
+    is_number = ~np.isnan(numbers)
+    assert back[is_number].tolist() == codes[is_number].tolist()
+
+
+def test_other_rounding_modes_are_refused():
+    text = """
+    func.func @f(%x: f32) -> f16 {
+      %0 = arith.truncf %x upward : f32 to f16
+      return %0 : f16
+    }"""
+    with pytest.raises(gcg.CompileError) as caught:
+        gcg.compile(text, target="cpu").f(1.0)
+    assert "ties go to even" in str(caught.value)
+
+
 @pytest.mark.parametrize("name", [*NAMES, "bf16"])
 def test_arrays_of_ml_dtypes(name: str):
     peers = pytest.importorskip("ml_dtypes")
