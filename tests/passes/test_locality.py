@@ -154,3 +154,22 @@ def test_products_are_left_to_register_tiles():
     assert [name[:2] for name in headers(str(kept))] == ["%i", "%j", "%k"]
     moved = apply("improve-locality{contractions=false}", text)
     assert [name[:2] for name in headers(str(moved))] == ["%i", "%k", "%j"]
+
+
+def test_one_strided_array_is_no_reason_to_give_vectors_up():
+    text = """func.func @f(%A: memref<64x64xf32>, %C: memref<64x64xf32>) {
+  affine.for %k = 0 to 64 {
+    affine.for %j = 0 to 64 {
+      %a = affine.load %A[%j, %k] : memref<64x64xf32>
+      %c = affine.load %C[0, %j] : memref<64x64xf32>
+      %s = arith.addf %c, %a : f32
+      affine.store %s, %C[0, %j] : memref<64x64xf32>
+    }
+  }
+  return
+}"""
+    kept = str(apply("improve-locality", text))
+    assert [name[:2] for name in headers(kept)] == ["%k", "%j"]
+    both = text.replace("%C[0, %j]", "%C[%j, 0]")
+    moved = str(apply("improve-locality", both))
+    assert [name[:2] for name in headers(moved)] == ["%j", "%k"]

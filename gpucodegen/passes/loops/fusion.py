@@ -69,10 +69,10 @@ class Fuser:
             Pair(tuple(chain_of(a, depth)), tuple(chain_of(b, depth)), between)
             for depth in self._depths(a, b)
         ]
-        alike = [pair for pair in pairs if _unlike(pair) is None]
+        alike = [pair for pair in pairs if unlike(pair) is None]
         if not alike:
             few = Refusal(f"fewer than {self.depth} loops are perfectly nested")
-            return (_unlike(pairs[-1]) if pairs else None) or few
+            return (unlike(pairs[-1]) if pairs else None) or few
         analysis = self._analysis(operations, first, second, (a, b))
         refusals: list[Refusal] = []
         for pair in alike:
@@ -115,7 +115,7 @@ def refusal_of(
     return _kept_apart(pair, analysis) or _reversed(pair, analysis, relaxed=relaxed)
 
 
-def _unlike(pair: Pair) -> Refusal | None:
+def unlike(pair: Pair) -> Refusal | None:
     """Why the pair may not be fused, whatever it does to memory."""
     return (
         _different_ranges(pair)

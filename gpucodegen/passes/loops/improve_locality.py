@@ -39,6 +39,8 @@ MAX_DEPTH = 6
 """Longer chains are left as they are."""
 SHORTEST = 8
 """Loops of fewer iterations do not fill a vector; they do not go innermost."""
+SERIAL = 1.5
+"""Cache lines per iteration that a loop may cost more if it becomes vectors."""
 BLOCK = 128
 """Least columns a thread takes: whole cache lines, and prefetching pays."""
 
@@ -146,10 +148,16 @@ class ImproveLocality(ModulePass):
 def _better_orders(
     analysis: Analysis, chain: Sequence[Operation]
 ) -> list[tuple[int, ...]]:
-    """Orders with a cheaper loop innermost, the cheapest first."""
+    """Orders with a cheaper loop innermost, the cheapest first.
+
+    A loop that is not parallel must gain more to take the place of one that is.
+    """
+    last = len(chain) - 1
     loops = legality.lifted_loops(analysis, chain)
     costs = [innermost_cost(analysis.model, loop) for loop in loops]
-    last = len(chain) - 1
+    if analysis.is_parallel(chain[last]):
+        serial = [not analysis.is_parallel(op) for op in chain]
+        costs = [c + SERIAL * s for c, s in zip(costs, serial, strict=True)]
     cheaper = [
         at for at in range(last) if costs[at] < costs[last] and not _is_short(chain[at])
     ]

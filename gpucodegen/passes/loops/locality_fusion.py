@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import pairwise
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import legality
 from gpucodegen.passes.loops.chains import chain_of, sunk
-from gpucodegen.passes.loops.fusion import Fuser
+from gpucodegen.passes.loops.fusion import Fuser, Pair, unlike
 from gpucodegen.passes.loops.naming import FOR
 from gpucodegen.tiling.legality import Refusal
 from gpucodegen.tiling.locality import shares_data
@@ -31,12 +31,12 @@ class LocalityFuser:
     left_alone: Predicate
 
     def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The block with every loop fused with those it pays to be fused with."""
+        """The block with every loop fused with its next ones as long as it pays."""
         current = list(operations)
         tried: set[tuple[Operation, Operation]] = set()
         while True:
             loops = [at for at, op in enumerate(current) if op.name == FOR]
-            for first, second in combinations(loops, 2):
+            for first, second in pairwise(loops):
                 pair = current[first], current[second]
                 if pair in tried:
                     continue
@@ -51,7 +51,10 @@ class LocalityFuser:
     def _fused(
         self, operations: list[Operation], first: int, second: int
     ) -> list[Operation] | None:
-        before = operations[:first]
+        before, between = operations[:first], tuple(operations[first + 1 : second])
+        outer = Pair((operations[first],), (operations[second],), between)
+        if unlike(outer) is not None:
+            return None
         run = operations[first : second + 1]
         ends = run[0], run[-1]
         analysis = analyse(run, before, self.surroundings)
