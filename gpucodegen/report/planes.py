@@ -104,7 +104,12 @@ class Plane:
 
 def planes(nest: Nest) -> tuple[tuple[Loop, Loop], ...]:
     """The pairs of nested loops that can be shown, the most telling first."""
-    around = {loop.name: (*outer, loop) for loop, outer in nested_loops((nest.loop,))}
+    busy = {loop.name for statement in nest.statements for loop in statement.loops}
+    around = {
+        loop.name: (*outer, loop)
+        for loop, outer in nested_loops((nest.loop,))
+        if loop.name in busy
+    }
     pairs = [
         (outer, inner)
         for chain in around.values()

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpucodegen as gcg
 from gpucodegen.report.planes import Plane, Point, planes
+from gpucodegen.report.subjects import subject
 from gpucodegen.tiling.fronts import LARGEST
 from tests.report.report_nests import (
     DIAGONAL,
@@ -200,6 +202,26 @@ def test_a_window_is_told():
 def test_tiles_of_the_program_are_colours():
     tiles = {p.tile for p in first_plane(TILED).points}
     assert tiles == {(i, j) for i in (0, 4) for j in (0, 4, 8)}
+
+
+def test_loops_without_statements_are_not_shown():
+    text = """func.func @f(%A: memref<8x8xf32>, %x: f32) {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 8 {
+      "t.note"() : () -> ()
+    }
+    affine.for %k = 0 to 8 {
+      affine.store %x, %A[%i, %k] : memref<8x8xf32>
+    }
+  }
+  return
+}"""
+    module = gcg.parse(text, allow_unregistered=True)
+    assert gcg.explain(module).text()
+    (nest,) = subject(module, "f").nests
+    named = {(a.name, b.name) for a, b in planes(nest)}
+    assert ("i", "k") in named
+    gcg.explain(module, targets=()).html()
 
 
 def test_the_most_telling_loops_come_first():
