@@ -64,8 +64,8 @@ class Privatize(ModulePass):
 def _privatised(
     function: Operation, surroundings: Surroundings, limits: Privatize
 ) -> Operation:
-    """The function, one loop after the other rewritten until none is left."""
-    while True:
+    """The function with one loop after the other rewritten, each at most once."""
+    for _ in [op for op in function.walk() if op.name == "affine.for"]:
         small = _Buffers.of(function, limits.max_bytes)
         if not small.written_in_loops(function):
             return function
@@ -82,6 +82,7 @@ def _privatised(
 
         (function,) = rewrite_bottom_up(function, rewrite)
         function = _without_unused(function)
+    return function
 
 
 def _is_long(loop: Operation, limits: Privatize) -> bool:
@@ -199,6 +200,7 @@ class _Buffers:
         used = {value for op in loop.walk() for value in op.operands}
         return (
             self._is_small(buffer)
+            and buffer in used
             and buffer not in self.escaping
             and not any(self.views.get(v) is buffer for v in used - defined)
         )

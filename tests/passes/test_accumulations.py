@@ -52,6 +52,9 @@ def chosen(predicate: str, operands: str) -> str:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
+        (summed("%n = math.fma %x, %y, %c : f32"), "j:r"),
+        (summed("%n = math.fma %c, %y, %x : f32"), "j:s"),
+        (summed("%n = math.fma %x, %c, %c : f32"), "j:s"),
         (carried("%n = arith.addf %c, %x : f32  affine.yield %n : f32"), "j:r"),
         (carried("%n = arith.subf %c, %x : f32  affine.yield %n : f32"), "j:r"),
         (carried("%n = arith.subf %x, %c : f32  affine.yield %n : f32"), "j:s"),

@@ -233,3 +233,10 @@ def test_short_loops_stay_for_a_gpu():
     program["f"](A, B, t, s)
     assert np.array_equal(B, 2 * A[:, ::-1] + A[:, 3:])
     assert "alloca" not in dict(program.stages("f"))["map-gpu"]
+
+
+def test_globals_stay():
+    text = ROWS.replace(
+        "%line = memref.alloc() :", "%line = memref.get_global @line :"
+    ).replace("  memref.dealloc %line : memref<40xf32>\n", "")
+    assert unchanged(f"memref.global @line : memref<40xf32>\n{text}")

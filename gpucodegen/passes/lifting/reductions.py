@@ -143,6 +143,8 @@ class Combiner:
         if op.name in ACCUMULATOR_FIRST:
             operator = ACCUMULATOR_FIRST[op.name]
             return _Step(operator, op.operands[:1], op.operands, (op,))
+        if op.name == "math.fma":
+            return _Step("add", op.operands[2:], op.operands, (op,))
         return self._selection(op) if op.name == "arith.select" else None
 
     def _selection(self, op: Operation) -> _Step | None:
