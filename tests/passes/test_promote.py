@@ -235,7 +235,7 @@ def test_results_are_the_same_bit_by_bit(name: str, way: str, target: str) -> No
 
 
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     database=None,
