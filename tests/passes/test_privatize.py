@@ -240,3 +240,19 @@ def test_globals_stay():
         "%line = memref.alloc() :", "%line = memref.get_global @line :"
     ).replace("  memref.dealloc %line : memref<40xf32>\n", "")
     assert unchanged(f"memref.global @line : memref<40xf32>\n{text}")
+
+
+def test_arguments_that_may_overlap_stay():
+    group = "{gcg.alias_group = distinct[0]<unit>}"
+    text = """func.func @f(%A: memref<4xf32> GROUP, %t: memref<f32> GROUP,
+                          %B: memref<4xf32>) {
+      affine.for %i = 0 to 4 {
+        %0 = affine.load %A[%i] : memref<4xf32>
+        affine.store %0, %t[] : memref<f32>
+        %1 = affine.load %t[] : memref<f32>
+        affine.store %1, %B[%i] : memref<4xf32>
+      }
+      return
+    }"""
+    assert not unchanged(text.replace("GROUP", ""))
+    assert unchanged(text.replace("GROUP", group))
