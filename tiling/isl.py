@@ -75,6 +75,7 @@ class Solver:
     overruns: int = 0
     spent: float = 0.0
     context: islpy.Context = field(default_factory=islpy.Context)
+    _sets: dict[str, Set] = field(default_factory=dict[str, Set])
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
         """The answer of ``query``, or ``otherwise`` when isl gives none."""
@@ -131,8 +132,10 @@ class Solver:
         return islpy.Map.read_from_str(self.context, text)
 
     def set(self, text: str) -> Set:
-        """The set written as isl text."""
-        return islpy.Set.read_from_str(self.context, text)
+        """The set written as isl text; each text is read once."""
+        if text not in self._sets:
+            self._sets[text] = islpy.Set.read_from_str(self.context, text)
+        return self._sets[text]
 
     def read(self, text: str, otherwise: Map) -> Map:
         """As `map`, or ``otherwise`` over the limit; bad text is an error."""
