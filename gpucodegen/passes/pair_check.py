@@ -6,7 +6,7 @@ way, a count that no start of the tag has.  What only may go wrong shows when it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.lifting import lift_function
 from gpucodegen.tiling.model import Model, model
 from gpucodegen.tiling.pairing import unmatched_waits
-from gpucodegen.tiling.races import unfinished_copies
+from gpucodegen.tiling.races import Race, unfinished_copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,17 @@ class CheckTransfers(ModulePass):
         for op in module.walk():
             is_function = op.name in {"func.func", "gpu.func"}
             if is_function and any(inner.name in TRANSFERS for inner in op.walk()):
-                for error in unpaired(op, model(lift_function(op).scop)):
+                built = model(lift_function(op).scop)
+                for error in unpaired(op, built, unfinished_copies(built)):
                     raise error
         return module
 
 
-def unpaired(function: Operation, built: Model) -> Iterator[errors.UnpairedTransfer]:
-    """The errors of a function whose model is ``built``."""
-    for copy in unfinished_copies(built):
+def unpaired(
+    function: Operation, built: Model, unfinished: Iterable[Race]
+) -> Iterator[errors.UnpairedTransfer]:
+    """The errors of a function whose model is ``built``; ``unfinished`` by `races`."""
+    for copy in unfinished:
         yield _error(copy.locations[0], "dma_start", "dma_wait", str(copy))
     for wait in unmatched_waits(built):
         yield _error(wait.wait.node.loc, "dma_wait", "dma_start", str(wait))

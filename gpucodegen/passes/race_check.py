@@ -34,10 +34,12 @@ def _failures(
     if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
         lifted = lift_function(op, surroundings)
         built = model(lifted.scop)
-        found = [race for race in races(built) if race.rule != "unfinished"]
+        found = races(built)
         for race in sorted(found, key=lambda r: r.witness is None):
-            yield _race_error(race, lifted, op)
-        yield from unpaired(op, built)
+            if race.rule != "unfinished":
+                yield _race_error(race, lifted, op)
+        unfinished = [race for race in found if race.rule == "unfinished"]
+        yield from unpaired(op, built, unfinished)
     if op.name == "func.func":
         yield from _parallel_loops(op, surroundings)
 
