@@ -83,6 +83,13 @@ def numpy_jacobi(_program: Program, arguments: tuple[Any, ...]) -> Peer:
     return "NumPy slices", call
 
 
+def untiled(program: Program, arguments: tuple[Any, ...]) -> Peer:
+    """The same program without time tiling: parallel loops inside the time loop."""
+    compiled = gcg.compile(program.path, target="cpu", time_tiles=False)
+    copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    return "parallel loops", compiled[program.entry].bind(*copies)
+
+
 def numpy_row_sum(_program: Program, arguments: tuple[Any, ...]) -> Peer:
     """``numpy.sum`` along the rows."""
     a: Array = arguments[0]
@@ -124,6 +131,11 @@ CASES = (
     Case("linalg_matmul_tensor", _cube(1024), numpy_matmul),
     *(Case(name, _large(name), convolution) for name in CONVOLUTIONS),
     Case("jacobi_2d", _large("jacobi_2d"), numpy_jacobi),
+    *(
+        Case(name, {"T": 96, "H": n, "W": n}, untiled)
+        for name in ("jacobi_2d", "seidel_2d")
+        for n in (1000, 2000)
+    ),
     Case("trsv", _large("trsv"), numpy_solve),
     Case("trsm", _large("trsm"), numpy_solve),
     Case("row_sum", _large("row_sum"), numpy_row_sum),

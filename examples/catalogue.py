@@ -22,6 +22,7 @@ from examples.problems import (
     Multiply2019,
     Problem,
     RowSum,
+    Seidel,
     Size,
     TriangularSolve,
 )
@@ -144,6 +145,15 @@ _ALL = (
         problem=Jacobi(),
         small={"T": 3, "H": 11, "W": 14},
         large={"T": 50, "H": 1000, "W": 1000},
+    ),
+    Program(
+        name="seidel_2d",
+        file="seidel_2d.mlir",
+        entry="seidel_2d",
+        problem=Seidel(),
+        small={"T": 3, "H": 11, "W": 14},
+        large={"T": 50, "H": 1000, "W": 1000},
+        tolerance=1e-12,
     ),
     Program(
         name="trsv",

@@ -170,6 +170,39 @@ class Jacobi:
 
 
 @dataclass(frozen=True, slots=True)
+class Seidel:
+    """Nine-point means in place, ``T`` times over a plane, point after point."""
+
+    def arguments(self, rng: np.random.Generator, size: Size) -> Arguments:
+        return size["T"], numbers(rng, "f8", size["H"], size["W"])
+
+    def answer(self, steps: int, a: Array) -> Answer:
+        a = exact(a)
+        for _ in range(steps):
+            self._relax(a)
+        return {1: a}
+
+    @staticmethod
+    def _relax(a: Array) -> None:
+        """Points with one ``2 * i + j`` do not read each other."""
+        rows, columns = a.shape
+        cells = a.reshape(-1)
+        for diagonal in range(3, 2 * rows + columns - 5):
+            first = max(1, (diagonal - columns + 3) // 2)
+            last = min(rows - 2, (diagonal - 1) // 2)
+            i: Array = np.arange(first, last + 1)
+            at = i * columns + diagonal - 2 * i
+            total = np.zeros(len(i))
+            for row in (-columns, 0, columns):
+                for column in (-1, 0, 1):
+                    total += cells[at + row + column]
+            cells[at] = total / 9
+
+    def work(self, size: Size) -> int:
+        return 9 * size["T"] * (size["H"] - 2) * (size["W"] - 2)
+
+
+@dataclass(frozen=True, slots=True)
 class TriangularSolve:
     """``L x = b``, or ``L X = B`` with ``B`` overwritten by ``X``."""
 

@@ -21,6 +21,8 @@ class Options:
     ``specialize``: compile for the shapes and strides of each call.
     ``tile_sizes``: tile the outermost band of every nest by these sizes; a nest of
     fewer loops takes the first ones.  An illegal tiling is an error.
+    ``time_tiles``: on the CPU, time loops around stencils are tiled together with their
+    space where that pays; the order of each element's operations stays.
     ``register_tile``: rows, columns and reduction block of contractions on the CPU;
     zeros leave the choice to the machine model.
     ``exact``: keep the order of every floating-point sum and do not contract
@@ -37,6 +39,7 @@ class Options:
     threads: int | None = None
     specialize: bool = True
     tile_sizes: tuple[int, ...] = ()
+    time_tiles: bool = True
     register_tile: tuple[int, ...] = ()
     exact: bool = False
     reassociate: bool = False

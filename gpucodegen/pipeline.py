@@ -105,6 +105,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
+    from gpucodegen.passes.wavefront import Wavefront
     from gpucodegen.runtime.device import (
         cache_bytes,
         host_vector_unit,
@@ -113,9 +114,16 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
 
     bits, registers = host_vector_unit()
     rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
+    threads = options.threads or thread_count()
+    waves = (
+        [Wavefront(threads=threads, cache=cache_bytes())]
+        if options.time_tiles and not options.tile_sizes
+        else []
+    )
     return [
+        *waves,
         MapCpu(
-            threads=options.threads or thread_count(),
+            threads=threads,
             vector_bits=bits,
             registers=registers,
             cache=cache_bytes(),

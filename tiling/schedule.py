@@ -130,12 +130,14 @@ class Schedule:
     """When each instance runs: per unit one isl text for each of ``names``.
 
     ``names`` are hints for the variables of the loops; ``parallel`` are the positions
-    whose iterations may run at once.
+    whose iterations may run at once, ``strided`` those of innermost loops that walk
+    across rows, where vectors would have to be gathered.
     """
 
     times: Mapping[str, tuple[str, ...]]
     names: tuple[str, ...]
     parallel: frozenset[int] = frozenset()
+    strided: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """Check that all times have one length."""

@@ -12,6 +12,7 @@ with one t_0 + t_1 and different t_1 are not dependent, and run in parallel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .legality import Refusal
 from .schedule import Nest, Schedule, compact, padded
@@ -44,10 +45,13 @@ def wavefront(nest: Nest, band: Band, sizes: Sequence[int]) -> Schedule | Refusa
         return Refusal("a wavefront needs a size for the time loop and for one more")
     if any(len(positions) < len(sizes) for positions in band.positions.values()):
         return Refusal(f"its band has fewer than {len(sizes)} loops")
-    inside = _inside(nest)
+    diagonal = _diagonal(nest)
+    inside = diagonal or nest.original
     tiles = {name: _tiles(p, sizes) for name, p in band.positions.items()}
-    times = padded({n: (*tiles[n], *inside[n]) for n in tiles})
-    return nest.schedule(compact(times), _names(nest, len(sizes)), frozenset({TILE}))
+    times = compact(padded({n: (*tiles[n], *inside[n]) for n in tiles}))
+    schedule = nest.schedule(times, _names(nest, len(sizes)), frozenset({TILE}))
+    last = len(schedule.names) - 1
+    return replace(schedule, strided=frozenset({last})) if diagonal else schedule
 
 
 def _names(nest: Nest, tiled: int) -> tuple[str, ...]:
@@ -63,26 +67,23 @@ def _tiles(positions: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
     return (f"{cut[0]} + {cut[1]}", *cut[1:])
 
 
-def _inside(nest: Nest) -> dict[str, tuple[str, ...]]:
-    """The order inside a tile: that of the text, but with a parallel innermost loop.
+def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:
+    """An order inside the tile whose innermost loop is parallel, in place of a chain.
 
     A single unit with an innermost loop j that carries a dependence runs along
     (.., f*i + j, i) in place of (.., i, j), if some f makes i parallel there: its
     instances then need not wait for each other.
     """
-    original = nest.original
     unit, *others = nest.units
-    if others:
-        return original
     loops = [loop.name for loop in nest.instances(unit).loops]
-    if len(loops) < 3 or not _chained(nest, loops[-1]):
-        return original
+    if others or len(loops) < 2 or not _chained(nest, loops[-1]):
+        return None
     *outer, i, j = loops
     for factor in range(1, LARGEST_FACTOR + 1):
         hyperplane = (*outer, f"{j} + {factor}*{i}")
         if nest.check({unit.name: hyperplane}) is None:
             return {unit.name: (*hyperplane, i)}
-    return original
+    return None
 
 
 def _chained(nest: Nest, loop: str) -> bool:

@@ -43,6 +43,8 @@ def affine_for(e: Emitter, op: Operation) -> None:
     else:
         with range_loop(e, loop.iv, (lowers, uppers), loop.step):
             e.swept = e.index(loop.iv) if _is_swept(e, loop) else None
+            if affine.SCALAR in op.attributes and e.target.name == "cpu":
+                e.writer.line(str(call(e.use("one_at_a_time"))))
             body_of(e, loop.body, loop.iter_args)
             e.swept = None
     results_of(e, op, loop.iter_args)

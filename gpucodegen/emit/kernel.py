@@ -152,7 +152,16 @@ PLAIN_NAMES = frozenset(
     {name.partition(".")[2] for name in scalars.HANDLERS}
     | set(scalars.CONSTRUCTORS.values())
     | set(complexes.INTRINSICS.values())
-    | {"floordiv", "floormod", "mulsi_high", "mului_high", "prange", "inf", "nan"}
+    | {
+        "floordiv",
+        "floormod",
+        "mulsi_high",
+        "mului_high",
+        "one_at_a_time",
+        "prange",
+        "inf",
+        "nan",
+    }
 )
 """Names that a header may import; no variable takes them."""
 

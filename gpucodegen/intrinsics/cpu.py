@@ -17,6 +17,7 @@ from numba.core.types import (
 
 from gpucodegen.intrinsics import faces
 from gpucodegen.intrinsics.cpu_engine import ENGINE
+from gpucodegen.intrinsics.cpu_loops import one_at_a_time
 from gpucodegen.intrinsics.cpu_memory import heap, heap_free, local, shared
 from gpucodegen.intrinsics.cpu_transfers import dma_start, dma_wait
 
@@ -38,6 +39,7 @@ PLAIN = faces.plain(ENGINE) | {
     "int16": int16,
     "int32": int32,
     "int64": int64,
+    "one_at_a_time": one_at_a_time,
 }
 globals().update(FACTORIES | PLAIN)
 

@@ -15,7 +15,7 @@ from gpucodegen.ir.attributes import (
     DenseElementsAttr,
     IntegerAttr,
 )
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import I32, I64, FloatType, IntegerType, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction import cpu
@@ -49,18 +49,39 @@ class CpuMapping:
 
 
 def map_operations(
-    operations: Sequence[Operation], mapping: CpuMapping
+    operations: Sequence[Operation],
+    mapping: CpuMapping,
+    context: Sequence[Operation] = (),
 ) -> list[Operation]:
-    """Map every nest of a straight list of operations."""
+    """Map every nest of a straight list of operations, ``context`` before them."""
     mapped: list[Operation] = []
-    before: list[Operation] = []
+    before: list[Operation] = [*context]
     for op in operations:
         if op.name == "affine.for":
             mapped += _map_nest(op, mapping, before)
+        elif op.name == "affine.if":
+            mapped.append(_map_branches(op, mapping, before))
         else:
             mapped.append(op)
         before.append(op)
     return mapped
+
+
+def _map_branches(
+    op: Operation, mapping: CpuMapping, context: Sequence[Operation]
+) -> Operation:
+    regions = tuple(
+        Region(
+            tuple(
+                block.with_operations(
+                    map_operations(block.operations, mapping, context)
+                )
+                for block in region.blocks
+            )
+        )
+        for region in op.regions
+    )
+    return op.with_(regions=regions)
 
 
 def _map_nest(

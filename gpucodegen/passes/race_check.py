@@ -8,13 +8,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.transfers import TRANSFERS
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
+from gpucodegen.passes.lifting import (
+    Lifted,
+    Surroundings,
+    lift_function,
+    lift_operations,
+)
 from gpucodegen.passes.pair_check import unpaired
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import model
@@ -47,10 +52,22 @@ def _failures(
 def _parallel_loops(
     op: Operation, surroundings: Surroundings
 ) -> Iterator[errors.CompileError]:
+    if any(inner.name == "affine.parallel" for inner in op.walk()):
+        yield from _races(lift_function(op, surroundings, trust_parallel=False))
+
+
+def runs_in_parallel(
+    operations: Sequence[Operation],
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+) -> bool:
+    """Whether every ``affine.parallel`` in some operations is proven free of races."""
+    lifted = lift_operations(operations, context, surroundings, trust_parallel=False)
+    return not any(_races(lifted))
+
+
+def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
     """{ d in distances : d_outer = 0, d_l != 0 } = {} for each parallel loop l."""
-    if not any(inner.name == "affine.parallel" for inner in op.walk()):
-        return
-    lifted = lift_function(op, surroundings, trust_parallel=False)
     for verdict in loop_verdicts(model(lifted.scop)):
         made_from = verdict.loop.payload
         is_declared = (

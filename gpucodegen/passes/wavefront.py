@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.restructuring.apply import reorder_nests
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.parallel_loops import element_bits
+from gpucodegen.passes.race_check import runs_in_parallel
+from gpucodegen.passes.restructuring.apply import (
+    reorder_nests,
+    reordered,
+    rewrite_nests,
+    warn_kept,
+)
 from gpucodegen.passes.restructuring.pieces import Movable
 from gpucodegen.tiling.legality import Refusal
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule import Schedule
 from gpucodegen.tiling.skew import find_band
+from gpucodegen.tiling.time_plan import Host, TimePlan, plan_time_tiles
 from gpucodegen.tiling.wavefront import wavefront
 
 
@@ -21,21 +36,100 @@ class Wavefront(ModulePass):
     """Tile nests whose outermost loop is not parallel; tiles of a wavefront are.
 
     ``sizes``: iterations of the time loop per tile, then those of the loops inside it.
+    Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each, and
+    only where that pays; a nest of unknown duration keeps its loops beside the tiles,
+    for few time steps.
     """
 
     name: ClassVar[str] = "wavefront"
-    sizes: tuple[int, ...] = (8, 32)
+    sizes: tuple[int, ...] = ()
+    threads: int = 2
+    cache: int = 1 << 20
 
     def apply(self, module: Module) -> Module:
-        """Tile, or raise IllegalTransformation with a witness."""
+        """Tile; sizes that are given and illegal raise IllegalTransformation."""
+        if self.sizes:
+            return reorder_nests(module, "time tiling", self._given)
+        return rewrite_nests(module, self._chosen)
+
+    def _given(self, source: Movable) -> Schedule | Refusal | None:
+        if _is_parallel(source):
+            return None
+        band = find_band(source.nest)
+        if isinstance(band, Refusal):
+            return band
+        return wavefront(source.nest, band, self.sizes)
+
+    def _chosen(
+        self, op: Operation, context: Sequence[Operation], surroundings: Surroundings
+    ) -> list[Operation]:
+        """The tiled nest where it pays and is proven, else the nest itself."""
+        plans: list[TimePlan] = []
 
         def plan(source: Movable) -> Schedule | Refusal | None:
-            nest = source.nest
-            if loop_verdicts(nest.model, nest.dependences)[0].kind is LoopKind.PARALLEL:
-                return None
-            band = find_band(nest)
-            return (
-                band if isinstance(band, Refusal) else wavefront(nest, band, self.sizes)
-            )
+            found = None if _is_parallel(source) else self._plan(source)
+            if found is None or isinstance(found, Refusal):
+                return found
+            schedule, chosen = found
+            plans.append(chosen)
+            return schedule
 
-        return reorder_nests(module, "time tiling", plan)
+        made = reordered(op, context, surroundings, plan)
+        if isinstance(made, Refusal):
+            if made.undecided:
+                warn_kept(op, str(made))
+            return [op]
+        if not plans or not runs_in_parallel(made, context, surroundings):
+            return [op]
+        return _if_long_enough(op, made, plans[0].least_steps)
+
+    def _plan(self, source: Movable) -> tuple[Schedule, TimePlan] | Refusal | None:
+        band = find_band(source.nest)
+        if isinstance(band, Refusal):
+            return band
+        plan = plan_time_tiles(source.nest, band, _element_bytes(source), self.threads)
+        if plan is None:
+            return None
+        schedule = wavefront(source.nest, band, plan.sizes)
+        return schedule if isinstance(schedule, Refusal) else (schedule, plan)
+
+
+def _is_parallel(source: Movable) -> bool:
+    outermost = loop_verdicts(source.nest.model, source.nest.dependences)[0]
+    return outermost.kind is LoopKind.PARALLEL
+
+
+def _element_bytes(source: Movable) -> dict[str, int]:
+    """Size of an element of each array."""
+    return {
+        name: max(element_bits(value.type.element) // 8, 1)
+        for name, value in source.lifted.arrays.items()
+        if isinstance(value.type, MemRefType)
+    }
+
+
+def _if_long_enough(
+    op: Operation, tiled: Sequence[Operation], least_steps: int
+) -> list[Operation]:
+    """The tiles where the time loop has that many steps, else the loops as they were.
+
+    upper - lower - least * step >= 0 for every pair of its bounds.
+    """
+    loop = affine.For(op)
+    least = least_steps * loop.step
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    spare = [upper - lower - least for upper in uppers for lower in lowers]
+    if any(_is_negative(steps) for steps in spare):
+        return [op]
+    b = Builder(op.location)
+    b.guard(
+        spare if least_steps else (),
+        lambda made: made.operations.extend(tiled),
+        lambda made: made.operations.append(op),
+    )
+    return b.operations
+
+
+def _is_negative(index: Index) -> bool:
+    return index.constant is not None and index.constant < 0

@@ -8,6 +8,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.canonicalize import Canonicalize
 from gpucodegen.passes.pipeline_text import parse_pipeline
 
 PASSES = ("wavefront{sizes=[2,3]}", "skew", "restructure")
@@ -56,7 +57,7 @@ def test_what_was_rebuilt_can_be_taken_apart_again():
 
 
 def test_loops_and_operations_keep_their_places():
-    module = transformed(SEIDEL.mlir(), "wavefront")
+    module = transformed(SEIDEL.mlir(), "wavefront{sizes=[8,32]}")
     loops = [op for op in module.walk() if op.name == "affine.for"]
     lines = [op.location.line for op in loops]
     assert lines == [7, 7, 9, 8]
@@ -65,7 +66,7 @@ def test_loops_and_operations_keep_their_places():
 
 
 def test_tiles_of_a_wavefront_are_parallel():
-    module = transformed(SEIDEL.mlir(), "wavefront")
+    module = transformed(SEIDEL.mlir(), "wavefront{sizes=[8,32]}")
     names = [op.name for op in module.walk() if op.regions]
     assert names[2:5] == ["affine.for", "affine.parallel", "affine.for"]
 
@@ -81,9 +82,9 @@ func.func @f(%A: memref<8xf64>) {
 """
 
 
-def test_parallel_loops_need_no_wavefront():
-    module = transformed(PARALLEL, "wavefront")
-    assert str(module) == str(gcg.parse(PARALLEL))
+@pytest.mark.parametrize("passes", ["wavefront", "wavefront{sizes=[2,2]}"])
+def test_parallel_loops_need_no_wavefront(passes: str):
+    assert str(transformed(PARALLEL, passes)) == str(gcg.parse(PARALLEL))
 
 
 GUARDED = """
@@ -192,3 +193,117 @@ def test_without_an_answer_of_isl_the_order_is_kept_with_a_warning(
         module = transformed(SEIDEL.mlir(), "skew")
     assert str(module) == str(gcg.parse(SEIDEL.mlir()))
     assert "the loops (t, i, j) keep their order: isl" in str(warned[0].message)
+
+
+def static(stencil: Stencil, extent: int, steps: int | None = None) -> str:
+    """The text with fixed extents and, if given, a fixed number of steps."""
+    text = stencil.mlir().replace("?x" * stencil.rank, f"{extent}x" * stencil.rank)
+    text = text if steps is None else text.replace("to %T", f"to {steps}")
+    return str(run_pipeline(gcg.parse(text), [Canonicalize()]))
+
+
+def shape_of(module: Module) -> list[str]:
+    """Names of the operations with regions, outermost first."""
+    return [op.name.removeprefix("affine.") for op in module.walk() if op.regions][2:]
+
+
+TILES = ["for", "parallel", "for"]
+CHOSEN = {
+    "jacobi_2d": (600, TILES),
+    "jacobi_3d": (64, [*TILES, "for"]),
+    "fdtd_2d": (600, [*TILES, "for"]),
+    "jacobi_1d": (100_000, TILES),
+    "seidel_2d": (300, TILES),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_large_time_loops_are_tiled_without_being_asked(name: str):
+    extent, tiles = CHOSEN[name]
+    module = transformed(static(STENCILS[name], extent, steps=100), "wavefront")
+    assert shape_of(module)[: len(tiles)] == tiles
+
+
+def test_a_time_loop_of_unknown_length_keeps_its_loops_beside_the_tiles():
+    module = transformed(static(STENCILS["jacobi_2d"], 600), "wavefront")
+    assert shape_of(module)[:4] == ["if", *TILES]
+    assert "affine_set<(d0) : (d0 - 16 >= 0)>(%T)" in str(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "extent", "steps"),
+    [("jacobi_2d", 100, 100), ("jacobi_2d", 600, 4), ("seidel_2d", 20, 100)],
+)
+def test_small_time_loops_stay_as_they_are(name: str, extent: int, steps: int):
+    text = static(STENCILS[name], extent, steps)
+    assert str(transformed(text, "wavefront")) == text
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_compiled_time_loops_give_the_bits_of_untiled_ones(target: str):
+    """On threads by default; long enough for the tiles, and too short for them."""
+    stencil = STENCILS["jacobi_1d"]
+    programs = [
+        gcg.compile(stencil.mlir("f32"), target=target, threads=2, time_tiles=tiled)
+        for tiled in (True, False)
+    ]
+    random = np.random.default_rng(3)
+    arrays = [random.random(70_001).astype("f4") for _ in stencil.arrays]
+    for steps in (40, 3) if target == "cpu" else (1,):
+        results = [[array.copy() for array in arrays] for _ in programs]
+        for program, copies in zip(programs, results, strict=True):
+            program[stencil.name](steps, *copies)
+        for tiled, plain in zip(*results, strict=True):
+            np.testing.assert_array_equal(tiled, plain)
+    if target == "cpu":
+        names = [name for name, _ in programs[0].stages(stencil.name)]
+        assert "wavefront" in names
+        assert "wave" in programs[0].source(stencil.name)
+        assert "wave" not in programs[1].source(stencil.name)
+
+
+def test_seidel_runs_on_threads_with_the_bits_of_one():
+    programs = [
+        gcg.compile(STENCILS["seidel_2d"].mlir(), target="cpu", threads=2, time_tiles=t)
+        for t in (True, False)
+    ]
+    random = np.random.default_rng(4)
+    for extent, steps in ((201, 19), (101, 3)):
+        a = random.random((extent, extent + 3))
+        b = a.copy()
+        programs[0].seidel_2d(steps, a)
+        programs[1].seidel_2d(steps, b)
+        np.testing.assert_array_equal(a, b)
+    assert "prange" in programs[0].source("seidel_2d")
+    assert "one_at_a_time()" in programs[0].source("seidel_2d")
+
+
+LATTICE = """
+func.func @longest(%M: memref<512x512xf64>, %w: memref<512x512xf64>) {
+  affine.for %i = 1 to 512 {
+    affine.for %j = 1 to 512 {
+      %a = affine.load %M[%i - 1, %j] : memref<512x512xf64>
+      %b = affine.load %M[%i, %j - 1] : memref<512x512xf64>
+      %m = arith.maximumf %a, %b : f64
+      %c = affine.load %w[%i, %j] : memref<512x512xf64>
+      %s = arith.addf %m, %c : f64
+      affine.store %s, %M[%i, %j] : memref<512x512xf64>
+    }
+  }
+  return
+}
+"""
+
+
+def test_a_lattice_without_parallel_loops_runs_in_wavefronts():
+    assert shape_of(transformed(LATTICE, "wavefront"))[:3] == TILES
+    program = gcg.compile(LATTICE, target="cpu", threads=2)
+    random = np.random.default_rng(5)
+    m, w = np.zeros((512, 512)), random.random((512, 512))
+    program.longest(m, w)
+    expected = np.zeros((512, 512))
+    for i in range(1, 512):
+        for j in range(1, 512):
+            best = max(expected[i - 1, j], expected[i, j - 1])
+            expected[i, j] = best + w[i, j]
+    np.testing.assert_array_equal(m, expected)

@@ -17,6 +17,7 @@ from gpucodegen.dialects.affine.builders import (
 from gpucodegen.dialects.affine.views import (
     ATOMIC_KINDS,
     OLD_ATOMIC_KINDS,
+    SCALAR,
     TERMINATOR,
     DmaStart,
     DmaWait,
@@ -32,6 +33,7 @@ from gpucodegen.dialects.affine.views import (
 __all__ = [
     "ATOMIC_KINDS",
     "OLD_ATOMIC_KINDS",
+    "SCALAR",
     "TERMINATOR",
     "DmaStart",
     "DmaWait",

@@ -33,15 +33,18 @@ def lift_operations(
     surroundings: Surroundings | None = None,
     *,
     one_access_per_statement: bool = False,
+    trust_parallel: bool = True,
 ) -> Lifted:
     """Lift operations that run one after the other.
 
     ``context`` holds operations outside; only their constants and shapes matter.
     ``surroundings`` holds the functions that may be called.
+    ``trust_parallel=False`` checks ``affine.parallel`` like any other loop.
     """
     lifter = Lifter(
         surroundings=surroundings or Surroundings(),
         one_access_per_statement=one_access_per_statement,
+        trust_parallel=trust_parallel,
     )
     lifter.index((*context, *operations))
     lifter.declare_context(context)

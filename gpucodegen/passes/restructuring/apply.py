@@ -7,14 +7,14 @@ module with rebuilt nests.  Where isl gives no answer the order is kept, with a 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.restructuring.pieces import Movable, movable
 from gpucodegen.passes.restructuring.rebuild import rebuild
 from gpucodegen.tiling.isl_ast import generate
@@ -27,10 +27,11 @@ Planner = Callable[[Movable], Schedule | Refusal | None]
 
 def reorder_nests(module: Module, transformation: str, plan: Planner) -> Module:
     """Every outermost affine nest by its new schedule; illegal ones are errors."""
-    surroundings = Surroundings.of(module)
 
-    def rewrite(op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        made = reordered(op, context, plan, surroundings)
+    def rewrite(
+        op: Operation, context: Sequence[Operation], surroundings: Surroundings
+    ) -> list[Operation]:
+        made = reordered(op, context, surroundings, plan)
         if not isinstance(made, Refusal):
             return made
         if made.undecided:
@@ -46,8 +47,8 @@ def reorder_nests(module: Module, transformation: str, plan: Planner) -> Module:
 def reordered(
     op: Operation,
     context: Sequence[Operation],
+    surroundings: Surroundings,
     plan: Planner,
-    surroundings: Surroundings | None = None,
 ) -> list[Operation] | Refusal:
     """The operations in place of one nest."""
     source = movable(op, context, surroundings)
@@ -79,32 +80,18 @@ def _names(op: Operation) -> str:
     return ", ".join(affine.For(loop).iv.name or "?" for loop in loops)
 
 
-Rewrite = Callable[[Operation, Sequence[Operation]], list[Operation]]
+Rewrite = Callable[[Operation, Sequence[Operation], Surroundings], list[Operation]]
 
 
 def rewrite_nests(module: Module, rewrite: Rewrite) -> Module:
     """Rewrite the outermost ``affine.for`` of functions, given what stands before."""
-    return module.with_operations(
-        [
-            _function(op, rewrite) if op.name == "func.func" else op
-            for op in module.operations
-        ]
-    )
+    surroundings = Surroundings.of(module)
 
+    def block(operations: Sequence[Operation]) -> list[Operation]:
+        made: list[Operation] = []
+        for at, op in enumerate(operations):
+            is_nest = op.name == "affine.for"
+            made += rewrite(op, operations[:at], surroundings) if is_nest else [op]
+        return made
 
-def _function(op: Operation, rewrite: Rewrite) -> Operation:
-    regions = tuple(
-        Region(
-            tuple(b.with_operations(_block(b.operations, rewrite)) for b in r.blocks)
-        )
-        for r in op.regions
-    )
-    return replace(op, regions=regions)
-
-
-def _block(operations: Sequence[Operation], rewrite: Rewrite) -> Iterator[Operation]:
-    for at, op in enumerate(operations):
-        if op.name == "affine.for":
-            yield from rewrite(op, operations[:at])
-        else:
-            yield op
+    return in_functions(module, lambda op: [with_blocks(op, block)])

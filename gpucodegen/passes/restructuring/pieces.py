@@ -44,7 +44,10 @@ def movable(
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
 ) -> Movable | Refusal:
-    """The units of a nest; ``context`` are the operations before it."""
+    """The units of a nest.
+
+    ``context`` are the operations before it, ``surroundings`` what it may call.
+    """
     tied = next((op for op in root.walk() if _is_tied(op)), None)
     if tied is not None:
         return Refusal(f"'{tied.name}' inside it keeps its place among the loops")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import Constraint, IntegerSet
-from gpucodegen.ir.attributes import IntegerSetAttr
+from gpucodegen.ir.attributes import IntegerSetAttr, UnitAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, clone, single_block
 from gpucodegen.ir.types import INDEX
@@ -98,6 +98,8 @@ class _Maker:
             hint=node.name,
         )
         (loop,) = inner.operations
+        if node.dimension in self.schedule.strided:
+            loop = loop.with_attribute(affine.SCALAR, UnitAttr())
         is_parallel = node.dimension in self.schedule.parallel
         return to_parallel(loop) if is_parallel else loop
 
