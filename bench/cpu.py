@@ -86,7 +86,9 @@ def numpy_jacobi(_program: Program, arguments: tuple[Any, ...]) -> Peer:
 def untiled(program: Program, arguments: tuple[Any, ...]) -> Peer:
     """The same program without time tiling: parallel loops inside the time loop."""
     compiled = gcg.compile(program.path, target="cpu", time_tiles=False)
-    copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    copies: list[Any] = [
+        a.copy() if isinstance(a, np.ndarray) else a for a in arguments
+    ]
     return "parallel loops", compiled[program.entry].bind(*copies)
 
 

@@ -186,17 +186,14 @@ class Seidel:
     def _relax(a: Array) -> None:
         """Points with one ``2 * i + j`` do not read each other."""
         rows, columns = a.shape
-        cells = a.reshape(-1)
+        cells, step = a.reshape(-1), columns - 2
+        shifts = [i * columns + j for i in (-1, 0, 1) for j in (-1, 0, 1)]
         for diagonal in range(3, 2 * rows + columns - 5):
             first = max(1, (diagonal - columns + 3) // 2)
             last = min(rows - 2, (diagonal - 1) // 2)
-            i: Array = np.arange(first, last + 1)
-            at = i * columns + diagonal - 2 * i
-            total = np.zeros(len(i))
-            for row in (-columns, 0, columns):
-                for column in (-1, 0, 1):
-                    total += cells[at + row + column]
-            cells[at] = total / 9
+            start, end = first * step + diagonal, last * step + diagonal + 1
+            near: list[Array] = [cells[start + s : end + s : step] for s in shifts]
+            cells[start:end:step] = np.mean(near, axis=0)
 
     def work(self, size: Size) -> int:
         return 9 * size["T"] * (size["H"] - 2) * (size["W"] - 2)

@@ -87,7 +87,9 @@ class Wavefront(ModulePass):
         band = find_band(source.nest)
         if isinstance(band, Refusal):
             return band
-        plan = plan_time_tiles(source.nest, band, _element_bytes(source), self.threads)
+        plan = plan_time_tiles(
+            source.nest, band, _element_bytes(source), Host(self.threads, self.cache)
+        )
         if plan is None:
             return None
         schedule = wavefront(source.nest, band, plan.sizes)
