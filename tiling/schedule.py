@@ -106,7 +106,10 @@ class Nest:
             for unit in self.units
             for name in unit.statements
         }
-        return check_schedule(self.model, kept, every)
+        refusal = check_schedule(self.model, kept, every)
+        if refusal is None or refusal.witness is not None:
+            return refusal
+        return Refusal("the schedule was not proven in time", undecided=True)
 
     def schedule(
         self,

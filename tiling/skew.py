@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 from .dependences import Dependence
 from .isl import Set
@@ -30,6 +30,9 @@ from .witness import find_witness
 
 LARGEST_FACTOR = 4
 """Steeper skews leave tiles in which hardly any loop is parallel."""
+
+MOST_ALIGNMENTS = 16
+"""Ways to match the loops of short units with those of long ones that are tried."""
 
 Distances = Mapping[tuple[str, str], Sequence[Set]]
 Factors = tuple[int, ...]
@@ -131,7 +134,7 @@ def _alignments(nest: Nest, depth: int) -> Iterator[dict[str, tuple[str, ...]]]:
         choices.append([_placed(names, (0, *kept), depth) for kept in places])
     if len({choice[0][0] for choice in choices}) > 1:
         return
-    for chosen in product(*choices):
+    for chosen in islice(product(*choices), MOST_ALIGNMENTS):
         yield {u.name: loops for u, loops in zip(nest.units, chosen, strict=True)}
 
 

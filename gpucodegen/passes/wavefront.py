@@ -20,7 +20,6 @@ from gpucodegen.passes.restructuring.apply import (
     reorder_nests,
     reordered,
     rewrite_nests,
-    warn_kept,
 )
 from gpucodegen.passes.restructuring.pieces import Movable
 from gpucodegen.tiling.legality import Refusal
@@ -74,12 +73,12 @@ class Wavefront(ModulePass):
             plans.append(chosen)
             return schedule
 
-        made = reordered(op, context, surroundings, plan)
-        if isinstance(made, Refusal):
-            if made.undecided:
-                warn_kept(op, str(made))
+        if _depth(op) > DEEPEST:
             return [op]
-        if not plans or not runs_in_parallel(made, context, surroundings):
+        made = reordered(op, context, surroundings, plan)
+        if isinstance(made, Refusal) or not plans:
+            return [op]
+        if not runs_in_parallel(made, context, surroundings):
             return [op]
         return _if_long_enough(op, made, plans[0].least_steps)
 
@@ -94,6 +93,17 @@ class Wavefront(ModulePass):
             return None
         schedule = wavefront(source.nest, band, plan.sizes)
         return schedule if isinstance(schedule, Refusal) else (schedule, plan)
+
+
+DEEPEST = 5
+"""Loops of the deepest nest that is considered unasked: time and four dimensions."""
+
+
+def _depth(op: Operation) -> int:
+    """How many loops are inside one another, the outermost counted."""
+    bodies = (block for region in op.regions for block in region.blocks)
+    inner = (_depth(nested) for body in bodies for nested in body.operations)
+    return max(inner, default=0) + (op.name == "affine.for")
 
 
 def _is_parallel(source: Movable) -> bool:
