@@ -70,13 +70,13 @@ def _tiles(positions: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
 def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:
     """An order inside the tile whose innermost loop is parallel, in place of a chain.
 
-    A single unit with an innermost loop j that carries a dependence runs along
-    (.., f*i + j, i) in place of (.., i, j), if some f makes i parallel there: its
-    instances then need not wait for each other.
+    A single unit of three or more loops, whose innermost one, j, carries a dependence,
+    runs along (.., f*i + j, i) in place of (.., i, j), if some f makes i parallel
+    there: its instances then need not wait for each other.
     """
     unit, *others = nest.units
     loops = [loop.name for loop in nest.instances(unit).loops]
-    if others or len(loops) < 2 or not _chained(nest, loops[-1]):
+    if others or len(loops) < 3 or not _chained(nest, loops[-1]):
         return None
     *outer, i, j = loops
     for factor in range(1, LARGEST_FACTOR + 1):
