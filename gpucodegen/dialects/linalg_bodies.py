@@ -151,7 +151,7 @@ def _conversion(source: Type, target: Type, *, signed: bool) -> str | None:
         return None
     match source, target:
         case FloatType(), FloatType():
-            wide, narrow = _width(target), _width(source)
+            wide, narrow = arith.bit_width(target), arith.bit_width(source)
             return None if wide == narrow else _FLOAT_CASTS[narrow < wide]
         case FloatType(), IntegerType():
             return "arith.fptosi" if signed else "arith.fptoui"
@@ -168,12 +168,6 @@ def _conversion(source: Type, target: Type, *, signed: bool) -> str | None:
 
 
 _FLOAT_CASTS = {True: "arith.extf", False: "arith.truncf"}
-_WIDTHS = {"bf16": 16, "tf32": 19}
-
-
-def _width(ty: FloatType) -> int:
-    digits = ty.name[1:].split("E")[0]
-    return _WIDTHS.get(ty.name) or int(digits)
 
 
 def scalar_body(

@@ -8,6 +8,7 @@ from math import prod
 from types import MappingProxyType
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.arith import bit_width
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -16,7 +17,7 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
 )
 from gpucodegen.ir.operation import Operation, Region
-from gpucodegen.ir.types import I32, I64, FloatType, IntegerType, VectorType
+from gpucodegen.ir.types import I32, I64, Type, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction import cpu
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
@@ -135,13 +136,14 @@ def _lower(contraction: Contraction, mapping: CpuMapping) -> list[Operation]:
     return cpu.lower(contraction, plan)
 
 
-def element_bits(element: object) -> int:
-    """Width of a scalar type in bits; ``index`` counts as 64."""
-    if isinstance(element, IntegerType):
-        return element.width
-    if isinstance(element, FloatType):
-        return int("".join(c for c in element.name[1:3] if c.isdigit()) or 32)
-    return 64
+def element_bits(element: Type) -> int:
+    """Width of a scalar type in bits; ``index`` counts as 64.
+
+    >>> from gpucodegen.ir.types import INDEX, FloatType
+    >>> element_bits(FloatType("bf16")), element_bits(INDEX)
+    (16, 64)
+    """
+    return bit_width(element) or 64
 
 
 def _parallelise(

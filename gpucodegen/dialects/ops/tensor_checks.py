@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from gpucodegen import errors
+from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Check, Types
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -16,7 +17,6 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import (
     INDEX,
     DialectType,
-    FloatType,
     IndexType,
     IntegerType,
     Shape,
@@ -135,21 +135,8 @@ def _check_cast(o: Operation, *, same_element: bool) -> None:
 
 
 def _width(ty: Type) -> object:
-    match ty:
-        case IntegerType(width, _):
-            return width
-        case FloatType(name):
-            return 16 if name == "bf16" else int(_digits(name))
-        case DialectType():
-            return ty
-        case _:
-            return None
-
-
-def _digits(name: str) -> str:
-    """The width in the name of a float type: ``f8E4M3FN``, ``tf32``."""
-    number = name.lstrip("tf")
-    return number[: next((i for i, c in enumerate(number) if not c.isdigit()), None)]
+    """Bits of a number; another type is as wide as itself only."""
+    return ty if isinstance(ty, DialectType) else bit_width(ty) or None
 
 
 def check_dim(o: Operation) -> None:
