@@ -146,7 +146,8 @@ def _load(
 
     face = "cpu" if target == "cpu" else "cuda"
     emitted = emit_program(module, face, frozenset(options.handlers))
-    loaded = load_program(emitted, target, options.handlers)
+    fastmath = () if options.exact else ("contract",)
+    loaded = load_program(emitted, target, options.handlers, fastmath)
     entry = emitted.entries[name]
     return Executable(
         name,

@@ -86,7 +86,8 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
         [Tile(sizes, relaxed, fewer=True)] if sizes else _reordered(target, options)
     )
     is_cpu = target == "cpu"
-    mapped = _cpu(options) if is_cpu else [MarkOverwritten(), MapGpu()]
+    on_gpu = MapGpu(contractions=not options.exact)
+    mapped = _cpu(options) if is_cpu else [MarkOverwritten(), on_gpu]
     private = Privatize() if is_cpu else Privatize(min_iterations=WARP)
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)

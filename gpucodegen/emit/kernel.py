@@ -85,7 +85,6 @@ class KernelSource:
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0
-    fastmath: tuple[str, ...] = ("contract",)
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:

@@ -50,6 +50,7 @@ class GpuMapper:
     definitions: Mapping[Value, Operation]
     plan: GpuPlan | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
+    contractions: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
 
     def operations(
@@ -116,7 +117,8 @@ class GpuMapper:
             return self._launch(kernel)
         if op.name == "affine.for":
             nests = distribute(op, analysis)
-            found = [recognize(nest) for nest in nests]
+            wanted = nests if self.contractions else ()
+            found = [recognize(nest) for nest in wanted]
             if any(found):
                 return [
                     o

@@ -116,11 +116,13 @@ class MapGpu(ModulePass):
     """Nests become ``gpu.func`` kernels, the function launches them.
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
-    columns of each thread; empty leaves the choice to the model.
+    columns of each thread; empty leaves the choice to the model.  ``contractions``
+    become fused multiply-adds on shared tiles.
     """
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
+    contractions: bool = True
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -128,7 +130,13 @@ class MapGpu(ModulePass):
         surroundings = Surroundings.of(module)
 
         def map_function(op: Operation) -> list[Operation]:
-            mapper = GpuMapper(symbol_name(op), _definitions(op), plan, surroundings)
+            mapper = GpuMapper(
+                symbol_name(op),
+                _definitions(op),
+                plan,
+                surroundings,
+                self.contractions,
+            )
             host = without_dead_code(with_blocks(op, mapper.operations))
             if not mapper.kernels:
                 return [host]

@@ -46,13 +46,15 @@ def load_program(
     emitted: Emitted,
     target: str,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
+    fastmath: tuple[str, ...] = ("contract",),
 ) -> Loaded:
     """Load a program for a target; kernels compile when they first run.
 
-    ``handlers`` run the operations that the program does not know.
+    ``handlers`` run the operations that the program does not know.  ``fastmath`` holds
+    the LLVM flags of all kernels.
     """
     module = modules.load(emitted.host_source)
-    kernels = tuple(map(_spec, emitted.kernels))
+    kernels = tuple(_spec(kernel, fastmath) for kernel in emitted.kernels)
     functions = {
         name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
         for name, value in vars(module).items()
@@ -72,7 +74,7 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _spec(kernel: Any) -> KernelSpec:
+def _spec(kernel: Any, fastmath: tuple[str, ...]) -> KernelSpec:
     params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
     return KernelSpec(
         kernel.name,
@@ -82,5 +84,5 @@ def _spec(kernel: Any) -> KernelSpec:
         kernel.block,
         kernel.parallel,
         kernel.shared_bytes,
-        kernel.fastmath,
+        fastmath,
     )
