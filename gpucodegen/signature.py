@@ -89,20 +89,27 @@ class Signature:
     def _buffer(
         self, value: Any, name: str, ty: MemRefType | TensorType, *, written: bool
     ) -> Any:
-        from gpucodegen.runtime.buffers import NUMPY_NAMES, Expected, to_buffer
+        from gpucodegen.runtime.buffers import (
+            NUMPY_NAMES,
+            Buffer,
+            Expected,
+            to_buffer,
+        )
 
         kind = element_type(ty.element)
         if str(kind) not in NUMPY_NAMES:
             raise errors.UnsupportedType(type=ty, target="a call from Python")
-        rank = len(ty.shape)
-        shape = _accepted(ty, tuple(getattr(value, "shape", ()))[:rank])
-        vector = vector_in(ty)
+        rank, vector = len(ty.shape), vector_in(ty)
+        given = tuple(getattr(value, "shape", ()))
+        shape, memory = _accepted(ty, given if vector is None else given[:rank])
         strides = strides_of(ty)
         if vector is not None:
             shape = (*shape, *vector.shape)
             strides = _in_numbers(strides, vector)
         expected = Expected(name, str(kind), shape, strides, written)
         buffer = to_buffer(value, expected, self.function)
+        if memory != shape and vector is None:
+            return Buffer.of(buffer.array.reshape(memory), buffer.dtype)
         if vector is not None:
             self._check_whole(name, buffer, rank, elements_of(vector))
         return buffer
@@ -126,19 +133,19 @@ class Signature:
         )
 
 
-def _accepted(ty: MemRefType | TensorType, shape: Shape) -> Shape:
-    """The shape a buffer must have: of the memory, if the layout is a map.
+def _accepted(ty: MemRefType | TensorType, shape: Shape) -> tuple[Shape, Shape]:
+    """The shape a buffer must have, and that of its memory, if the layout is a map.
 
     The logical shape will do if the memory has as many elements.
     """
     layout = stored_by_map(ty) if isinstance(ty, MemRefType) else None
     logical = shape if _fits(shape, ty.shape) else ty.shape
     if layout is None or layout.num_syms or None in logical:
-        return ty.shape
+        return ty.shape, ty.shape
     extents = [Const(n or 0) for n in logical]
     memory = tuple(e.value for e in box(layout, extents) if isinstance(e, Const))
     is_full = prod(memory) == prod(e.value for e in extents)
-    return logical if shape == logical and is_full else memory
+    return logical if shape == logical and is_full else memory, memory
 
 
 def _fits(shape: Shape, pattern: Shape) -> bool:

@@ -39,8 +39,9 @@ PLAIN = faces.plain(ENGINE) | {
     "int16": int16,
     "int32": int32,
     "int64": int64,
-    "one_at_a_time": one_at_a_time,
 }
-globals().update(FACTORIES | PLAIN)
+HINTS = {"one_at_a_time": one_at_a_time}
+"""For LLVM only: without a meaning, so in no other face."""
+globals().update(FACTORIES | PLAIN | HINTS)
 
-__all__ = ["FACTORIES", "PLAIN", "prange"]
+__all__ = ["FACTORIES", "HINTS", "PLAIN", "prange"]

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
@@ -66,8 +66,12 @@ def test_the_box_holds_every_place(case: tuple[AffineMap, tuple[int, int]]):
         assert highest < extent.value <= highest + 1 + spare
 
 
+SPLIT = AffineMap(2, 0, (Dim(0), Dim(1) // 2, Dim(1) % 2))
+
+
 @settings(max_examples=20, deadline=None)
 @given(layouts(), st.sampled_from(["cpu", "sim"]))
+@example((SPLIT, (1, 1)), "cpu")
 def test_elements_lie_where_the_map_says(
     case: tuple[AffineMap, tuple[int, int]], target: str
 ):
