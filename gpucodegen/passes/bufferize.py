@@ -28,6 +28,7 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
 )
 from gpucodegen.ir.elements import DenseResourceAttr, SparseElementsAttr
+from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import (
     ComplexType,
@@ -35,6 +36,7 @@ from gpucodegen.ir.types import (
     MemRefType,
     TensorType,
     Type,
+    UnrankedTensorType,
 )
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder, segment_sizes
@@ -61,7 +63,7 @@ def _has_tensors(op: Operation) -> bool:
     if op.name != "func.func" or not op.regions or not op.regions[0].blocks:
         return False
     return any(
-        isinstance(value.type, TensorType)
+        isinstance(value.type, TensorType | UnrankedTensorType)
         for inner in op.walk()
         for value in (*inner.operands, *inner.results, *_arguments(inner))
     )
@@ -73,10 +75,11 @@ def _arguments(op: Operation) -> list[Value]:
     ]
 
 
-def buffer_type(ty: Type) -> Type:
+def buffer_type(ty: Type, location: Location = UNKNOWN) -> Type:
     """The row-major memref of a tensor type; other types are themselves."""
-    if isinstance(ty, TensorType) and ty.encoding is not None:
-        raise errors.UnsupportedType(type=ty, target="buffers")
+    encoded = isinstance(ty, TensorType) and ty.encoding is not None
+    if encoded or isinstance(ty, UnrankedTensorType):
+        raise errors.UnsupportedType(location, type=ty, target="buffers")
     return MemRefType(ty.shape, ty.element) if isinstance(ty, TensorType) else ty
 
 
@@ -133,9 +136,10 @@ class _Bufferizer:
         return Block(arguments, tuple(builder.operations), block.label)
 
     def _argument(self, value: Value) -> Value:
-        if not isinstance(value.type, TensorType):
+        ty = buffer_type(value.type, value.location)
+        if ty == value.type:
             return value
-        self.buffers[value] = value.renewed(buffer_type(value.type))
+        self.buffers[value] = value.renewed(ty)
         return self.buffers[value]
 
     def _one(self, b: Builder, op: Operation) -> None:
