@@ -33,6 +33,10 @@ class Emitted(Protocol):
         ...
 
 
+CONTRACTED = ("contract",)
+"""Multiplications and additions may be fused, and nothing else changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """Host functions by their Python names; each takes ``runtime`` first."""
@@ -46,7 +50,7 @@ def load_program(
     emitted: Emitted,
     target: str,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
-    fastmath: tuple[str, ...] = ("contract",),
+    fastmath: tuple[str, ...] = CONTRACTED,
 ) -> Loaded:
     """Load a program for a target; kernels compile when they first run.
 
@@ -54,7 +58,7 @@ def load_program(
     the LLVM flags of all kernels.
     """
     module = modules.load(emitted.host_source)
-    kernels = tuple(_spec(kernel, fastmath) for kernel in emitted.kernels)
+    kernels = tuple(kernel_spec(kernel, fastmath) for kernel in emitted.kernels)
     functions = {
         name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
         for name, value in vars(module).items()
@@ -74,7 +78,8 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _spec(kernel: Any, fastmath: tuple[str, ...]) -> KernelSpec:
+def kernel_spec(kernel: Any, fastmath: tuple[str, ...] = CONTRACTED) -> KernelSpec:
+    """What the compilers need of an emitted kernel."""
     params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
     return KernelSpec(
         kernel.name,

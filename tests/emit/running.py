@@ -78,6 +78,7 @@ def one_kernel(arguments: str, body: str, target: str) -> str:
 def ptx(text: str) -> list[str]:
     """The PTX of every kernel of a module, compiled without a GPU."""
     from gpucodegen.runtime.cuda import compile_ptx
+    from gpucodegen.runtime.loader import kernel_spec
 
     program = emit_program(parse_module(text, "test.mlir"), "cuda")
-    return [compile_ptx(kernel) for kernel in program.kernels]
+    return [compile_ptx(kernel_spec(kernel)) for kernel in program.kernels]

@@ -91,7 +91,8 @@ def test_cuda_text_compiles_to_ptx(name: str):
     from gpucodegen.emit import emit_program
     from gpucodegen.parser import parse_module
     from gpucodegen.runtime.cuda import compile_ptx
+    from gpucodegen.runtime.loader import kernel_spec
 
     module = parse_module(sample(name), name)
     for kernel in emit_program(module, "cuda").kernels:
-        assert f".entry {kernel.name}" in compile_ptx(kernel)
+        assert f".entry {kernel.name}" in compile_ptx(kernel_spec(kernel))
