@@ -27,8 +27,8 @@ from math import prod
 from .contraction import index_coefficients
 from .isl import SET, Set
 from .legality import Refusal
-from .live_in import Region, certainly_writes
 from .model import Model, Reference
+from .region import Region, certainly_writes
 from .scan import Linear, Range, lower_bounds, scan, scanned
 
 

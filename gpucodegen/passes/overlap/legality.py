@@ -10,10 +10,10 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.overlap.rotate import ACCESSES
 from gpucodegen.passes.overlap.shape import MEMORY, Streaming
-from gpucodegen.tiling.live_in import Region
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import Model, Reference, model
 from gpucodegen.tiling.races import races
+from gpucodegen.tiling.region import Region
 
 
 def is_sequential(
