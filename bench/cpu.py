@@ -17,6 +17,7 @@ import numpy as np
 import gpucodegen as gcg
 from bench.harness import Failure, Row, attempt, race
 from examples.catalogue import PROGRAMS
+from gpucodegen.runtime.device import thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -146,6 +147,10 @@ CASES = (
 )
 
 
+SETTLE = 0.06
+"""Seconds after which the threads of a pool sleep."""
+
+
 def rows(wanted: str = "", budget: float = 2.0) -> Iterator[Row | Failure]:
     """Check and time every case whose name contains ``wanted``."""
     for case in CASES:
@@ -159,5 +164,6 @@ def _measure(case: Case, budget: float) -> Row:
     program.run(compiled, case.size)
     arguments = program.arguments(case.size)
     peer, theirs = case.peer(program, arguments)
-    ours, others = race(compiled.bind(*arguments), theirs, budget=budget)
+    pools = SETTLE if thread_count() > 1 else 0.0
+    ours, others = race(compiled.bind(*arguments), theirs, budget=budget, settle=pools)
     return Row(case.name, peer, ours, others, program.problem.work(case.size))

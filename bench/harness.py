@@ -74,6 +74,10 @@ class Row:
         return self.work / self.ours.best / 1e9
 
 
+GROUP = 8
+"""Calls in a row of a contender with threads of its own."""
+
+
 def race(
     ours: Callable[[], object],
     theirs: Callable[[], object],
@@ -82,8 +86,14 @@ def race(
     budget: float = 2.0,
     least: int = 7,
     most: int = 400,
+    settle: float = 0.0,
 ) -> tuple[Times, Times]:
-    """Alternate two calls until the budget (seconds) or ``most`` rounds are used up."""
+    """Alternate two calls until the budget (seconds) or ``most`` rounds are used up.
+
+    ``settle``: seconds to wait, with one call that does not count, before each turn,
+    which then has ``GROUP`` calls.  The threads of a pool spin for a while after its
+    call, on the other's processors.
+    """
     for warm_up in (ours, theirs, ours, theirs):
         warm_up()
     seconds: tuple[list[float], list[float]] = ([], [])
@@ -92,7 +102,10 @@ def race(
         time.perf_counter() < end and len(seconds[0]) < most
     ):
         for call, record in zip((ours, theirs), seconds, strict=True):
-            record.append(clock(call))
+            if settle:
+                time.sleep(settle)
+                call()
+            record += [clock(call) for _ in range(GROUP if settle else 1)]
     return Times.of(seconds[0]), Times.of(seconds[1])
 
 

@@ -19,6 +19,13 @@ def test_contenders_alternate() -> None:
     assert order == ["a", "b"] * 5
 
 
+def test_pools_settle_before_a_call_counts() -> None:
+    order: list[str] = []
+    a, b = (lambda: order.append("a")), (lambda: order.append("b"))
+    race(a, b, budget=0, least=3, settle=1e-6)
+    assert order == ["a", "b"] * 2 + ["a"] * 9 + ["b"] * 9
+
+
 def test_best_and_median() -> None:
     ticks = count(1)
     ours, theirs = race(
