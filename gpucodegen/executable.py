@@ -70,6 +70,18 @@ class Executable:
 
         return self.target == "cuda" and value.device == CPU
 
+    def assembly(self) -> dict[str, str]:
+        """Kernel name to machine code: assembler text, or PTX of kernels for GPUs."""
+        if self.target == "cpu":
+            from gpucodegen.runtime.cpu import assembly
+
+            return {spec.name: assembly(spec) for spec in self.kernels}
+        from gpucodegen.runtime.cuda import compile_ptx
+        from gpucodegen.runtime.device import require_cuda_compiler
+
+        require_cuda_compiler()
+        return {spec.name: compile_ptx(spec) for spec in self.kernels}
+
     def launcher(
         self, arguments: Sequence[Any], values: Sequence[Any]
     ) -> Callable[[], Any]:

@@ -102,6 +102,30 @@ class Program:
         """
         return self[name].executable().transfers
 
+    def assembly(self, name: str) -> dict[str, str]:
+        """Machine code of each kernel of a function, as last compiled.
+
+        That is assembler text on the CPU, and PTX, which needs no GPU, for the targets
+        ``cuda`` and ``sim``.  On the CPU the code is that of the last argument types:
+
+        >>> import gpucodegen as gcg
+        >>> import numpy as np
+        >>> program = gcg.compile('''
+        ... func.func @twice(%a: memref<64xf32>) {
+        ...   affine.for %i = 0 to 64 {
+        ...     %v = affine.load %a[%i] : memref<64xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %a[%i] : memref<64xf32>
+        ...   }
+        ...   return
+        ... }
+        ... ''', target="cpu")
+        >>> program.twice(np.ones(64, np.float32))
+        >>> list(program.assembly("twice"))
+        ['twice_k0']
+        """
+        return self[name].executable().assembly()
+
     def _defined(self, name: str) -> FunctionView:
         op = self.module.functions.get(name)
         if op is None:

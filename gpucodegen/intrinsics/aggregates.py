@@ -124,8 +124,8 @@ def _place(low: Lowering, tile: Tile, position: Shape) -> tuple[int, int]:
 def outerproduct(engine: Engine, m: int, n: int, name: str, fused: bool = True) -> Any:
     """``outerproduct(a, b, acc)``: ``acc[i][j] + a[i] * b[j]``.
 
-    A fused one rounds once, as FMA instructions do.  ``n = 0`` takes a scalar ``b`` and
-    one row: ``acc[i] + a[i] * b``.
+    A fused one rounds once where the processor has such instructions: LLVM's
+    ``fmuladd``.  ``n = 0`` takes a scalar ``b`` and one row: ``acc[i] + a[i] * b``.
     """
     dtype = carrier(name)
     left = Tile((m,), dtype)
@@ -187,7 +187,7 @@ def _add(low: Lowering, x: Any, y: Any, total: Any, fused: bool) -> Any:
     if isinstance(scalar, ir.IntType):
         return low.builder.add(total, low.builder.mul(x, y))
     if fused:
-        return low.overloaded("fma", (x, y, total))
+        return low.overloaded("fmuladd", (x, y, total))
     return low.builder.fadd(total, low.builder.fmul(x, y))
 
 

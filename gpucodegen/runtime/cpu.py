@@ -21,34 +21,39 @@ class CpuKernel:
     spec: KernelSpec
     entry: Callable[..., None]
     from_cache: bool
-    dispatcher: Any
-
-    def assembly(self) -> str:
-        """The machine code as text."""
-        (signature,) = self.dispatcher.signatures
-        return str(self.dispatcher.inspect_asm(signature))
 
 
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
+    dispatcher, types = _dispatcher(spec)
+    entries = _Entries(_key(spec))
+    dispatcher._cache = entries  # noqa: SLF001 - Numba's caches are chosen this way only
+    dispatcher.compile(types)
+    dispatcher.disable_compile()
+    return CpuKernel(spec, dispatcher.overloads[types].entry_point, entries.hit)
+
+
+def assembly(spec: KernelSpec) -> str:
+    """The machine code of a kernel as text; always compiles, as caches have none."""
+    dispatcher, types = _dispatcher(spec)
+    dispatcher.compile(types)
+    return str(dispatcher.inspect_asm(types))
+
+
+def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     import numba
 
     from gpucodegen.intrinsics.cpu_engine import parameter
 
     function = getattr(modules.load(spec.source), spec.name)
-    signature = numba.types.void(*(parameter(*p) for p in spec.signature))
     dispatcher = numba.njit(
         nogil=True,
         error_model="numpy",
         parallel=dict(PARALLEL) if spec.parallel else False,
         fastmath=set(spec.fastmath) or False,
     )(function)
-    entries = _Entries(_key(spec))
-    dispatcher._cache = entries  # noqa: SLF001 - Numba's caches are chosen this way only
-    dispatcher.compile(signature.args)
-    dispatcher.disable_compile()
-    overload = dispatcher.overloads[signature.args]
-    return CpuKernel(spec, overload.entry_point, entries.hit, dispatcher)
+    signature = numba.types.void(*(parameter(*p) for p in spec.signature))
+    return dispatcher, signature.args
 
 
 PARALLEL = {"fusion": False}

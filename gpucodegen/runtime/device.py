@@ -138,6 +138,15 @@ def require_cuda() -> None:
         raise errors.NoDevice(reason=reason, hint=hint)
 
 
+def require_cuda_compiler() -> None:
+    """Refuse a request for PTX without the compiler that makes it."""
+    if not has_cuda_compiler():
+        raise errors.NoDevice(
+            reason="numba-cuda is not installed",
+            hint="Run pip install 'gpucodegen[cuda13]'",
+        )
+
+
 def has_cuda_compiler() -> bool:
     """Whether CUDA kernels can be compiled here, with or without a GPU."""
     try:
