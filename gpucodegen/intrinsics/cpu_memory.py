@@ -23,15 +23,21 @@ def _words(name: str) -> int:
 
 @cache
 def local(n: int, name: str) -> Any:
-    """``local()``: ``n`` elements on the stack; tags are cleared."""
+    """``local()``: ``n`` elements on the stack; tags are cleared.
+
+    Numba's own way to allocate fills the array, by one instruction an element.
+    """
 
     def lower(low: Lowering) -> Any:
-        ty = ir.ArrayType(memory_scalar(name), n * _words(name))
-        slot = cgutils.alloca_once(low.builder, ty)
+        builder, count = low.builder, n * _words(name)
+        with builder.goto_entry_block():
+            slot = builder.alloca(ir.ArrayType(memory_scalar(name), count))
         slot.align = ALIGNMENT
+        result = builder.bitcast(slot, low.value_type(low.signature.return_type))
         if name == "tag":
-            low.builder.store(ir.Constant(ty, None), slot)
-        return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
+            size = number(I64, count * element(name).size)
+            cgutils.memset(builder, result, size, 0)
+        return result
 
     return ENGINE.define(
         f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower

@@ -1,15 +1,18 @@
 """Split a function into host operations and CPU kernels.
 
 Consecutive nests become one kernel; allocations move before it, deallocations behind
-it.  A scalar that a kernel computes leaves it through a buffer of one element.
+it, and small ones that it alone uses into it.  A scalar that a kernel computes leaves
+it through a buffer of one element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from gpucodegen.dialects.alias_groups import with_groups
+from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
     Attribute,
@@ -59,10 +62,11 @@ class CpuOutliner:
             elif group and op.name == "memref.dealloc":
                 after.append(op)
             else:
-                host += self._close(group, after)
+                self._close(host, group, after)
                 group, after = [], []
                 host.append(self._nested(op))
-        return host + self._close(group, after)
+        self._close(host, group, after)
+        return host
 
     def _nested(self, op: Operation) -> Operation:
         if not op.regions or op.name == "func.func":
@@ -79,12 +83,30 @@ class CpuOutliner:
         return replace(op, regions=regions)
 
     def _close(
-        self, group: Sequence[Operation], after: Sequence[Operation]
-    ) -> list[Operation]:
-        return [*(self._call(group) if group else ()), *after]
+        self,
+        host: list[Operation],
+        group: Sequence[Operation],
+        after: Sequence[Operation],
+    ) -> None:
+        """Append a kernel of the group; its own small buffers go with it."""
+        if not group:
+            return
+        inside = {id(op) for root in group for op in root.walk()}
+        inside |= {id(op) for op in after}
+        own = _first_to_fit(op for op in host if self._used(op) <= inside)
+        made = {op.result for op in own}
+        host[:] = [op for op in host if op not in own]
+        host += self._call(group, [op.with_(name="memref.alloca") for op in own])
+        host += [op for op in after if op.operands[0] not in made]
 
-    def _call(self, group: Sequence[Operation]) -> list[Operation]:
-        """A kernel of the group and the host operations that call it."""
+    def _used(self, op: Operation) -> set[int]:
+        results = op.results
+        return {id(user) for v in results for user in self.uses.get(v, ())}
+
+    def _call(
+        self, group: Sequence[Operation], own: Sequence[Operation]
+    ) -> list[Operation]:
+        """A kernel of the group, with its own buffers, and the host's call of it."""
         inside = {id(op) for root in group for op in root.walk()}
         escaping = [
             value
@@ -100,7 +122,7 @@ class CpuOutliner:
         stores = Builder(group[-1].location)
         for value, box in zip(escaping, boxes, strict=True):
             stores.store(value, box, [])
-        self._kernel([*group, *stores.operations], b)
+        self._kernel([*own, *group, *stores.operations], b)
         for value, box in zip(escaping, boxes, strict=True):
             loaded = Operation("memref.load", (box,), (value,), location=b.location)
             b.operations.append(loaded)
@@ -145,6 +167,32 @@ def is_kernel(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel: a call, or one that nobody knows."""
     return op.name in _CALLS or lookup(op.name) is None
+
+
+STACK_BYTES = 1 << 16
+"""Bytes of a kernel's own buffers that a stack surely has room for."""
+
+
+def _first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
+    """Static allocations among the operations, while they fit on the stack."""
+    chosen: list[Operation] = []
+    room = STACK_BYTES
+    for op in operations:
+        size = _allocated_bytes(op)
+        if 0 < size <= room:
+            room -= size
+            chosen.append(op)
+    return chosen
+
+
+def _allocated_bytes(op: Operation) -> int:
+    """Bytes of a static allocation of row-major memory; else zero."""
+    if op.name not in {"memref.alloc", "memref.alloca"}:
+        return 0
+    ty = op.result.type
+    if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
+        return 0
+    return prod(n or 0 for n in ty.shape) * -(-(bit_width(ty.element) or 64) // 8)
 
 
 def _has_dynamic_allocation(op: Operation) -> bool:

@@ -46,7 +46,7 @@ The names of narrow floats are those of the package ml_dtypes; their bits serve 
 class Buffer:
     """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
 
-    ``block`` is the workspace under memory that a program allocated itself.
+    ``pooled``: a program allocated it from its workspace.
 
     >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
     >>> b.shape, b.strides
@@ -60,7 +60,7 @@ class Buffer:
     pointer: int
     device: str = CPU
     writable: bool = True
-    block: Any = None
+    pooled: bool = False
 
     @classmethod
     def of(cls, array: Any, dtype: str) -> Buffer:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.buffers import CPU, Buffer, row_major
+from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.runtime.engines import Launcher, Shape, Ways, contents_of, storage
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.workspace import Pool
@@ -25,19 +25,16 @@ class NumpyEngine:
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Pooled memory, aligned to a cache line."""
-        wanted = storage(dtype)
         try:
-            array, block = self.pool.array(shape, wanted)
+            return self.pool.take(shape, dtype)
         except (MemoryError, ValueError) as problem:
-            size = math.prod(shape) * wanted.itemsize
+            size = math.prod(shape) * storage(dtype).itemsize
             raise errors.OutOfMemory(size=size) from problem
-        pointer = int(block.__array_interface__["data"][0])
-        return Buffer(array, dtype, shape, row_major(shape), pointer, CPU, block=block)
 
     def dealloc(self, buffer: Buffer) -> None:
         """Back to the pool."""
-        if buffer.block is not None:
-            self.pool.give(buffer.block)
+        if buffer.pooled:
+            self.pool.give(buffer)
 
     def read(self, buffer: Buffer, index: Shape) -> Any:
         """One element."""

@@ -69,7 +69,6 @@ class HostApi:
             tuple(s // TAG_WORDS for s in buffer.strides[:-1]),
             buffer.pointer,
             buffer.device,
-            block=buffer.block,
         )
 
     def dealloc(self, buffer: Buffer) -> None:
