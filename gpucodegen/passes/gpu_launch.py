@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.alias_groups import with_groups
@@ -68,10 +68,13 @@ def _is_repeated(op: Operation) -> bool:
 
 
 def isolate(
-    operations: Sequence[Operation], definitions: Mapping[Value, Operation]
+    operations: Sequence[Operation],
+    definitions: Mapping[Value, Operation],
+    views: Collection[str] = (),
 ) -> tuple[list[Value], list[Value], list[Operation]]:
     """Copy operations so that they use only parameters.
 
+    ``views``: operations that are repeated because they cost nothing inside.
     Returns the host values to pass, the parameters they become, and the copied body.
     """
     mapping: dict[Value, Value] = {}
@@ -82,7 +85,7 @@ def isolate(
         made_by = definitions.get(value)
         if value in mapping:
             return
-        if made_by is not None and _is_repeated(made_by):
+        if made_by is not None and (_is_repeated(made_by) or made_by.name in views):
             for operand in made_by.operands:
                 enter(operand)
             body.append(clone(made_by, mapping))

@@ -29,7 +29,8 @@ from gpucodegen.passes.vector_runs import needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
-BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"})
+VIEWS = frozenset({"memref.collapse_shape", "memref.reinterpret_cast"})
+BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"}) | VIEWS
 PURE_DIALECTS = frozenset({"arith", "math"})
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
@@ -130,7 +131,7 @@ class CpuOutliner:
         return b.operations
 
     def _kernel(self, operations: Sequence[Operation], b: Builder) -> None:
-        arguments, parameters, body = isolate(operations, self.definitions)
+        arguments, parameters, body = isolate(operations, self.definitions, VIEWS)
         body.append(Operation("func.return", location=b.location))
         name = f"{self.name}_k{len(self.kernels)}"
         region = single_block(body, parameters)

@@ -19,8 +19,10 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import I32, I64, Type, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction import cpu
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
+from gpucodegen.passes.contraction.collapse import collapsed
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.recognize import (
     Contraction,
@@ -119,7 +121,9 @@ MIN_COLUMNS = 4
 """Shorter rows of C do not fill a vector."""
 
 
-def _lower(contraction: Contraction, mapping: CpuMapping) -> list[Operation]:
+def _lower(found: Contraction, mapping: CpuMapping) -> list[Operation]:
+    views = Builder(found.location)
+    contraction = collapsed(views, found)
     row, column = row_axis(contraction), column_axis(contraction)
     outer = outer_axes(contraction)
     problem = Problem(
@@ -133,7 +137,7 @@ def _lower(contraction: Contraction, mapping: CpuMapping) -> list[Operation]:
         row and row_stride(contraction.left, row, contraction.reduction[-1]),
     )
     plan = plan_contraction(problem, mapping.model, mapping.tiles)
-    return cpu.lower(contraction, plan)
+    return [*views.operations, *cpu.lower(contraction, plan)]
 
 
 def element_bits(element: Type) -> int:

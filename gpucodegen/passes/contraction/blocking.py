@@ -17,14 +17,17 @@ from gpucodegen.tiling.cpu_plan import CpuPlan
 
 
 def row_axis(contraction: Contraction) -> Axis | None:
-    """The row axis to keep in registers: the longest with unit step in the result."""
+    """The row axis to keep in registers: the longest with unit step in the result.
+
+    Of equal ones that whose elements are closest.
+    """
     result = contraction.result
     usable = [
         axis
         for axis in contraction.rows
         if all(result.coefficient(d, axis) == 1 for d in result.dimensions_of(axis))
     ]
-    return max(usable, key=lambda axis: axis.extent, default=None)
+    return max(usable, key=lambda a: (a.extent, result.dimensions_of(a)), default=None)
 
 
 def column_axis(contraction: Contraction) -> Axis:

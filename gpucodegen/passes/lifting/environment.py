@@ -73,6 +73,11 @@ class Environment:
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
     views: dict[Value, View] = field(default_factory=dict[Value, View])
+    sole_views: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    """Views of all cells of an argument that is not used otherwise, and the argument.
+
+    They are arrays of their own: no other name reaches the cells.
+    """
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
@@ -209,10 +214,11 @@ class Environment:
             old = {found[value] for value in values if value in found}
             members = [value for value, group in found.items() if group in old]
             found.update(dict.fromkeys((*members, *values), self.joined.index(values)))
+        arguments = {v: self.sole_views.get(v, v) for v in self.arrays}
         return {
-            array.name: found[value]
+            array.name: found[arguments[value]]
             for value, array in self.arrays.items()
-            if value in found
+            if arguments[value] in found
         }
 
     def buffers(self, storages: Mapping[str, str]) -> dict[str, Value]:

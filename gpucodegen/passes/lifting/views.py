@@ -96,5 +96,7 @@ _TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
     "memref.collapse_shape": _unknown,
 }
 
+RESHAPES = frozenset({"memref.expand_shape", "memref.collapse_shape"})
+"""Those of all cells, each once."""
 VIEWS = frozenset(_TABLE)
 """The operations that make one."""
