@@ -30,7 +30,9 @@ from gpucodegen.passes.vector_runs import needs_kernel
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 VIEWS = frozenset({"memref.collapse_shape", "memref.reinterpret_cast"})
-BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"}) | VIEWS
+BEFORE = (
+    frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"}) | VIEWS
+)
 PURE_DIALECTS = frozenset({"arith", "math"})
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 

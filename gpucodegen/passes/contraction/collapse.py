@@ -53,7 +53,9 @@ class Folded:
         """(dimension, stride in elements) of each index that moves with the axis."""
         steps = [coefficients(index).get(axis.iv, 0) for index in self.indices]
         return [
-            (d, step * prod(self.shape[d + 1 :])) for d, step in enumerate(steps) if step
+            (d, step * prod(self.shape[d + 1 :]))
+            for d, step in enumerate(steps)
+            if step
         ]
 
     def substituted(self, positions: Mapping[Value, Index]) -> Folded:
