@@ -96,7 +96,7 @@ class CpuOutliner:
             return
         inside = {id(op) for root in group for op in root.walk()}
         inside |= {id(op) for op in after}
-        own = _first_to_fit(op for op in host if self._used(op) <= inside)
+        own = _first_to_fit(op for op in host if set() < self._used(op) <= inside)
         made = {op.result for op in own}
         host[:] = [op for op in host if op not in own]
         host += self._call(group, [op.with_(name="memref.alloca") for op in own])
