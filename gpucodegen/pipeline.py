@@ -132,6 +132,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             columns=columns,
             k_block=k_block,
             contractions=not options.exact,
+            relaxed=options.reassociate,
         ),
         OutlineCpu(),
     ]

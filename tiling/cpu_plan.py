@@ -34,6 +34,10 @@ class CpuModel:
     cache: int = 1 << 20
     """Bytes of the second-level cache of a core."""
 
+    def threads_for(self, work: int) -> int:
+        """Threads that pay for so many multiply-adds."""
+        return self.threads if work >= PARALLEL_WORK else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -142,7 +146,7 @@ def plan_contraction(
     spread = problem.strides_clash and not in_place and problem.columns > 2 * columns
     position, chunk = split_reduction(problem.reduction, limit, lanes if spread else 1)
     spread = spread and position == len(problem.reduction) - 1
-    parallel = model.threads > 1 and problem.work >= PARALLEL_WORK
+    parallel = model.threads_for(problem.work) > 1
     outer_first = problem.panel_per_outer and problem.rows > SKINNY
     row_block = _row_block(problem, rows, chunk, model)
     one_block = row_block >= problem.rows

@@ -63,18 +63,29 @@ def choose_register_tile(
     >>> choose_register_tile(4, 64, 32, VectorUnit(512, 32)).rows
     4
     """
-    lanes = unit.lanes(element_bits)
 
     def cost(tile: RegisterTile) -> tuple[float, int, int]:
-        cycles = sum(
-            count_m * count_n * _cycles(rows, -(-columns // lanes), unit)
-            for rows, count_m in _pieces(extent_m, tile.rows)
-            for columns, count_n in _pieces(extent_n, tile.columns)
-        )
+        cycles = tile_cycles(extent_m, extent_n, element_bits, unit, tile)
         return cycles, -tile.rows * tile.columns, tile.columns
 
     fitting = [t for t in candidates(unit, element_bits) if t.rows <= extent_m]
     return min(fitting, key=cost)
+
+
+def tile_cycles(
+    extent_m: int,
+    extent_n: int,
+    element_bits: int,
+    unit: VectorUnit,
+    tile: RegisterTile,
+) -> float:
+    """Modelled cycles of one reduction step of the whole result."""
+    lanes = unit.lanes(element_bits)
+    return sum(
+        count_m * count_n * _cycles(rows, -(-columns // lanes), unit)
+        for rows, count_m in _pieces(extent_m, tile.rows)
+        for columns, count_n in _pieces(extent_n, tile.columns)
+    )
 
 
 def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:

@@ -162,3 +162,13 @@ def bit_width(ty: Type) -> int:
             return 2 * bit_width(element)
         case _:
             return 0
+
+
+def element_bits(element: Type) -> int:
+    """Width of a scalar type in bits; ``index`` counts as 64.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> element_bits(FloatType("bf16")), element_bits(INDEX)
+    (16, 64)
+    """
+    return bit_width(element) or 64

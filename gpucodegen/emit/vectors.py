@@ -16,6 +16,7 @@ from gpucodegen.ir.affine import AffineExpr, Const, Dim
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
+    DenseArrayAttr,
     IntegerAttr,
     OpaqueAttr,
 )
@@ -269,6 +270,22 @@ def reduction(e: Emitter, op: Operation) -> None:
     e.define(op.result, call(function, e.text(source), *initial))
 
 
+def multi_reduction(e: Emitter, op: Operation) -> None:
+    """``vector.multi_reduction`` of the rows of a tile."""
+    source, total = op.operands
+    ty = _vector_type(e, op, source)
+    dimensions = op.attributes.get("reduction_dims")
+    is_rows = isinstance(dimensions, DenseArrayAttr) and tuple(dimensions.values) == (
+        1,
+    )
+    if len(ty.shape) != 2 or not is_rows:
+        raise e.refusal(op, "Reduce dimension 1 of two")
+    kind, name = vector_dtype(e, op, ty), _kind(op)
+    hint = f"reduce_rows_{name}_{suffix(ty.shape, kind)}"
+    function = e.make(hint, "reduce_rows", *ty.shape, kind, name)
+    e.define(op.result, call(function, e.text(source), e.text(total)))
+
+
 _STARTS = {"mul": "mulf", "minsi": "mins", "maxsi": "maxs", "minui": "minu"}
 
 
@@ -290,5 +307,6 @@ HANDLERS: dict[str, Handler] = {
     "vector.outerproduct": outerproduct,
     "vector.extract": extract,
     "vector.insert": insert,
+    "vector.multi_reduction": multi_reduction,
     "vector.reduction": reduction,
 }

@@ -38,6 +38,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "outerproduct": aggregates.outerproduct,
     "outerproduct_column": aggregates.outerproduct_column,
     "reduce": aggregates.reduce,
+    "reduce_rows": aggregates.reduce_rows,
     "round_to": narrow.round_to,
     "splat": aggregates.splat,
     "store": memory.store,

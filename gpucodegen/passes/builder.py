@@ -164,6 +164,7 @@ class Builder:
         dimensions: Sequence[int],
         *,
         in_bounds: bool = True,
+        last_in_bounds: bool = True,
         hint: str = "",
     ) -> Value:
         """``vector.transfer_read`` of a tile spanned by some dimensions."""
@@ -173,7 +174,9 @@ class Builder:
             "vector.transfer_read",
             (memref, *operands, padding),
             [ty],
-            _transfer_attributes(len(indices), dimensions, in_bounds=in_bounds)
+            _transfer_attributes(
+                len(indices), dimensions, in_bounds, in_bounds and last_in_bounds
+            )
             | {"operandSegmentSizes": segment_sizes(1, len(indices), 1, 0)},
             hint=hint,
         )
@@ -194,7 +197,7 @@ class Builder:
             "vector.transfer_write",
             (vector, memref, *operands),
             (),
-            _transfer_attributes(len(indices), dimensions, in_bounds=in_bounds)
+            _transfer_attributes(len(indices), dimensions, in_bounds, in_bounds)
             | {"operandSegmentSizes": segment_sizes(1, 1, len(indices), 0)},
         )
 
@@ -207,6 +210,25 @@ class Builder:
             {"kind": _ADD_KIND},
             hint=accumulator.name or "acc",
         )
+        return value
+
+    def row_sums(self, tile: Value, column: Value) -> Value:
+        """Each row of ``tile`` added up, in any order, to its element of ``column``."""
+        attributes = {"kind": _ADD_KIND, "reduction_dims": DenseArrayAttr(I64, (1,))}
+        (value,) = self.add(
+            "vector.multi_reduction",
+            (tile, column),
+            [column.type],
+            attributes,
+            hint="s",
+        )
+        return value
+
+    def element(self, vector: Value, position: int) -> Value:
+        """One element of a vector of one dimension."""
+        where = {"static_position": DenseArrayAttr(I64, (position,))}
+        ty = element_type(vector.type)
+        (value,) = self.add("vector.extract", (vector,), [ty], where)
         return value
 
     def multiply_add(self, one: Value, other: Value, total: Value) -> Value:
@@ -330,10 +352,11 @@ def _bounds(bound: IndexLike | Sequence[IndexLike]) -> Sequence[IndexLike]:
 
 
 def _transfer_attributes(
-    rank: int, dimensions: Sequence[int], *, in_bounds: bool
+    rank: int, dimensions: Sequence[int], inside: bool, last_inside: bool
 ) -> dict[str, Attribute]:
     permutation = AffineMap(rank, 0, tuple(Dim(d) for d in dimensions))
-    flags = ArrayAttr((IntegerAttr(int(in_bounds), I1),) * len(dimensions))
+    bounds = [inside] * (len(dimensions) - 1) + [last_inside]
+    flags = ArrayAttr(tuple(IntegerAttr(int(flag), I1) for flag in bounds))
     return {"permutation_map": AffineMapAttr(permutation), "in_bounds": flags}
 
 

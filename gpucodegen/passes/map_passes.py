@@ -74,14 +74,17 @@ class MapCpu(ModulePass):
     k_block: int = 0
     row_block: int = 0
     contractions: bool = True
+    relaxed: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Map every function."""
+        """Map every function; ``relaxed`` permits another order of sums anywhere."""
         unit = VectorUnit(self.vector_bits, self.registers)
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
         model = CpuModel(self.threads, unit, self.cache)
         surroundings = Surroundings.of(module)
-        mapping = CpuMapping(model, tiles, self.contractions, surroundings)
+        mapping = CpuMapping(
+            model, tiles, self.contractions, self.relaxed, surroundings
+        )
         return in_functions(
             module,
             lambda op: [with_blocks(op, lambda ops: map_operations(ops, mapping))],

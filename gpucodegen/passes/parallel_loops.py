@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from types import MappingProxyType
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.arith import bit_width
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -17,37 +15,27 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
 )
 from gpucodegen.ir.operation import Operation, Region
-from gpucodegen.ir.types import I32, I64, Type, VectorType
+from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
-from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction import cpu
-from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
-from gpucodegen.passes.contraction.collapse import collapsed
-from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
-from gpucodegen.passes.contraction.recognize import (
-    Contraction,
-    only_accumulates,
-    recognize,
-)
+from gpucodegen.passes.contraction.choice import lower_contraction, paying_contraction
+from gpucodegen.passes.contraction.recognize import only_accumulates
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
-from gpucodegen.tiling.cpu_plan import (
-    PARALLEL_WORK,
-    CpuModel,
-    CpuTiles,
-    Problem,
-    plan_contraction,
-)
+from gpucodegen.tiling.cpu_plan import PARALLEL_WORK, CpuModel, CpuTiles
 
 
 @dataclass(frozen=True, slots=True)
 class CpuMapping:
-    """How nests are mapped: the host and the tile sizes asked for."""
+    """How nests are mapped: the host and the tile sizes asked for.
+
+    ``relaxed``: sums may be reordered anywhere.
+    """
 
     model: CpuModel
     tiles: CpuTiles = field(default_factory=CpuTiles)
     contractions: bool = True
+    relaxed: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
 
 
@@ -93,7 +81,7 @@ def _map_nest(
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
-    contractions = [paying_contraction(nest) for nest in wanted]
+    contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
     if not any(contractions):
         return [_parallelise(op, analysis, mapping)]
     mapped: list[Operation] = []
@@ -104,50 +92,8 @@ def _map_nest(
         if contraction is None or not only_accumulates(own.dependences):
             mapped.append(_parallelise(nest, own, mapping))
         else:
-            mapped += _lower(contraction, mapping)
+            mapped += lower_contraction(contraction, mapping.model, mapping.tiles)
     return mapped
-
-
-def paying_contraction(op: Operation) -> Contraction | None:
-    """A contraction that register tiles pay for."""
-    found = recognize(op)
-    if found is None or column_axis(found).extent < MIN_COLUMNS:
-        return None
-    line = row_axis(found) is None
-    return None if line and not direct_lanes(found.right, column_axis(found)) else found
-
-
-MIN_COLUMNS = 4
-"""Shorter rows of C do not fill a vector."""
-
-
-def _lower(found: Contraction, mapping: CpuMapping) -> list[Operation]:
-    views = Builder(found.location)
-    contraction = collapsed(views, found)
-    row, column = row_axis(contraction), column_axis(contraction)
-    outer = outer_axes(contraction)
-    problem = Problem(
-        1 if row is None else row.extent,
-        column.extent,
-        tuple(axis.extent for axis in contraction.reduction),
-        prod(axis.extent for axis in outer),
-        element_bits(contraction.element),
-        direct_lanes(contraction.right, column),
-        any(contraction.right.mentions(axis) for axis in outer),
-        row and row_stride(contraction.left, row, contraction.reduction[-1]),
-    )
-    plan = plan_contraction(problem, mapping.model, mapping.tiles)
-    return [*views.operations, *cpu.lower(contraction, plan)]
-
-
-def element_bits(element: Type) -> int:
-    """Width of a scalar type in bits; ``index`` counts as 64.
-
-    >>> from gpucodegen.ir.types import INDEX, FloatType
-    >>> element_bits(FloatType("bf16")), element_bits(INDEX)
-    (16, 64)
-    """
-    return bit_width(element) or 64
 
 
 def _parallelise(

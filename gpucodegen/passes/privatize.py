@@ -14,6 +14,7 @@ from math import prod
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.arith import element_bits
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import (
     Operation,
@@ -30,7 +31,6 @@ from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.lifting.escapes import Escapes, owners
 from gpucodegen.passes.nests import axis_of, inner_operations
 from gpucodegen.passes.outline_cpu import needs_host
-from gpucodegen.passes.parallel_loops import element_bits
 from gpucodegen.tiling.liveness import Values, values
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict, Private, loop_verdicts
 from gpucodegen.tiling.model import model

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.arith import element_bits
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType
@@ -14,7 +15,6 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.parallel_loops import element_bits
 from gpucodegen.passes.race_check import runs_in_parallel
 from gpucodegen.passes.restructuring.apply import (
     reorder_nests,

@@ -17,6 +17,11 @@ SHAPES = {
     "one row": (1, 1100, 37),
     "one row, few columns": (1, 9, 5),
     "less than a tile": (5, 7, 3),
+    "inner products of rows and a vector": (37, 1, 100),
+    "inner products of two columns": (530, 2, 129),
+    "inner products of few columns": (9, 5, 64),
+    "inner products shorter than a register": (19, 1, 5),
+    "one inner product": (1, 1, 1000),
 }
 
 
@@ -53,6 +58,107 @@ def test_batches(rows: int):
     }}"""
     c = np.ones((3, rows, 50), "f4")
     assert np.array_equal(gcg.compile(text, target="cpu").f(a, b, c), 1 + a @ b)
+
+
+FACTORS = {"rows": ("i, k", (13, 75)), "columns": ("k, i", (75, 13))}
+
+
+@pytest.mark.parametrize("right", FACTORS)
+@pytest.mark.parametrize("left", FACTORS)
+@pytest.mark.parametrize("columns", [3, 40])
+def test_transposed_factors(left: str, right: str, columns: int):
+    (a_map, a_shape), (b_map, b_shape) = FACTORS[left], FACTORS[right]
+    b_map, b_shape = (
+        b_map.replace("i", "j"),
+        tuple(columns if n == 13 else n for n in b_shape),
+    )
+    types = [
+        "memref<" + "".join(f"{n}x" for n in shape) + "f32>"
+        for shape in (a_shape, b_shape, (13, columns))
+    ]
+    text = f"""func.func @f(%A: {types[0]}, %B: {types[1]}, %C: {types[2]}) {{
+      linalg.generic {{
+        indexing_maps = [affine_map<(i, j, k) -> ({a_map})>,
+                         affine_map<(i, j, k) -> ({b_map})>,
+                         affine_map<(i, j, k) -> (i, j)>],
+        iterator_types = ["parallel", "parallel", "reduction"]}}
+        ins(%A, %B : {types[0]}, {types[1]}) outs(%C : {types[2]}) {{
+        ^bb0(%a: f32, %b: f32, %c: f32):
+          %p = arith.mulf %a, %b : f32
+          %s = arith.addf %c, %p : f32
+          linalg.yield %s : f32
+      }}
+      return
+    }}"""
+    a, b = integers(*a_shape), integers(*b_shape)
+    c = np.ones((13, columns), "f4")
+    gcg.compile(text, target="cpu").f(a, b, c)
+    expected = (a if left == "rows" else a.T) @ (b.T if right == "rows" else b)
+    assert np.array_equal(c, 1 + expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("element", ["f64", "i32"])
+def test_batched_inner_products(element: str, threads: int):
+    matrices, vectors, results = (
+        f"memref<{shape}x{element}>" for shape in ("3x500x90", "3x90", "3x500")
+    )
+    text = f"""func.func @f(%A: {matrices}, %x: {vectors}, %y: {results}) {{
+      linalg.batch_matvec ins(%A, %x : {matrices}, {vectors}) outs(%y : {results})
+      return
+    }}"""
+    kind = {"f64": "f8", "i32": "i4"}[element]
+    a, x = integers(3, 500, 90).astype(kind), integers(3, 90).astype(kind)
+    y = np.ones((3, 500), kind)
+    program = gcg.compile(text, target="cpu", threads=threads)
+    program.f(a, x, y)
+    assert np.array_equal(y, 1 + np.einsum("bik,bk->bi", a, x))
+    assert "reduce_rows" in program.source("f")
+
+
+DOT = """func.func @f(%x: memref<1000xf32>, %y: memref<1000xf32>, %s: memref<1xf32>) {
+  affine.for %k = 0 to 1000 {
+    %a = affine.load %x[%k] : memref<1000xf32>
+    %b = affine.load %y[%k] : memref<1000xf32>
+    %p = arith.mulf %a, %b : f32
+    %t = affine.load %s[0] : memref<1xf32>
+    %u = arith.addf %t, %p : f32
+    affine.store %u, %s[0] : memref<1xf32>
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("options", "reordered"),
+    [({}, False), ({"reassociate": True}, True), ({"exact": True}, False)],
+)
+def test_sums_of_loops_are_reordered_on_request_only(
+    options: dict[str, bool], reordered: bool
+):
+    program = gcg.compile(DOT, target="cpu", **options)
+    x, y, s = integers(1000), integers(1000), np.ones(1, "f4")
+    program.f(x, y, s)
+    assert s[0] == 1 + x @ y
+    assert ("reduce_rows" in program.source("f")) == reordered
+
+
+def test_rows_of_tiles_are_added_up():
+    text = """func.func @f(%A: memref<5x24xf32>, %s: memref<5xf32>) {
+      %c0 = arith.constant 0 : index
+      %z = arith.constant 0.0 : f32
+      %a = vector.transfer_read %A[%c0, %c0], %z {in_bounds = [true, true]}
+        : memref<5x24xf32>, vector<5x24xf32>
+      %t = vector.load %s[%c0] : memref<5xf32>, vector<5xf32>
+      %r = vector.multi_reduction <add>, %a, %t [1] : vector<5x24xf32> to vector<5xf32>
+      vector.store %r, %s[%c0] : memref<5xf32>, vector<5xf32>
+      return
+    }"""
+    a = integers(5, 24)
+    for target in ("cpu", "sim"):
+        s = np.ones(5, "f4")
+        gcg.compile(text, target=target).f(a, s)
+        assert np.array_equal(s, 1 + a.sum(1))
 
 
 def planned(m: int, n: int, k: int, **more: int) -> CpuPlan:

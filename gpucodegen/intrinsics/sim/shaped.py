@@ -284,6 +284,17 @@ def reduce(n: int, name: str, kind: str) -> Twin:
     return call
 
 
+def reduce_rows(m: int, n: int, name: str, kind: str) -> Twin:
+    """``reduce_rows(v, init)``."""
+    row = reduce(n, name, kind)
+
+    def call(v: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        sums = [row(v[i], plain(totals[i])) for i in range(m)]
+        return np.array(sums, dtype_of(name))
+
+    return call
+
+
 ATOMIC = {
     "assign": lambda _, x: x,
     "maxs": TWINS["maxsi"],

@@ -9,7 +9,13 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.packing import Left, Right
-from gpucodegen.passes.contraction.ranges import Positions, Range, carried, nested
+from gpucodegen.passes.contraction.ranges import (
+    Positions,
+    Range,
+    Values,
+    carried,
+    nested,
+)
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 
@@ -62,12 +68,12 @@ class RowTiles:
             result.memref, where, self.cut.vector(*shape), dimensions, hint="acc"
         )
 
-        def step(inner: Builder, here: Positions, acc: Value) -> Value:
+        def step(inner: Builder, here: Positions, acc: Values) -> Values:
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
-            return inner.outerproduct(column, lanes, acc)
+            return [inner.outerproduct(column, lanes, acc[0])]
 
-        total = carried(b, self.ranges, at, accumulator, step)
+        (total,) = carried(b, self.ranges, at, [accumulator], step)
         b.transfer_write(total, result.memref, where, dimensions)
 
     def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
@@ -76,12 +82,12 @@ class RowTiles:
         where = result.at(at)
         accumulator = b.vector_load(result.memref, where, ty, "acc")
 
-        def step(inner: Builder, here: Positions, acc: Value) -> Value:
+        def step(inner: Builder, here: Positions, acc: Values) -> Values:
             factor = self.left.column(inner, here, 1)
             (factors,) = inner.add("vector.broadcast", (factor,), [ty], hint="a")
             lanes = self.right.lanes(inner, here, panel, columns)
-            return inner.multiply_add(factors, lanes, acc)
+            return [inner.multiply_add(factors, lanes, acc[0])]
 
-        total = carried(b, self.ranges, at, accumulator, step)
+        (total,) = carried(b, self.ranges, at, [accumulator], step)
         last = len(result.indices) - 1
         b.transfer_write(total, result.memref, where, [last])

@@ -76,23 +76,26 @@ def grid(
         ordered(b, ())
 
 
+Values = Sequence[Value]
+
+
 def carried(
     b: Builder,
     ranges: Sequence[Range],
     at: Positions,
-    value: Value,
-    step: Callable[[Builder, Positions, Value], Value],
-) -> Value:
-    """Loops over the reduction ranges that carry the accumulator."""
+    values: Values,
+    step: Callable[[Builder, Positions, Values], Values],
+) -> Values:
+    """Loops over the reduction ranges that carry the accumulators."""
     if not ranges:
-        return step(b, at, value)
+        return step(b, at, values)
     first, *rest = ranges
 
-    def body(inner: Builder, iv: Value, values: Sequence[Value]) -> list[Value]:
+    def body(inner: Builder, iv: Value, now: Values) -> Values:
         here = at | {first.axis.iv: Index.of(iv)}
-        return [carried(inner, rest, here, values[0], step)]
+        return carried(inner, rest, here, now, step)
 
-    (total,) = b.carried_loop(
-        first.lower, list(first.uppers), [value], body, hint=first.axis.name
+    bounds = (first.lower, list(first.uppers))
+    return b.carried_loop(
+        *bounds, values, body, step=first.stride, hint=first.axis.name
     )
-    return total

@@ -17,6 +17,7 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.indexing import Index, from_map, replace_values
+from gpucodegen.passes.lifting.reductions import is_reassociable
 from gpucodegen.passes.nests import Axis, Nest, perfect_nest
 from gpucodegen.tiling.dependences import Dependence
 
@@ -63,6 +64,7 @@ class Contraction:
 
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
+    ``reassociable``: the terms of a sum may come in another order.
     """
 
     axes: tuple[Axis, ...]
@@ -75,6 +77,12 @@ class Contraction:
     batch: tuple[Axis, ...]
     reduction: tuple[Axis, ...]
     location: Location
+    reassociable: bool = False
+
+    @property
+    def vector(self) -> Axis | None:
+        """The axis of the columns that walks the last dimension of the result."""
+        return _vector_axis(self.columns, self.result)
 
 
 def only_accumulates(found: Sequence[Dependence]) -> bool:
@@ -85,8 +93,11 @@ def only_accumulates(found: Sequence[Dependence]) -> bool:
     return all(dependence.reduces is not None for dependence in found)
 
 
-def recognize(op: Operation) -> Contraction | None:
-    """The contraction computed by the nest rooted at ``op``, if it is one."""
+def recognize(op: Operation, *, lanes: bool = True) -> Contraction | None:
+    """The contraction computed by the nest rooted at ``op``, if it is one.
+
+    ``lanes``: only one with a vector axis.
+    """
     nest = perfect_nest(op)
     body = None if nest is None else _multiply_accumulate(nest)
     if nest is None or body is None:
@@ -96,11 +107,13 @@ def recognize(op: Operation) -> Contraction | None:
     if not _separable(nest.axes, *operands):
         return None
     vector_axis = _vector_axis(nest.axes, result)
-    if vector_axis is None:
-        return None
-    left, right = (first, second) if second.mentions(vector_axis) else (second, first)
-    if left.mentions(vector_axis) or not right.mentions(vector_axis):
-        return None
+    left, right = first, second
+    if vector_axis is not None and first.mentions(vector_axis):
+        left, right = second, first
+    if vector_axis is None or left.mentions(vector_axis):
+        if lanes:
+            return None
+        vector_axis = None
 
     def having(in_result: bool, in_left: bool, in_right: bool) -> tuple[Axis, ...]:
         wanted = (in_result, in_left, in_right)
@@ -122,10 +135,15 @@ def recognize(op: Operation) -> Contraction | None:
         having(True, True, True),
         reduction,
         store.location,
+        is_reassociable(_total(nest, store)),
     )
     covered = [*contraction.rows, *contraction.columns, *contraction.batch, *reduction]
     is_whole = len(covered) == len(nest.axes) and bool(reduction)
     return contraction if is_whole and _has_vectors(contraction.element) else None
+
+
+def _total(nest: Nest, store: Operation) -> Operation:
+    return next(op for op in nest.body if store.operands[0] in op.results)
 
 
 def _has_vectors(element: Type) -> bool:

@@ -58,12 +58,13 @@ class _Step:
     @property
     def reassociable(self) -> bool:
         """Whether the terms may come in another order with the same meaning."""
-        return all(map(_is_reassociable, self.readers)) or (
+        return all(map(is_reassociable, self.readers)) or (
             self.operator not in _ORDERED
         )
 
 
-def _is_reassociable(op: Operation) -> bool:
+def is_reassociable(op: Operation) -> bool:
+    """Whether an accumulation may add its terms in another order."""
     if isinstance(op.results[0].type, IntegerType | IndexType):
         return True
     flags = str(op.attributes.get("fastmath", StringAttr("")))
@@ -156,7 +157,7 @@ class Combiner:
         compare = self.definitions.get(condition)
         if compare is None or compare.name != "arith.cmpi":
             return None
-        if not _is_reassociable(op) or self.uses.get(condition) != 1:
+        if not is_reassociable(op) or self.uses.get(condition) != 1:
             return None
         operators = SELECTIONS.get(arith.predicate(compare))
         compared = list(compare.operands)

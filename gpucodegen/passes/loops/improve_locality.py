@@ -23,6 +23,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.contraction.choice import paying_contraction
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import interchange, legality
@@ -32,7 +33,6 @@ from gpucodegen.passes.loops.naming import FOR
 from gpucodegen.passes.loops.tiled_nest import tiled
 from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import axis_of
-from gpucodegen.passes.parallel_loops import paying_contraction
 from gpucodegen.tiling.locality import innermost_cost
 
 MAX_DEPTH = 6

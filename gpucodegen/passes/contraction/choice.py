@@ -1,0 +1,104 @@
+"""Which kernel a contraction becomes on a CPU: register tiles or inner products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from gpucodegen.dialects.arith import element_bits
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction import cpu, dots
+from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
+from gpucodegen.passes.contraction.collapse import collapsed
+from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
+from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
+from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.tiling.cpu_plan import (
+    CpuModel,
+    CpuTiles,
+    Problem,
+    plan_contraction,
+)
+from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
+
+
+def paying_contraction(op: Operation, relaxed: bool = False) -> Contraction | None:
+    """A contraction that one of the kernels pays for.
+
+    ``relaxed``: its sums may be reordered whatever its operations say.
+    """
+    found = recognize(op, lanes=False)
+    if found is None:
+        return None
+    found = replace(found, reassociable=found.reassociable or relaxed)
+    return found if _runs(found) else None
+
+
+MIN_COLUMNS = 4
+"""Shorter rows of C do not fill a vector."""
+
+
+def _runs(found: Contraction) -> bool:
+    """Whether one of the kernels can run it."""
+    return _fills_registers(found) or dot_sides(found) is not None
+
+
+def _fills_registers(found: Contraction) -> bool:
+    """Whether the lanes of registers can walk the columns."""
+    if found.vector is None:
+        return False
+    column, is_line = column_axis(found), row_axis(found) is None
+    packs = not is_line or direct_lanes(found.right, column)
+    return column.extent >= MIN_COLUMNS and packs
+
+
+def lower_contraction(
+    found: Contraction, model: CpuModel, tiles: CpuTiles
+) -> list[Operation]:
+    """Operations that replace the nest."""
+    views = Builder(found.location)
+    merged = collapsed(views, found)
+    if not _runs(merged):
+        return _lowered(found, model, tiles)
+    return [*views.operations, *_lowered(merged, model, tiles)]
+
+
+def _lowered(
+    contraction: Contraction, model: CpuModel, tiles: CpuTiles
+) -> list[Operation]:
+    sides, fills = dot_sides(contraction), _fills_registers(contraction)
+    problem = _problem(contraction) if fills else None
+    if sides is not None:
+        products = _products(sides)
+        if problem is None or dots_pay(products, problem, model.unit):
+            tile = choose_dot_tile(products, model.unit)
+            work = prod(axis.extent for axis in contraction.axes)
+            return dots.lower(sides, tile, model.threads_for(work))
+    assert problem is not None
+    return cpu.lower(contraction, plan_contraction(problem, model, tiles))
+
+
+def _problem(contraction: Contraction) -> Problem:
+    row, column = row_axis(contraction), column_axis(contraction)
+    outer = outer_axes(contraction)
+    return Problem(
+        1 if row is None else row.extent,
+        column.extent,
+        tuple(axis.extent for axis in contraction.reduction),
+        prod(axis.extent for axis in outer),
+        element_bits(contraction.element),
+        direct_lanes(contraction.right, column),
+        any(contraction.right.mentions(axis) for axis in outer),
+        row and row_stride(contraction.left, row, contraction.reduction[-1]),
+    )
+
+
+def _products(sides: Sides) -> Products:
+    return Products(
+        extent_of(sides.tall),
+        extent_of(sides.flat),
+        sides.steps.extent,
+        element_bits(sides.contraction.element),
+        sides.copied,
+    )

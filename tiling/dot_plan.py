@@ -1,0 +1,103 @@
+"""Contractions as inner products: lanes walk the reduction, tiles hold partial sums.
+
+Where both factors are contiguous along the reduction, or the small one is copied so, an
+``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
+One step takes
+
+    max(rows*columns*vectors / fma_per_cycle, loads / loads_per_cycle, latency)
+
+cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
+up across the lanes once.  This wins over lanes along the columns (`register_tile`)
+where these are too few to fill registers, or where a factor would have to be
+transposed.  It reorders sums, which must be permitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpucodegen.tiling.cpu_plan import Problem
+from gpucodegen.tiling.register_tile import (
+    VectorUnit,
+    choose_register_tile,
+    tile_cycles,
+)
+
+FOLD_CYCLES = 3
+"""Per register of partial sums: two shuffles and an addition."""
+TILE_CYCLES = 12
+"""Per tile: filling the pipeline, reading and writing the results."""
+COPIED_CYCLES = 2
+"""Per element of a factor that is copied to be contiguous along the reduction."""
+TRANSPOSED_CYCLES = 6
+"""Per element of a panel that is packed against the grain of its array."""
+
+
+@dataclass(frozen=True, slots=True)
+class DotTile:
+    """``rows x columns`` inner products of ``lanes`` partial sums each."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """``rows x columns`` inner products of ``steps`` terms; rows are the longer side.
+
+    ``copied``: the factor of the columns has to be made contiguous.
+    """
+
+    rows: int
+    columns: int
+    steps: int
+    element_bits: int
+    copied: bool = False
+
+
+def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
+    """Tiles whose partial sums and factors fit the registers."""
+    width = unit.lanes(products.element_bits)
+    for rows in range(1, min(8, products.rows) + 1):
+        for columns in range(1, min(4, products.columns) + 1):
+            for vectors in (1, 2, 4, 8):
+                needed = (rows + 1) * columns * vectors + min(rows, 4)
+                if needed < unit.registers:
+                    yield DotTile(rows, columns, vectors * width)
+
+
+def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
+    """Modelled cycles of all inner products, without cache misses."""
+    vectors = tile.lanes // unit.lanes(products.element_bits)
+    registers = tile.rows * tile.columns * vectors
+    loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
+    step = max(registers / unit.fma_per_cycle, loads, unit.latency)
+    steps = -(-products.steps // tile.lanes)
+    count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
+    copies = products.copied * COPIED_CYCLES * products.columns * products.steps
+    return count * (steps * step + FOLD_CYCLES * registers + TILE_CYCLES) + copies
+
+
+def choose_dot_tile(products: Products, unit: VectorUnit) -> DotTile:
+    """The tile of least modelled cycles.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> choose_dot_tile(Products(4096, 1, 4096, 32), unit)
+    DotTile(rows=8, columns=1, lanes=16)
+    >>> choose_dot_tile(Products(1, 1, 100000, 32), unit)
+    DotTile(rows=1, columns=1, lanes=64)
+    """
+    tiles = candidates(unit, products)
+    return min(tiles, key=lambda t: (dot_cycles(products, t, unit), t.lanes))
+
+
+def dots_pay(products: Products, problem: Problem, unit: VectorUnit) -> bool:
+    """Whether inner products beat register tiles with lanes along the columns."""
+    steps, extents = products.steps, (problem.rows, problem.columns)
+    tile = choose_register_tile(*extents, problem.element_bits, unit)
+    against = not problem.right_is_contiguous
+    packing = against * TRANSPOSED_CYCLES * problem.columns * steps
+    outer = steps * tile_cycles(*extents, problem.element_bits, unit, tile) + packing
+    return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer
