@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpucodegen.tiling.cpu_plan import Problem
+from gpucodegen.tiling.cpu_plan import CpuModel, Problem
 from gpucodegen.tiling.register_tile import (
     VectorUnit,
     choose_register_tile,
@@ -32,6 +32,9 @@ COPIED_CYCLES = 2
 """Per element of a factor that is copied to be contiguous along the reduction."""
 TRANSPOSED_CYCLES = 6
 """Per element of a panel that is packed against the grain of its array."""
+
+LOW_SHARE = 0.25
+"""Share of the second cache that the factor of the columns may fill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,18 @@ def choose_dot_tile(products: Products, unit: VectorUnit) -> DotTile:
     return min(tiles, key=lambda t: (dot_cycles(products, t, unit), t.lanes))
 
 
-def dots_pay(products: Products, problem: Problem, unit: VectorUnit) -> bool:
-    """Whether inner products beat register tiles with lanes along the columns."""
-    steps, extents = products.steps, (problem.rows, problem.columns)
-    tile = choose_register_tile(*extents, problem.element_bits, unit)
+def dots_pay(products: Products, problem: Problem, model: CpuModel) -> bool:
+    """Whether inner products beat register tiles with lanes along the columns.
+
+    Every tile of the rows reads the factor of the columns again, which is not cut into
+    blocks: it has to stay in the second cache.
+    """
+    unit, bits, steps = model.unit, problem.element_bits, products.steps
+    if products.columns * steps * bits // 8 > model.cache * LOW_SHARE:
+        return False
+    extents = problem.rows, problem.columns
+    tile = choose_register_tile(*extents, bits, unit)
     against = not problem.right_is_contiguous
     packing = against * TRANSPOSED_CYCLES * problem.columns * steps
-    outer = steps * tile_cycles(*extents, problem.element_bits, unit, tile) + packing
+    outer = steps * tile_cycles(*extents, bits, unit, tile) + packing
     return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer

@@ -8,6 +8,8 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.tiling.cpu_plan import CpuModel, CpuPlan, Packing, Problem
 from gpucodegen.tiling.cpu_plan import plan_contraction as plan
+from gpucodegen.tiling.dot_plan import Products, dots_pay
+from gpucodegen.tiling.register_tile import VectorUnit
 
 SHAPES = {
     "panels shared by blocks": (403, 130, 600),
@@ -172,6 +174,16 @@ def test_plans_differ_as_named():
     assert planned(403, 130, 600).left_stride == 0
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 8)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "pays"),
+    [(2048, 3, 500, True), (64, 64, 64, False), (2048, 2048, 2048, False)],
+)
+def test_inner_products_pay_for_few_columns(m: int, n: int, k: int, pays: bool):
+    problem = Problem(m, n, (k,), 1, 64, True, False, k)
+    model = CpuModel(2, VectorUnit(512, 32))
+    assert dots_pay(Products(m, n, k, 64, copied=True), problem, model) == pays
 
 
 def test_vectors_outside_of_loops():

@@ -71,7 +71,7 @@ def _lowered(
     problem = _problem(contraction) if fills else None
     if sides is not None:
         products = _products(sides)
-        if problem is None or dots_pay(products, problem, model.unit):
+        if problem is None or dots_pay(products, problem, model):
             tile = choose_dot_tile(products, model.unit)
             work = prod(axis.extent for axis in contraction.axes)
             return dots.lower(sides, tile, model.threads_for(work))
