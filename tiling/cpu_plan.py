@@ -55,6 +55,7 @@ class Problem:
     right_is_contiguous: bool
     panel_per_outer: bool
     left_stride: int | None = None
+    gathered: int = 0
 
     @property
     def work(self) -> int:
@@ -144,15 +145,20 @@ def plan_contraction(
     streamed = in_place and problem.columns * problem.element_bits // 8 > PAGE
     limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
     spread = problem.strides_clash and not in_place and problem.columns > 2 * columns
-    position, chunk = split_reduction(problem.reduction, limit, lanes if spread else 1)
+    spread = spread and not problem.gathered
+    together = problem.gathered or (lanes if spread else 1)
+    position, chunk = split_reduction(problem.reduction, limit, together)
     spread = spread and position == len(problem.reduction) - 1
     parallel = model.threads_for(problem.work) > 1
     outer_first = problem.panel_per_outer and problem.rows > SKINNY
     row_block = _row_block(problem, rows, chunk, model)
     one_block = row_block >= problem.rows
     single = one_block and (problem.outer == 1 or problem.panel_per_outer)
-    packing = Packing.PRIVATE if single else Packing.SHARED
     stripes = min(model.threads, problem.columns // columns) if problem.skinny else 1
+    if problem.gathered:
+        row_block, stripes = _gathered_parts(problem, rows, columns, model.threads)
+        single, outer_first = True, False
+    packing = Packing.PRIVATE if single else Packing.SHARED
     return CpuPlan(
         rows,
         columns,
@@ -203,6 +209,21 @@ def split_reduction(
             return position, split_evenly(extents[position], room, rounded)
         inside *= extents[position]
     return 0, extents[0]
+
+
+def _gathered_parts(
+    problem: Problem, rows: int, columns: int, threads: int
+) -> tuple[int, int]:
+    """Rows of a block and stripes of columns: threads gather what they use.
+
+    Few panels are gathered by every thread, for its part of the rows.
+    """
+    whole = -(-problem.rows // rows) * rows
+    if problem.outer >= threads:
+        return whole, 1
+    if problem.columns // columns >= 2 * threads:
+        return whole, threads
+    return split_evenly(problem.rows, -(-problem.rows // threads), rows), 1
 
 
 def _row_block(problem: Problem, rows: int, chunk: int, model: CpuModel) -> int:

@@ -258,6 +258,21 @@ def insert(e: Emitter, op: Operation) -> None:
     e.define(op.result, call(function, e.typed(value), e.text(target)))
 
 
+def shuffle(e: Emitter, op: Operation) -> None:
+    """``vector.shuffle`` of two one-dimensional vectors."""
+    first, second = op.operands
+    ty, other = _vector_type(e, op, first), _vector_type(e, op, second)
+    mask = op.attributes["mask"]
+    lanes = mask.values if isinstance(mask, DenseArrayAttr) else ()
+    if len(ty.shape) != 1 or min(lanes) < 0:
+        raise e.refusal(op, "Shuffle one-dimensional vectors, and name every lane")
+    kind = vector_dtype(e, op, ty)
+    order = tuple(int(lane) for lane in lanes)
+    hint = f"shuffle_{suffix(ty.shape, kind)}_to_{len(order)}"
+    function = e.make(hint, "shuffle", *ty.shape, *other.shape, kind, order)
+    e.define(op.result, call(function, e.text(first), e.text(second)))
+
+
 def reduction(e: Emitter, op: Operation) -> None:
     """``vector.reduction`` of a one-dimensional vector."""
     source, *accumulator = op.operands
@@ -309,4 +324,5 @@ HANDLERS: dict[str, Handler] = {
     "vector.insert": insert,
     "vector.multi_reduction": multi_reduction,
     "vector.reduction": reduction,
+    "vector.shuffle": shuffle,
 }

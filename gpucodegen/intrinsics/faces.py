@@ -15,6 +15,7 @@ from gpucodegen.intrinsics import (
     functions,
     memory,
     narrow,
+    shuffles,
     tiles,
 )
 from gpucodegen.intrinsics.lowering import Engine
@@ -40,6 +41,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "reduce": aggregates.reduce,
     "reduce_rows": aggregates.reduce_rows,
     "round_to": narrow.round_to,
+    "shuffle": shuffles.shuffle,
     "splat": aggregates.splat,
     "store": memory.store,
     "store_strided": tiles.store_strided,

@@ -231,6 +231,20 @@ class Builder:
         (value,) = self.add("vector.extract", (vector,), [ty], where)
         return value
 
+    def every(self, vector: Value, step: int) -> Value:
+        """Each ``step``-th lane from the first on (``vector.shuffle``)."""
+        ty = vector.type
+        assert isinstance(ty, VectorType)
+        lanes = tuple(range(0, ty.shape[0], step))
+        (value,) = self.add(
+            "vector.shuffle",
+            (vector, vector),
+            [VectorType((len(lanes),), ty.element)],
+            {"mask": DenseArrayAttr(I64, lanes)},
+            hint=vector.name,
+        )
+        return value
+
     def multiply_add(self, one: Value, other: Value, total: Value) -> Value:
         """``one * other + total``, fused where the elements are floats."""
         ty, hint = total.type, total.name

@@ -153,3 +153,18 @@ def test_integer_vectors(target: str):
 )
 def test_cuda_text_compiles(arguments: str, body: str):
     assert all(".entry k(" in text for text in ptx(one_kernel(arguments, body, "sim")))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("mask", [range(0, 48, 3), range(0, 14, 2), (1, 60, 47, 50)])
+def test_lanes_in_another_order(target: str, mask: tuple[int, ...]):
+    n = len(mask)
+    body = f"""
+      %c0 = arith.constant 0 : index
+      %a = vector.load %x[%c0] : memref<64xf32>, vector<48xf32>
+      %b = vector.load %x[%c0] : memref<64xf32>, vector<16xf32>
+      %s = vector.shuffle %a, %b {list(mask)} : vector<48xf32>, vector<16xf32>
+      vector.store %s, %y[%c0] : memref<{n}xf32>, vector<{n}xf32>"""
+    x, y = RNG.random(64, np.float32), np.zeros(n, np.float32)
+    run(f"%x: memref<64xf32>, %y: memref<{n}xf32>", body, target, x, y)
+    np.testing.assert_array_equal(y, np.concatenate([x[:48], x[:16]])[list(mask)])

@@ -242,6 +242,16 @@ def insert(shape: Shape, name: str, position: Shape) -> Twin:
     return call
 
 
+def shuffle(n: int, m: int, name: str, mask: Shape) -> Twin:
+    """``shuffle(v, w)``."""
+    del n, m, name
+
+    def call(v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return np.concatenate([v, w])[list(mask)]
+
+    return call
+
+
 def outerproduct(m: int, n: int, name: str, fused: bool = True) -> Twin:
     """``outerproduct(a, b, acc)``."""
     del m

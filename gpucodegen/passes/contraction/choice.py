@@ -13,6 +13,7 @@ from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_
 from gpucodegen.passes.contraction.collapse import collapsed
 from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
+from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.tiling.cpu_plan import (
     CpuModel,
@@ -61,13 +62,17 @@ def lower_contraction(
     merged = collapsed(views, found)
     if not _runs(merged):
         return _lowered(found, model, tiles)
+    if _fills_registers(merged):
+        lanes = model.unit.lanes(element_bits(found.element))
+        merged = flattened(views, merged, lanes)
     return [*views.operations, *_lowered(merged, model, tiles)]
 
 
 def _lowered(
     contraction: Contraction, model: CpuModel, tiles: CpuTiles
 ) -> list[Operation]:
-    sides, fills = dot_sides(contraction), _fills_registers(contraction)
+    sides = None if contraction.gather else dot_sides(contraction)
+    fills = _fills_registers(contraction)
     problem = _problem(contraction) if fills else None
     if sides is not None:
         products = _products(sides)
@@ -91,6 +96,7 @@ def _problem(contraction: Contraction) -> Problem:
         direct_lanes(contraction.right, column),
         any(contraction.right.mentions(axis) for axis in outer),
         row and row_stride(contraction.left, row, contraction.reduction[-1]),
+        contraction.gather.period if contraction.gather else 0,
     )
 
 

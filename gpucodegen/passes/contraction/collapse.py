@@ -110,6 +110,19 @@ class Folded:
         return Operand(view, self.indices)
 
 
+def merge_of(slow: Axis, fast: Axis) -> Axis:
+    """The axis that counts through both."""
+    iv = Value(INDEX, fast.name, fast.iv.location)
+    return Axis(iv, slow.extent * fast.extent, 0, 1, slow.operation)
+
+
+def merged(slow: Axis, fast: Axis, operand: Folded) -> tuple[Axis, Folded] | None:
+    """Two axes as one, if the operand has them side by side."""
+    whole = merge_of(slow, fast)
+    found = operand.merged(slow, fast, whole)
+    return None if found is None else (whole, found)
+
+
 @dataclass(frozen=True, slots=True)
 class _State:
     """The axes of a contraction and its operands, while axes are merged."""
@@ -150,13 +163,7 @@ class _State:
         for slow, fast in permutations(self.axes, 2):
             if not self._keeps_order(slow, fast):
                 continue
-            whole = Axis(
-                Value(INDEX, fast.name, fast.iv.location),
-                slow.extent * fast.extent,
-                0,
-                1,
-                slow.operation,
-            )
+            whole = merge_of(slow, fast)
             found = [o.merged(slow, fast, whole) for o in self.operands]
             operands = tuple(o for o in found if o is not None)
             if len(operands) == len(found):

@@ -15,6 +15,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes
+from gpucodegen.passes.contraction.pixels import pack_pixels
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction, Operand
 from gpucodegen.passes.indexing import Index
@@ -124,7 +125,10 @@ def pack_panel(
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
     right, (buffer, front) = contraction.right, target
-
+    if contraction.gather is not None:
+        (steps,) = ranges
+        pack_pixels(b, contraction.gather, steps, lanes, at, target)
+        return
     direct, width = direct_lanes(right, lanes.axis), lanes.extent
 
     def copy(inner: Builder, here: Positions) -> None:

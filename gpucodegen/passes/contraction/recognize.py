@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr
@@ -59,6 +60,25 @@ def _is_linear(index: Index) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """The right factor before axes were joined.
+
+    ``columns`` are the vector axis, ``steps`` the reduction, slowest first.  Panels are
+    copied ``lanes`` columns at a time.
+    """
+
+    operand: Operand
+    columns: tuple[Axis, Axis]
+    steps: tuple[Axis, ...]
+    lanes: int
+
+    @property
+    def period(self) -> int:
+        """Steps that stay together in a block: all but the slowest axis."""
+        return prod(axis.extent for axis in self.steps[1:])
+
+
+@dataclass(frozen=True, slots=True)
 class Contraction:
     """``result += left * right``; the vector axis indexes result and right.
 
@@ -77,6 +97,7 @@ class Contraction:
     batch: tuple[Axis, ...]
     reduction: tuple[Axis, ...]
     location: Location
+    gather: Gather | None = None
     reassociable: bool = False
 
     @property

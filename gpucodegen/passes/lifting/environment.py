@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.ir.locations import Location
@@ -28,15 +28,20 @@ class View:
 
     ``offsets`` and ``strides`` map an index of the view to one of the base, dimension
     by dimension in ``kept``; None when the relation has no affine form.
+    ``groups``: extents of the dimensions of the view that are one of the base each.
     """
 
     base: Value
     offsets: tuple[Text, ...] | None = None
     strides: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
 
     def base_indices(self, indices: Sequence[Text], rank: int) -> tuple[Text, ...]:
         """Indices into the base of the cell at ``indices`` of the view."""
+        if self.groups:
+            remaining = iter(indices)
+            return tuple(_flat(group, remaining) for group in self.groups)
         if self.offsets is None:
             return (None,) * rank
         result = list(self.offsets)
@@ -45,6 +50,15 @@ class View:
                 self.offsets[dimension], self.strides[dimension], index
             )
         return tuple(result)
+
+
+def _flat(extents: Sequence[int], indices: Iterator[Text]) -> Text:
+    """The row-major index of as many indices as there are extents."""
+    flat: Text = "0"
+    for extent in extents:
+        index = next(indices)
+        flat = _shifted(index, extent, flat) if flat != "0" else index
+    return flat
 
 
 _OUTSIDE = Value(NoneType(), "outside")
@@ -73,11 +87,8 @@ class Environment:
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
     views: dict[Value, View] = field(default_factory=dict[Value, View])
-    sole_views: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Views of all cells of an argument that is not used otherwise, and the argument.
-
-    They are arrays of their own: no other name reaches the cells.
-    """
+    collapsed: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    """Arguments that are seen as views of their own collapsed views."""
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
@@ -214,7 +225,8 @@ class Environment:
             old = {found[value] for value in values if value in found}
             members = [value for value, group in found.items() if group in old]
             found.update(dict.fromkeys((*members, *values), self.joined.index(values)))
-        arguments = {v: self.sole_views.get(v, v) for v in self.arrays}
+        shown = {view: base for base, view in self.collapsed.items()}
+        arguments = {v: shown.get(v, v) for v in self.arrays}
         return {
             array.name: found[arguments[value]]
             for value, array in self.arrays.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gpucodegen.dialects.ops.memref_shape_syntax import groups_of
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
@@ -16,6 +17,8 @@ def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
     """Record the view that ``op`` makes; False if it makes none."""
     if op.name == "memref.get_global":
         env.views[op.result] = same(global_buffer(op, env), op.result)
+        return True
+    if op.name == COLLAPSE and _is_shown_collapsed(op, env, definitions):
         return True
     make = _TABLE.get(op.name)
     if make is None or not op.operands or not op.results:
@@ -41,6 +44,34 @@ def same(base: Value, view: Value) -> View:
 def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
     del env, definitions
     return same(op.operands[0], op.results[0])
+
+
+COLLAPSE = "memref.collapse_shape"
+
+
+def _is_shown_collapsed(
+    op: Operation, env: Environment, definitions: Definitions
+) -> bool:
+    """Let the view of an argument be the array, and the argument a view of it.
+
+    An index of the argument is an affine one of the view, but not the other way round.
+    """
+    base, view = op.operands[0], op.results[0]
+    if base in env.collapsed:
+        known = env.collapsed[base]
+        env.views[view] = same(known, view) if known.type == view.type else View(base)
+        return True
+    groups = groups_of(op.attributes.get("reassociation"))
+    ty = base.type
+    is_row_major = isinstance(ty, MemRefType) and ty.layout is None
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+    is_new = base not in env.views and base not in env.arrays
+    if base in definitions or not (is_row_major and is_new) or None in shape:
+        return False
+    extents = tuple(tuple(shape[d] or 0 for d in group) for group in groups)
+    env.collapsed[base] = view
+    env.views[base] = View(view, groups=extents)
+    return True
 
 
 def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
@@ -93,10 +124,8 @@ _TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
     "memref.subview": _subview,
     "memref.reinterpret_cast": _unknown,
     "memref.expand_shape": _unknown,
-    "memref.collapse_shape": _unknown,
+    COLLAPSE: _unknown,
 }
 
-RESHAPES = frozenset({"memref.expand_shape", "memref.collapse_shape"})
-"""Those of all cells, each once."""
 VIEWS = frozenset(_TABLE)
 """The operations that make one."""

@@ -111,9 +111,6 @@ class Lifter:
         return tuple(nodes)
 
     def _plain(self, op: Operation, nodes: Nodes) -> None:
-        if self._stands_for_its_base(op):
-            self.env.sole_views[op.result] = op.operands[0]
-            return
         if views.define(op, self.env, self.definitions):
             return
         accesses = accesses_of(op, self.env)
@@ -125,14 +122,6 @@ class Lifter:
         self.env.forget(op)
         if self.one_access_per_statement or any(a.writes for a in accesses):
             self._flush(nodes)
-
-    def _stands_for_its_base(self, op: Operation) -> bool:
-        """Whether all accesses to an argument go through this view of all its cells."""
-        if op.name not in views.RESHAPES:
-            return False
-        base = op.operands[0]
-        is_argument = base not in self.definitions and base not in self.env.views
-        return is_argument and self.uses[base] == 1 and base not in self.env.arrays
 
     def _scalar(self, op: Operation) -> None:
         text = index_text(op, self.env, self.definitions)
