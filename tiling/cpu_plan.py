@@ -45,6 +45,8 @@ class Problem:
 
     ``left_stride``: elements between the rows of the left factor, each contiguous along
     the last reduction axis; None where they are not.
+    ``gathered``: steps that stay together in a block because panels of the right factor
+    are gathered from an image; 0 where they are copied as they are.
     """
 
     rows: int

@@ -97,8 +97,8 @@ class Contraction:
     batch: tuple[Axis, ...]
     reduction: tuple[Axis, ...]
     location: Location
-    gather: Gather | None = None
     reassociable: bool = False
+    gather: Gather | None = None
 
     @property
     def vector(self) -> Axis | None:
