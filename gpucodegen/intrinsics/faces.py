@@ -17,6 +17,7 @@ from gpucodegen.intrinsics import (
     narrow,
     shuffles,
     tiles,
+    vector_math,
 )
 from gpucodegen.intrinsics.lowering import Engine
 
@@ -77,9 +78,12 @@ def plain(engine: Engine) -> dict[str, Any]:
     made = {n: arithmetic.elementwise(engine, n) for n in arithmetic.ELEMENTWISE}
     divisions = arithmetic.INDEX_DIVISION
     made |= {n: arithmetic.index_division(engine, n) for n in divisions}
-    made |= {n: functions.library(engine, n) for n in functions.UNARY}
-    made |= {n: functions.library(engine, n) for n in functions.BINARY}
-    made |= {n: functions.derived(engine, n) for n in functions.DERIVED}
+    formulas = vector_math.formulas(engine)
+    library = functions.UNARY | functions.BINARY
+    made |= {n: functions.library(engine, n, formulas.get(n)) for n in library}
+    made |= {
+        n: functions.derived(engine, n, formulas.get(n)) for n in functions.DERIVED
+    }
     made |= {n: functions.power(engine, n) for n in ("ipowi", "fpowi")}
     made |= {n: complexes.function(engine, n) for n in complexes.FORMULAS}
     made |= {"cmplx": complexes.create(engine), "cpowi": complexes.power(engine)}

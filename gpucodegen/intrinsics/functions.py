@@ -9,6 +9,7 @@ from typing import Any
 from numba.core import types
 
 from gpucodegen.intrinsics.arithmetic import absolute, common_type
+from gpucodegen.intrinsics.host import has_fused_operations
 from gpucodegen.intrinsics.lowering import Engine, Lowering, number, signature
 from gpucodegen.intrinsics.vector_type import Tile
 
@@ -49,7 +50,11 @@ def call_library(low: Lowering, function: Any, dtype: Any, args: Any) -> Any:
     return implementation(low.builder, args)
 
 
-def library(engine: Engine, name: str) -> Any:
+Formula = Callable[..., Any]
+"""``formula(low, name, *pieces)``: a function on the pieces of tiles."""
+
+
+def library(engine: Engine, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of one library function."""
     function = UNARY.get(name) or BINARY[name]
     arity = 1 if name in UNARY else 2
@@ -57,10 +62,16 @@ def library(engine: Engine, name: str) -> Any:
     def one(low: Lowering, dtype: Any, *args: Any) -> Any:
         return call_library(low, function, dtype, args)
 
-    return _lanewise(engine, name, arity, one)
+    return _lanewise(engine, name, arity, one, formula)
 
 
-def _lanewise(engine: Engine, name: str, arity: int, one: Callable[..., Any]) -> Any:
+def _lanewise(
+    engine: Engine,
+    name: str,
+    arity: int,
+    one: Callable[..., Any],
+    formula: Formula | None,
+) -> Any:
     def typing_rule(*arguments: Any) -> Any:
         ty = common_type(*arguments)
         return None if ty is None else signature(ty, *[ty] * arity)
@@ -69,10 +80,22 @@ def _lanewise(engine: Engine, name: str, arity: int, one: Callable[..., Any]) ->
         ty = low.signature.return_type
         if not isinstance(ty, Tile):
             return one(low, ty, *args)
+        if formula is not None and _takes_formulas(low, ty):
+            columns = zip(*(low.pieces(arg) for arg in args), strict=True)
+            return low.pack(ty, [formula(low, name, *pieces) for pieces in columns])
         rows = zip(*(low.elements(ty, arg) for arg in args), strict=True)
         return low.from_elements(ty, [one(low, ty.dtype, *row) for row in rows])
 
     return engine.define(name, arity, typing_rule, lower)
+
+
+def _takes_formulas(low: Lowering, tile: Tile) -> bool:
+    """Whether code for tiles may differ from the library in the last places.
+
+    Formulas stand on fused operations; ``exact`` kernels may have none.
+    """
+    is_real = isinstance(tile.dtype, types.Float) and low.lanes(tile) > 1
+    return is_real and has_fused_operations() and bool(low.context.fastmath)
 
 
 def _exp2(low: Lowering, dtype: Any, x: Any) -> Any:
@@ -115,9 +138,9 @@ DERIVED: dict[str, Callable[..., Any]] = {
 }
 
 
-def derived(engine: Engine, name: str) -> Any:
+def derived(engine: Engine, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of a function made of others."""
-    return _lanewise(engine, name, 1, DERIVED[name])
+    return _lanewise(engine, name, 1, DERIVED[name], formula)
 
 
 def power(engine: Engine, name: str) -> Any:

@@ -34,3 +34,8 @@ def register_bytes() -> int:
     if "avx512f" in features:
         return 64
     return 32 if "avx" in features else 16
+
+
+def has_fused_operations() -> bool:
+    """Whether a fused multiply-add is one instruction."""
+    return bool(cpu_features() & {"fma", "neon"})

@@ -1,0 +1,46 @@
+"""Functions of the math dialect on vector registers, without calls of a library.
+
+One file for each family of formulas; `FORMULAS` names them as the dialect does.  The
+errors, in units of the last place, are stated in docs/vector-math.md and tested there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpucodegen.intrinsics.lowering import Engine, Lowering
+from gpucodegen.intrinsics.vector_math import (
+    error_function,
+    exponential,
+    logarithm,
+    power,
+    trigonometric,
+)
+from gpucodegen.intrinsics.vector_math.lanes import Lanes
+
+FORMULAS: dict[str, Callable[..., Lanes]] = {
+    "exp": exponential.exp,
+    "exp2": exponential.exp2,
+    "expm1": exponential.expm1,
+    "log": logarithm.log,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
+    "log1p": logarithm.log1p,
+    "tanh": exponential.tanh,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "erf": error_function.erf,
+    "powf": power.power,
+    "rsqrt": lambda x: x.of(1.0) / x.llvm("sqrt"),
+}
+
+
+def formulas(engine: Engine) -> dict[str, Callable[..., Any]]:
+    """By name the code for pieces of tiles; only the CPU has vector registers."""
+    return dict.fromkeys(FORMULAS, formula) if engine.name == "cpu" else {}
+
+
+def formula(low: Lowering, name: str, *pieces: Any) -> Any:
+    """The code of a function for the pieces of its arguments."""
+    return FORMULAS[name](*(Lanes(low, piece) for piece in pieces)).value
