@@ -178,6 +178,8 @@ def plan_contraction(
 
 PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
+GATHERING_PAYS = 16
+"""Rows of a result that must use a gathered pixel: two register tiles."""
 SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
 CLASHING = 512

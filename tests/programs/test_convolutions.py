@@ -151,6 +151,22 @@ def test_one_by_one_windows_are_matrix_products(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
+def test_wide_images(name: str) -> None:
+    extents = {
+        "n": 1,
+        "y": 5,
+        "x": 61,
+        "c": 33,
+        "f": 19,
+        "h": 3,
+        "w": 3,
+        "g": 2,
+        "m": 2,
+    }
+    Problem(name, extents, (1, 1), (1, 1)).check(fill=False, target="cpu")
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_in_the_emulator(name: str) -> None:
     small = {"n": 1, "y": 3, "x": 4, "c": 3, "f": 5, "h": 2, "w": 2, "g": 2, "m": 2}
     Problem(name, small, (1, 2), (2, 1)).check(fill=True, target="sim")

@@ -16,13 +16,14 @@ from math import prod
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction.blocking import Lanes, column_axis
+from gpucodegen.passes.contraction.blocking import Lanes, column_axis, row_axis
 from gpucodegen.passes.contraction.collapse import Folded, merged
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction, Gather, Operand
 from gpucodegen.passes.contraction.windows import slides
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
+from gpucodegen.tiling.cpu_plan import GATHERING_PAYS
 
 WIDEST_STEP = 4
 """Elements between pixels beyond which whole vectors are mostly not used."""
@@ -33,6 +34,9 @@ def flattened(b: Builder, contraction: Contraction, lanes: int) -> Contraction:
     right, fast = contraction.right, column_axis(contraction)
     last = len(right.indices) - 1
     step = right.coefficient(last, fast)
+    row = row_axis(contraction)
+    if row is None or row.extent < GATHERING_PAYS:
+        return contraction
     if not slides(right) or right.dimensions_of(fast) != [last]:
         return contraction
     result, left = Folded.of(contraction.result), Folded.of(contraction.left)
