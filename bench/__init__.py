@@ -1,3 +1,1 @@
-"""Programs against their peers, measured in one process."""
-
-from __future__ import annotations
+"""Programs of this package against their peers: ``python -m bench``."""

@@ -1,46 +1,60 @@
-"""``python -m bench [cpu|gpu|polybench] [NAME]``: programs against their peers."""
+"""``python -m bench [TABLE [NAME]]``: programs against their peers on this machine.
+
+Without a table, or with ``all``, every table is measured, each in a process of its own
+for each number of threads, and the results are written to ``--out`` as JSON, Markdown
+and a roofline plot.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 
-from bench.harness import Failure, show
-from bench.machine import describe
+from bench import session
+from bench.harness import CLOCKS
+from bench.tables import GPU, TABLES
 
-TABLES = ("cpu", "gpu", "polybench")
-POOLS = (
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-)
+RESULTS = Path(__file__).parent / "results"
+ALL = "all"
 
 
 def main() -> int:
-    """Print a table, and keep it as JSON if asked to; 1 if a row failed."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("table", choices=TABLES, nargs="?", default=TABLES[0])
-    parser.add_argument("name", nargs="?", default="", help="part of a program's name")
-    parser.add_argument("--budget", type=float, default=2.0, help="seconds per row")
-    parser.add_argument("--threads", type=int, help="threads of both contenders")
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    options = parser.parse_args()
-    if options.threads:
-        # Pools read their size when they are loaded, which the table does below.
-        os.environ |= dict.fromkeys(POOLS, str(options.threads))
-    print(describe())
-    table = import_module(f"bench.{options.table}")
-    rows = show(table.rows(options.name, options.budget))
-    if options.json:
-        kept = {"machine": describe(), "rows": [asdict(row) for row in rows]}
-        options.json.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-    return any(isinstance(row, Failure) for row in rows)
+    """Print tables; 1 if a line failed."""
+    options = _parser().parse_args()
+    if options.part:
+        return session.part(options)
+    tables = tuple(TABLES) if options.table == ALL else (options.table,)
+    out = options.out or (RESULTS if options.table == ALL else None)
+    return session.run(tables, options, out)
+
+
+def _parser() -> argparse.ArgumentParser:
+    tables = TABLES | GPU
+    known = "\n".join(f"  {name:<13}{what}" for name, what in tables.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=f"{__doc__}\ntables:\n{known}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = (ALL, *tables)
+    parser.add_argument("table", choices=names, nargs="?", default=ALL, metavar="TABLE")
+    parser.add_argument("name", nargs="?", default="", help="part of the lines' names")
+    parser.add_argument("--budget", type=float, default=2.0, help="seconds per line")
+    parser.add_argument(
+        "--threads", type=_counts, default=None, help="as in 1,2: of every contender"
+    )
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--out", type=Path, help="folder for JSON, Markdown and plot")
+    parser.add_argument("--part", type=Path, help=argparse.SUPPRESS)
+    return parser
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    counts = tuple(int(part) for part in text.split(","))
+    if min(counts) < 1:
+        raise argparse.ArgumentTypeError("Pass numbers of at least 1")
+    return counts
 
 
 if __name__ == "__main__":

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 PACKAGES = (
     "gpucodegen",
     "numpy",
     "numba",
+    "llvmlite",
     "islpy",
     "scipy",
     "torch",
+    "jax",
+    "iree-base-compiler",
+    "iree-base-runtime",
     "cupy-cuda13x",
     "cupy-cuda12x",
     "numba-cuda",
 )
+ENVIRONMENT = re.compile(
+    r"(GPUCODEGEN|NUMBA|OMP|OPENBLAS|MKL|KMP|GOMP|XLA|JAX|IREE|MALLOC)_\w+"
+)
+"""Variables that change what is measured."""
+PRIVATE = "_DIR"
+"""End of the variables that hold paths, which are nobody's business."""
 
 
 def processor() -> str:
@@ -34,6 +47,17 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+def caches() -> dict[str, str]:
+    """Caches of the first core, with their sizes."""
+    found: dict[str, str] = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        kind, level, size = (
+            (folder / name).read_text().strip() for name in ("type", "level", "size")
+        )
+        found[f"L{level} {kind.lower()}"] = size
+    return found
+
+
 def versions() -> dict[str, str]:
     """Installed packages that matter, with their versions."""
     found: dict[str, str] = {}
@@ -43,6 +67,31 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def facts() -> dict[str, Any]:
+    """What stands at the head of a file of results."""
+    from gpucodegen.runtime.device import cpu
+
+    host = cpu()
+    return {
+        "format": 1,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": {
+            "processor": processor(),
+            "target": host.name,
+            "vector_bits": 8 * host.vector_bytes,
+            "cores": cores(),
+            "caches": caches(),
+            "system": platform.system(),
+        },
+        "versions": {"python": platform.python_version(), **versions()},
+        "environment": {
+            name: value
+            for name, value in sorted(os.environ.items())
+            if ENVIRONMENT.fullmatch(name) and not name.endswith(PRIVATE)
+        },
+    }
 
 
 def describe() -> str:

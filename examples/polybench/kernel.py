@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -51,6 +52,18 @@ class Loops:
             if extent not in self.numbers
         )
         return tuple(dict.fromkeys(found))
+
+    def elements(self, size: Size) -> int:
+        """Elements of all arrays together.
+
+        >>> Loops(lambda A, x: None, "A[N,N] x[N]", lambda s: 0).elements({"N": 3})
+        12
+        """
+        return sum(
+            prod(size[name] for name in extents.split(","))
+            for _, extents in _ARGUMENT.findall(self.signature)
+            if extents
+        )
 
     def arguments(self, rng: np.random.Generator, size: Size) -> Arguments:
         """Arguments of one call."""

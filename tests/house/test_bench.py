@@ -1,16 +1,30 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from itertools import count
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
-from bench import cpu, polybench
-from bench.harness import Row, race
-from bench.machine import describe
+from bench import report
+from bench.case import Case, Peer, copied
+from bench.harness import Times, race
+from bench.machine import describe, facts
+from bench.peers import numpy_peer
+from bench.roofline import roofline
+from bench.row import OURS, Limit, Row, Settings, Work, attempt
+from bench.tables import TABLES, lines
+from bench.tables.examples import peers_of
 from examples.catalogue import PROGRAMS
 from tests.house.readme import ROOT
+
+QUICK = Settings(threads=1, budget=0.01)
+RESULTS = ROOT / "bench" / "results"
 
 
 def test_contenders_alternate() -> None:
@@ -35,31 +49,146 @@ def test_best_and_median() -> None:
     assert (theirs.best, theirs.median) == (2, 4)
 
 
-@pytest.mark.parametrize("case", cpu.CASES, ids=lambda case: case.name)
-def test_every_peer_can_run(case: cpu.Case) -> None:
-    program = PROGRAMS[case.program]
-    _, call = case.peer(program, program.arguments())
-    call()
+@pytest.mark.parametrize("table", TABLES)
+def test_lines_have_names_of_their_own(table: str) -> None:
+    names = [line.name for line in lines(table)]
+    assert names
+    assert len(set(names)) == len(names)
 
 
-def test_every_program_has_a_row() -> None:
-    assert {case.program for case in cpu.CASES} == set(PROGRAMS)
+def test_lines_are_found_by_a_part_of_their_names() -> None:
+    assert {line.name for line in lines("matmul", "f64 1000x513x777")} == {
+        "linalg f64 1000x513x777",
+        "returned f64 1000x513x777",
+    }
+
+
+def test_every_program_has_a_line() -> None:
+    programs = {line.name.partition(" ")[0] for line in lines("examples")}
+    assert programs == set(PROGRAMS)
+
+
+def smaller(program: str) -> Case:
+    small = PROGRAMS[program]
+    return Case.of(small, small.small, peers_of(small))
+
+
+@pytest.mark.parametrize("program", ["trsv", "row_sum", "multiply_2019"])
+def test_a_program_is_checked_and_raced(program: str) -> None:
+    row = smaller(program).measure(QUICK)
+    assert next(iter(row.times)) == OURS
+    assert all(0 < times.best <= times.median for times in row.times.values())
+
+
+def test_a_wrong_result_is_no_row() -> None:
+    case = smaller("row_sum")
+    with pytest.raises(AssertionError, match="row_sum"):
+        case.check(case.arguments(np.random.default_rng(0)), lambda *_: None)
+
+
+def test_a_peer_that_fails_costs_nobody_else(capsys: Any) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such device")
+
+    program = PROGRAMS["trsv"]
+    peers = (numpy_peer(broken, "broken"), numpy_peer(lambda *_: None, "fine"))
+    row = Case.of(program, program.small, peers).measure(QUICK)
+    assert list(row.times) == [OURS, "fine"]
+    assert "broken is left out: no such device" in capsys.readouterr().err
+
+
+def test_a_peer_without_its_package_is_left_out() -> None:
+    assert not Peer("?", lambda _: lambda: None, "no_such_package").is_installed
+
+
+def test_arrays_are_restored_before_a_call_that_counts() -> None:
+    program, seen = PROGRAMS["trsm"], []
+
+    def peer(_lower: Any, b: Any) -> None:
+        seen.append(b.sum())
+        b += 1
+
+    case = Case.of(program, program.small, (numpy_peer(peer),), restore=True)
+    case.measure(QUICK)
+    assert len(set(seen[4:])) == 1
+
+
+RESULT = {
+    **facts(),
+    "clock": "wall",
+    "tables": [
+        {
+            "table": "matmul",
+            "threads": 1,
+            "ceilings": {"f32": 100.0, "copy": 10.0},
+            "rows": [
+                {
+                    "name": "product",
+                    "dtype": "f32",
+                    "unit": "GFLOP/s",
+                    "flops": 10**9,
+                    "bytes": 10**6,
+                    "ceiling": 100.0,
+                    "seconds": {
+                        "gpucodegen": {"best": 0.02, "median": 0.04},
+                        "NumPy": {"best": 0.03, "median": 0.04},
+                    },
+                },
+                {"name": "broken", "reason": "no memory"},
+            ],
+        }
+    ],
+}
+
+
+def test_results_are_written_in_three_forms(tmp_path: Path) -> None:
+    written = list(report.write(RESULT, tmp_path))
+    assert [path.suffix for path in written] == [".json", ".md", ".svg"]
+    assert json.loads(written[0].read_text()) == RESULT
+    page = written[1].read_text()
+    assert "| product | 20 ms | 50.0 GFLOP/s | 50% | 1.50 (1.00) |" in page
+    assert "| broken | no memory |" in page
+    assert written[2].name in page
+
+
+def test_a_program_stands_below_its_roof() -> None:
+    picture = ET.fromstring(roofline(RESULT))
+    (dot,) = (e for e in picture.iter() if e.tag.endswith("circle") and len(e))
+    roofs = [e for e in picture.iter() if e.get("class") == "order"]
+    assert len(roofs) == 2
+    assert float(dot.get("cy", 0)) > min(float(r.get("y2", 0)) for r in roofs)
+
+
+def test_a_lost_line_is_told() -> None:
+    row = Row("p", {OURS: Times(1e-3, 1e-3)}, Work(10**6), Limit.FMA)
+    assert "1 ms" in report.line(row)
+    assert "FAILED: nothing" in report.line(attempt("p", lambda: _fail("nothing")))
+
+
+def _fail(reason: str) -> Row:
+    raise RuntimeError(reason)
 
 
 def test_versions_stand_beside_the_table() -> None:
     assert "numpy " in describe()
 
 
-def test_kernels_are_checked_and_timed() -> None:
-    analysis, run = polybench.rows("trisolv", budget=0.1)
-    assert isinstance(analysis, Row)
-    assert isinstance(run, Row)
-    assert run.peer == "numba.njit"
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda p: p.stem)
+def test_committed_results_are_whole(path: Path) -> None:
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert {"machine", "versions", "environment", "clock", "tables"} <= set(kept)
+    assert not [
+        row for table in kept["tables"] for row in table["rows"] if "reason" in row
+    ]
+    page = report.markdown(kept, f"{path.stem}.svg")
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == page
+    assert path.with_suffix(".svg").read_text(encoding="utf-8") == roofline(kept)
 
 
-def test_command_prints_a_table() -> None:
+def test_command_prints_a_table(tmp_path: Path) -> None:
+    command = "-m bench examples trsv --budget 0.1 --threads 1 --out".split()
     done = subprocess.run(
-        [sys.executable, "-m", "bench", "cpu", "trsv", "--budget", "0.1"],
+        [sys.executable, *command, tmp_path],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -67,3 +196,10 @@ def test_command_prints_a_table() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "trsv 1000" in done.stdout
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_arguments_are_copied() -> None:
+    given = (1.5, np.zeros(2))
+    copied(given)[1][0] = 1
+    assert given[1][0] == 0

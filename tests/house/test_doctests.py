@@ -6,6 +6,7 @@ import pkgutil
 
 import pytest
 
+import bench
 import examples
 import gpucodegen
 from tests.house.readme import ROOT
@@ -13,7 +14,7 @@ from tests.house.readme import ROOT
 EXTRAS = {"cupy", "numba_cuda", "rich", "matplotlib"}
 MODULES = [
     module.name
-    for package in (gpucodegen, examples)
+    for package in (gpucodegen, bench, examples)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.endswith("__main__")
 ]

@@ -1,24 +1,23 @@
-"""GPU rows: every example program, checked and timed against cuBLAS, cuDNN or a copy.
+"""Every example program on a GPU, checked and timed against cuBLAS, cuDNN or a copy.
 
-Comes in: the catalogue of examples and a CUDA device.  Goes out: rows.  Times come from
-CUDA events around a round of calls, each on a set of arguments of its own, so that
-together they do not fit into the L2 cache.
+Times come from CUDA events around a round of calls, each on a set of arguments of its
+own, so that together they do not fit into the L2 cache.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import gpucodegen as gcg
-from bench.harness import Failure, Row, attempt, race
+from bench.harness import race
+from bench.row import OURS, Limit, Row, Settings, Work
 from examples.catalogue import PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from examples.catalogue import Program
     from examples.problems import Arguments, Size
@@ -119,31 +118,42 @@ def peer_of(program: Program) -> tuple[str, Callable[[Arguments], Any]]:
     return "copy of one input", copy
 
 
-def rows(wanted: str = "", budget: float = 2.0) -> Iterator[Row | Failure]:
-    """Check and time every program whose name contains ``wanted``."""
-    for program in PROGRAMS.values():
-        if wanted in program.name:
-            yield attempt(program.name, partial(_measure, program, budget))
+@dataclass(frozen=True, slots=True)
+class OnGpu:
+    """One program at the size that fills a GPU."""
+
+    program: Program
+
+    @property
+    def size(self) -> Size:
+        """Extents by name."""
+        return SIZES.get(self.program.name, self.program.large)
+
+    @property
+    def name(self) -> str:
+        """Program and extents."""
+        return f"{self.program.name} {'x'.join(map(str, self.size.values()))}"
+
+    def measure(self, settings: Settings) -> Row:
+        """Compile, check and race."""
+        program = self.program
+        host = program.arguments(self.size)
+        answer = program.problem.answer(*host)
+        compiled = gcg.compile(program.path, target="cuda")[program.entry]
+        device = on_device(host)
+        result = compiled(*device)
+        program.check(answer, tuple(map(on_host, device)), on_host(result))
+
+        sets = [on_device(host) for _ in range(sets_beyond_cache(host))]
+        peer, make_call = peer_of(program)
+        ours, theirs = race(
+            Round(tuple(compiled.bind(*arguments) for arguments in sets)),
+            Round(tuple(make_call(arguments) for arguments in sets)),
+            clock=event_clock,
+            budget=settings.budget,
+        )
+        work = Work(program.problem.work(self.size) * len(sets))
+        return Row(self.name, {OURS: ours, peer: theirs}, work, Limit.FMA)
 
 
-def _measure(program: Program, budget: float) -> Row:
-    size = SIZES.get(program.name, program.large)
-    host = program.arguments(size)
-    answer = program.problem.answer(*host)
-    compiled = gcg.compile(program.path, target="cuda")[program.entry]
-    device = on_device(host)
-    result = compiled(*device)
-    program.check(answer, tuple(map(on_host, device)), on_host(result))
-
-    sets = [on_device(host) for _ in range(sets_beyond_cache(host))]
-    peer, make_call = peer_of(program)
-    ours, theirs = race(
-        Round(tuple(compiled.bind(*arguments) for arguments in sets)),
-        Round(tuple(make_call(arguments) for arguments in sets)),
-        clock=event_clock,
-        budget=budget,
-    )
-    work = program.problem.work(size) * len(sets)
-    return Row(
-        f"{program.name} {'x'.join(map(str, size.values()))}", peer, ours, theirs, work
-    )
+LINES = tuple(map(OnGpu, PROGRAMS.values()))

@@ -1,0 +1,31 @@
+"""The tables, one file each: ``LINES`` is the tuple of what is measured.
+
+A table is added by its file and its line here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from bench.row import Line
+
+TABLES: dict[str, str] = {
+    "matmul": "products of matrices, from linalg and from naive loops",
+    "convolution": "convolutions of whole layers",
+    "streams": "copies, vector sums and transposes at the speed of memory",
+    "examples": "every program of the examples",
+    "rows": "sums, softmax and normalisation along rows",
+    "stencils": "grids relaxed over many steps in time",
+    "polybench": "PolyBench against loops in Numba and expressions in NumPy",
+    "analysis": "how long the analysis of each PolyBench kernel takes",
+    "latency": "what a user waits for besides the work: compiling, starting, calling",
+}
+"""Tables that need no GPU, with what they are about."""
+GPU = {"gpu": "the examples on a GPU"}
+
+
+def lines(table: str, wanted: str = "") -> tuple[Line, ...]:
+    """The lines of a table whose names contain ``wanted``."""
+    module = import_module(f"bench.tables.{table}")
+    return tuple(x for x in cast("tuple[Line, ...]", module.LINES) if wanted in x.name)

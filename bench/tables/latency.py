@@ -1,0 +1,169 @@
+"""What a user waits for besides the work; the peer is the time it may take.
+
+Cold and warm: from the text of a program to its first result in a new process, the
+import of this package included; cold without anything on disk, warm with what an
+earlier process left there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import gpucodegen as gcg
+from bench.harness import Times, race
+from bench.row import OURS, Row, Settings
+from examples.polybench.catalogue import KERNELS
+
+ROOT = Path(__file__).parents[2]
+FIRST_RESULT = """
+import sys, time
+from {catalogue} import {programs}
+program = {programs}[{name!r}]
+arguments = program.arguments()
+start = time.perf_counter()
+import gpucodegen
+gpucodegen.compile(program.path, target="cpu")[program.entry](*arguments)
+print(time.perf_counter() - start)
+"""
+IMPORT = """
+import time
+start = time.perf_counter()
+import gpucodegen
+print(time.perf_counter() - start)
+"""
+PROCESSES = 3
+"""New processes of a line."""
+
+
+def seconds_in_process(code: str, environment: Mapping[str, str]) -> float:
+    """What a new process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout.split()[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Something that each of some new processes does once; ``goal`` in seconds."""
+
+    name: str
+    code: str
+    goal: float
+    is_cold: bool = False
+
+    def measure(self, settings: Settings) -> Row:
+        """Start the processes one after the other; warm ones share a disk cache."""
+        del settings
+        with tempfile.TemporaryDirectory() as folder:
+
+            def once(number: int) -> float:
+                cache = str(Path(folder) / str(number if self.is_cold else 0))
+                return seconds_in_process(self.code, {"GPUCODEGEN_CACHE_DIR": cache})
+
+            if not self.is_cold:
+                once(0)
+            seconds = [once(number) for number in range(PROCESSES)]
+        return Row(self.name, {OURS: Times.of(seconds), "goal": goal(self.goal)})
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A call of this process; ``goal`` in seconds."""
+
+    name: str
+    make: Callable[[], Callable[[], object]]
+    goal: float
+    each: int = 1
+
+    def measure(self, settings: Settings) -> Row:
+        """The time of one of ``each`` calls in a row."""
+        call = self.make()
+
+        def calls() -> None:
+            for _ in range(self.each):
+                call()
+
+        (times,) = race(calls, clock=settings.clock, budget=settings.budget / 4)
+        one = Times(times.best / self.each, times.median / self.each)
+        return Row(self.name, {OURS: one, "goal": goal(self.goal)})
+
+
+def goal(seconds: float) -> Times:
+    """A time that is allowed, as that of a peer."""
+    return Times(seconds, seconds)
+
+
+SMALL = """func.func @{name}({arguments}) {{
+  %v = affine.load %x0[0] : memref<16xf32>
+  affine.store %v, %x{last}[1] : memref<16xf32>
+  return
+}}"""
+
+
+def small_call(count: int, *, bound: bool) -> Callable[[], object]:
+    """A call with ``count`` arrays that does next to nothing."""
+    arguments = ", ".join(f"%x{i}: memref<16xf32>" for i in range(count))
+    text = SMALL.format(name="small", arguments=arguments, last=count - 1)
+    function = gcg.compile(text, target="cpu")["small"]
+    arrays = [np.zeros(16, np.float32) for _ in range(count)]
+    return function.bind(*arrays) if bound else lambda: function(*arrays)
+
+
+TEXT = "\n".join(kernel.text for kernel in KERNELS.values())
+PARSED_PER_SECOND = 200_000
+"""Characters of text."""
+
+
+def first_result(catalogue: str, programs: str, name: str) -> tuple[InProcess, ...]:
+    """Cold and warm start of a program of the examples."""
+    code = FIRST_RESULT.format(catalogue=catalogue, programs=programs, name=name)
+    return (
+        InProcess(f"{name}: cold", code, 3.0, is_cold=True),
+        InProcess(f"{name}: warm", code, 0.5),
+    )
+
+
+EXAMPLES = ("matmul", "linalg_matmul_f64", "conv_2d_nhwc_strided", "jacobi_2d", "trsm")
+POLYBENCH = ("gemm", "3mm", "syrk", "covariance", "heat-3d", "cholesky", "adi")
+
+LINES = (
+    InProcess("import gpucodegen", IMPORT, 0.1),
+    Repeated(
+        f"parse {len(TEXT)} characters",
+        lambda: lambda: [gcg.parse(kernel.text) for kernel in KERNELS.values()],
+        len(TEXT) / PARSED_PER_SECOND,
+    ),
+    *(
+        Repeated(
+            f"{kind} call, {count} arrays",
+            lambda count=count, kind=kind: small_call(count, bound=kind == "bound"),
+            seconds,
+            each=1000,
+        )
+        for kind, seconds in (("bound", 3e-6), ("unbound", 15e-6))
+        for count in (1, 3, 6)
+    ),
+    *(
+        line
+        for catalogue, programs, names in (
+            ("examples.catalogue", "PROGRAMS", EXAMPLES),
+            ("examples.polybench.catalogue", "KERNELS", POLYBENCH),
+        )
+        for name in names
+        for line in first_result(catalogue, programs, name)
+    ),
+)
