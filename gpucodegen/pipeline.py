@@ -106,6 +106,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
+    from gpucodegen.passes.vectorize import Vectorize
     from gpucodegen.passes.wavefront import Wavefront
     from gpucodegen.runtime.device import (
         cache_bytes,
@@ -135,4 +136,5 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             relaxed=options.reassociate,
         ),
         OutlineCpu(),
+        Vectorize(vector_bits=bits, registers=registers, threads=threads),
     ]

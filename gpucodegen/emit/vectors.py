@@ -165,6 +165,36 @@ def _flags(op: Operation, count: int) -> list[bool]:
     return [bool(v.value) for v in value.values if isinstance(v, IntegerAttr)]
 
 
+def masked_load(e: Emitter, op: Operation) -> None:
+    """``vector.maskedload``."""
+    where = _plain_access(e, op, _vector_type(e, op, op.result), 0)
+    mask, otherwise = op.operands[-2:]
+    _require_row(e, op, where)
+    function = _selected(e, where, "load")
+    arguments = (*where.arguments(e), e.text(mask), e.text(otherwise))
+    e.define(op.result, call(function, *arguments))
+
+
+def masked_store(e: Emitter, op: Operation) -> None:
+    """``vector.maskedstore``."""
+    mask, value = op.operands[-2:]
+    where = _plain_access(e, op, _vector_type(e, op, value), 0)
+    _require_row(e, op, where)
+    function = _selected(e, where, "store")
+    e.writer.line(str(call(function, *where.arguments(e), e.text(mask), e.text(value))))
+
+
+def _selected(e: Emitter, where: _Access, action: str) -> str:
+    name = f"v{action}_selected"
+    shape = suffix(where.ty.shape, where.kind)
+    return e.make(f"{name}_{shape}", name, *where.ty.shape, where.kind)
+
+
+def _require_row(e: Emitter, op: Operation, where: _Access) -> None:
+    if len(where.ty.shape) != 1 or not where.contiguous:
+        raise e.refusal(op, "Mask one row of consecutive elements")
+
+
 # -- values ----------------------------------------------------------------------------
 
 
@@ -191,6 +221,24 @@ def broadcast(e: Emitter, op: Operation) -> None:
     else:
         raise e.refusal(op, "Broadcast a scalar or a row")
     e.define(op.result, call(function, e.typed(operand)))
+
+
+def step(e: Emitter, op: Operation) -> None:
+    """``vector.step``: the number of each lane."""
+    ty = _vector_type(e, op, op.result)
+    kind = vector_dtype(e, op, ty)
+    hint = f"lanes_{suffix(ty.shape, kind)}"
+    numbers = tuple(range(ty.shape[0]))
+    e.texts[op.result] = call(e.make(hint, "constant", ty.shape, kind, numbers))
+
+
+def create_mask(e: Emitter, op: Operation) -> None:
+    """``vector.create_mask`` of one dimension: the lanes before a number."""
+    ty = _vector_type(e, op, op.result)
+    if len(ty.shape) != 1:
+        raise e.refusal(op, "Mask one dimension")
+    function = e.make(f"first_lanes_{ty.shape[0]}", "first_lanes", ty.shape[0])
+    e.define(op.result, call(function, e.typed(op.operands[0])))
 
 
 def from_elements(e: Emitter, op: Operation) -> None:
@@ -316,6 +364,10 @@ HANDLERS: dict[str, Handler] = {
     "affine.vector_store": store,
     "vector.transfer_read": transfer_read,
     "vector.transfer_write": transfer_write,
+    "vector.maskedload": masked_load,
+    "vector.maskedstore": masked_store,
+    "vector.create_mask": create_mask,
+    "vector.step": step,
     "vector.broadcast": broadcast,
     "vector.from_elements": from_elements,
     "vector.fma": fma,

@@ -13,6 +13,7 @@ from gpucodegen.intrinsics import (
     complexes,
     conversions,
     functions,
+    masks,
     memory,
     narrow,
     shuffles,
@@ -28,6 +29,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "cast": conversions.cast,
     "constant": aggregates.constant,
     "extract": aggregates.extract,
+    "first_lanes": masks.first_lanes,
     "from_bits": narrow.from_bits,
     "from_elements": aggregates.from_elements,
     "fused": narrow.fused,
@@ -51,8 +53,10 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "store_tile_masked": tiles.store_tile_masked,
     "vload": tiles.vload,
     "vload_masked": tiles.vload_masked,
+    "vload_selected": masks.vload_selected,
     "vstore": tiles.vstore,
     "vstore_masked": tiles.vstore_masked,
+    "vstore_selected": masks.vstore_selected,
 }
 """Factories that are the same on both compilers."""
 

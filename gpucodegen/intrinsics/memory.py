@@ -182,12 +182,36 @@ def load_piece(
         return _from_memory(low, value, name)
     filler = number(ty, 0) if pad is None else low.splat(pad, width)
     bits = mask(low, width, valid)
-    value = low.call(
-        f"llvm.masked.load.{suffix(ty)}.p0",
-        ty,
+    return _from_memory(low, _selected(low, place, bits, filler, align), name)
+
+
+def _selected(low: Lowering, place: Any, bits: Any, filler: Any, align: int) -> Any:
+    return low.call(
+        f"llvm.masked.load.{suffix(filler.type)}.p0",
+        filler.type,
         (place, ir.Constant(I32, align), bits, filler),
     )
-    return _from_memory(low, value, name)
+
+
+def load_selected(
+    low: Lowering, place: Any, bits: Any, otherwise: Any, name: str
+) -> Any:
+    """A piece of a row where ``bits`` are set, ``otherwise`` in the other lanes."""
+    filler = _to_memory(low, otherwise, name)
+    place = _retyped(low, place, filler.type)
+    size = element(name).size
+    return _from_memory(low, _selected(low, place, bits, filler, size), name)
+
+
+def store_selected(low: Lowering, place: Any, value: Any, bits: Any, name: str) -> None:
+    """Store the lanes of a piece where ``bits`` are set."""
+    value = _to_memory(low, value, name)
+    place = _retyped(low, place, value.type)
+    low.call(
+        f"llvm.masked.store.{suffix(value.type)}.p0",
+        ir.VoidType(),
+        (value, place, ir.Constant(I32, element(name).size), bits),
+    )
 
 
 def store_piece(
@@ -197,17 +221,12 @@ def store_piece(
     if width == 1 and isinstance(valid, int):
         write(low, place, value, name)
         return
-    value = _to_memory(low, value, name)
-    place = _retyped(low, place, value.type)
     if valid == width:
-        low.builder.store(value, place, align=align)
+        stored = _to_memory(low, value, name)
+        place = _retyped(low, place, stored.type)
+        low.builder.store(stored, place, align=align)
         return
-    bits = mask(low, width, valid)
-    low.call(
-        f"llvm.masked.store.{suffix(value.type)}.p0",
-        ir.VoidType(),
-        (value, place, ir.Constant(I32, align), bits),
-    )
+    store_selected(low, place, value, mask(low, width, valid), name)
 
 
 Place = Callable[[int], Any]

@@ -156,6 +156,49 @@ class Builder:
         (value,) = self.add("vector.load", (memref, *operands), [ty], hint=hint)
         return value
 
+    def affine_vector_load(
+        self,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        ty: VectorType,
+        hint: str = "",
+    ) -> Value:
+        """``affine.vector_load`` of consecutive elements of the last dimension."""
+        map_, operands = as_map(indices)
+        attributes = {"map": AffineMapAttr(map_)}
+        (value,) = self.add(
+            "affine.vector_load", (memref, *operands), [ty], attributes, hint=hint
+        )
+        return value
+
+    def affine_vector_store(
+        self, vector: Value, memref: Value, indices: Sequence[IndexLike]
+    ) -> None:
+        """``affine.vector_store`` of consecutive elements of the last dimension."""
+        map_, operands = as_map(indices)
+        attributes = {"map": AffineMapAttr(map_)}
+        self.add("affine.vector_store", (vector, memref, *operands), (), attributes)
+
+    def masked_load(
+        self,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        mask: Value,
+        otherwise: Value,
+        hint: str = "",
+    ) -> Value:
+        """``vector.maskedload``; lanes that the mask leaves out are ``otherwise``."""
+        operands = (memref, *(self.index(i) for i in indices), mask, otherwise)
+        (value,) = self.add("vector.maskedload", operands, [otherwise.type], hint=hint)
+        return value
+
+    def masked_store(
+        self, vector: Value, memref: Value, indices: Sequence[IndexLike], mask: Value
+    ) -> None:
+        """``vector.maskedstore`` of the lanes of the mask."""
+        places = [self.index(i) for i in indices]
+        self.add("vector.maskedstore", (memref, *places, mask, vector))
+
     def transfer_read(
         self,
         memref: Value,

@@ -57,6 +57,7 @@ PASSES: dict[str, str] = {
     "tile-bands": "tile_bands:TileBands",
     "unroll": "loops.unroll:Unroll",
     "unroll-and-jam": "loops.unroll_and_jam:UnrollAndJam",
+    "vectorize": "vectorize:Vectorize",
     "verify-kernels": "map_passes:VerifyKernels",
     "wavefront": "wavefront:Wavefront",
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.sim import complexes, narrow, shaped, values
+from gpucodegen.intrinsics.sim import complexes, masks, narrow, shaped, values
 from gpucodegen.intrinsics.sim.machine import cuda
 
 SHAPED_NAMES = (
@@ -26,9 +26,12 @@ FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAME
     "cast": values.cast,
     "cmpf": values.cmpf,
     "cmpi": values.cmpi,
+    "first_lanes": masks.first_lanes,
     "from_bits": narrow.from_code,
     "fused": narrow.fused,
     "round_to": narrow.round_to,
+    "vload_selected": masks.vload_selected,
+    "vstore_selected": masks.vstore_selected,
 }
 
 

@@ -55,12 +55,14 @@ def _grid(off: int, shape: Shape, strides: Sequence[int]) -> list[int]:
     return (off + total.ravel()).tolist()
 
 
-def _read(p: Pointer, where: list[int], shape: Shape, name: str) -> np.ndarray:
+def read_cells(p: Pointer, where: list[int], shape: Shape, name: str) -> np.ndarray:
+    """Values of cells in memory, in a shape."""
     values = np.asarray(from_storage(p.read(where), name)).astype(dtype_of(name))
     return values.reshape(shape)
 
 
-def _write(p: Pointer, where: list[int], v: np.ndarray, name: str) -> None:
+def write_cells(p: Pointer, where: list[int], v: np.ndarray, name: str) -> None:
+    """Store values, row-major, to cells in memory."""
     p.write(where, to_storage(v.ravel(), name))
 
 
@@ -76,7 +78,7 @@ def vload(n: int, name: str, align: int = 0) -> Twin:
 
     def call(p: Pointer, off: int) -> Any:
         p.check_aligned(off, _widest(n, name, align))
-        return _read(p, list(range(off, off + n)), (n,), name)
+        return read_cells(p, list(range(off, off + n)), (n,), name)
 
     return call
 
@@ -86,19 +88,21 @@ def vstore(n: int, name: str, align: int = 0) -> Twin:
 
     def call(p: Pointer, off: int, v: Any) -> None:
         p.check_aligned(off, _widest(n, name, align))
-        _write(p, list(range(off, off + n)), v, name)
+        write_cells(p, list(range(off, off + n)), v, name)
 
     return call
 
 
 def load_strided(n: int, name: str) -> Twin:
     """``load_strided(p, off, stride)``."""
-    return lambda p, off, stride: _read(p, _grid(off, (n,), (stride,)), (n,), name)
+    return lambda p, off, stride: read_cells(p, _grid(off, (n,), (stride,)), (n,), name)
 
 
 def store_strided(n: int, name: str) -> Twin:
     """``store_strided(p, off, stride, v)``."""
-    return lambda p, off, stride, v: _write(p, _grid(off, (n,), (stride,)), v, name)
+    return lambda p, off, stride, v: write_cells(
+        p, _grid(off, (n,), (stride,)), v, name
+    )
 
 
 def load_tile(
@@ -110,7 +114,7 @@ def load_tile(
         full = (*strides, 1) if contiguous else strides
         for row in range(m if contiguous else 0):
             p.check_aligned(off + row * strides[0], _widest(n, name, align))
-        return _read(p, _grid(off, (m, n), full), (m, n), name)
+        return read_cells(p, _grid(off, (m, n), full), (m, n), name)
 
     return call
 
@@ -125,7 +129,7 @@ def store_tile(
         full = (*strides, 1) if contiguous else strides
         for row in range(m if contiguous else 0):
             p.check_aligned(off + row * strides[0], _widest(n, name, align))
-        _write(p, _grid(off, (m, n), full), v, name)
+        write_cells(p, _grid(off, (m, n), full), v, name)
 
     return call
 
@@ -137,7 +141,7 @@ def _masked_read(
     inside = tuple(max(0, min(n, int(k))) for n, k in zip(shape, left, strict=True))
     if 0 not in inside:
         where = _grid(off, inside, strides)
-        values[tuple(map(slice, inside))] = _read(p, where, inside, name)
+        values[tuple(map(slice, inside))] = read_cells(p, where, inside, name)
     return values
 
 
@@ -147,7 +151,7 @@ def _masked_write(
     inside = tuple(max(0, min(n, int(k))) for n, k in zip(shape, left, strict=True))
     if 0 not in inside:
         where = _grid(off, inside, strides)
-        _write(p, where, v[tuple(map(slice, inside))], name)
+        write_cells(p, where, v[tuple(map(slice, inside))], name)
 
 
 def vload_masked(n: int, name: str) -> Twin:

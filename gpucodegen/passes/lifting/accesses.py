@@ -161,6 +161,22 @@ def _transfer(
     return entry
 
 
+def _masked(
+    kind: AccessKind, vector: Callable[[Operation], Value]
+) -> Callable[[Operation, Environment], Accesses]:
+    """Entry of ``vector.maskedload`` / ``maskedstore``: the lanes of the mask."""
+
+    def entry(op: Operation, env: Environment) -> Accesses:
+        memref, *indices, mask, _ = op.operands
+        access = cell(env, op, memref, env.all_texts(indices), kind)
+        spanned = _spanned(access, memref, vector(op), env)
+        ends = env.masks.get(mask, ()) if len(spanned.span) == 1 else ()
+        where = tuple(f"{lane} < {end}" for lane, _ in spanned.span for end in ends)
+        return [replace(spanned, where=where, must=bool(ends))]
+
+    return entry
+
+
 def _is_masked(op: Operation) -> bool:
     """Whether a mask, the last operand, says which elements are transferred."""
     sizes = op.attributes.get(OPERAND_SEGMENTS)
@@ -188,6 +204,8 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "vector.store": _store,
     "vector.transfer_read": _transfer(READ, 0),
     "vector.transfer_write": _transfer(WRITE, 1),
+    "vector.maskedload": _masked(READ, lambda op: op.results[0]),
+    "vector.maskedstore": _masked(WRITE, lambda op: op.operands[-1]),
     "memref.copy": _copy,
     "affine.prefetch": _prefetch,
     "memref.prefetch": _prefetch,

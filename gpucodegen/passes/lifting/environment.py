@@ -100,6 +100,10 @@ class Environment:
     """Per loop variable, constraints that hold of it inside of the loop."""
     rounds: set[str] = field(default_factory=set[str])
     """Loops of several blocks in any order: their buffers live for many iterations."""
+    masks: dict[Value, tuple[str, ...]] = field(
+        default_factory=dict[Value, "tuple[str, ...]"]
+    )
+    """Per mask, upper bounds of the lanes that it selects."""
     globals: dict[str, Value] = field(default_factory=dict[str, Value])
     joined: list[set[Value]] = field(default_factory=list[set[Value]])
     """Buffers that may overlap because a call returns one of them."""

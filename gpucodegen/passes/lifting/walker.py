@@ -297,6 +297,19 @@ class Lifter:
             forgotten=seen is not None and seen.is_forgotten(memref),
         )
 
+    def mask(self, op: Operation, nodes: Nodes) -> None:
+        """``vector.create_mask``: lanes before an index, or the smallest of some."""
+        del nodes
+        if len(op.operands) != 1:
+            return
+        made = self.definitions.get(op.operands[0])
+        if made is not None and made.name == "affine.min":
+            operands = self.env.all_texts(made.operands)
+            texts = map_texts(affine.map_of(made), operands)
+        else:
+            texts = (self.env.text(op.operands[0]),)
+        self.env.masks[op.result] = tuple(t for t in texts if t is not None)
+
     def dma_start(self, op: Operation, nodes: Nodes) -> None:
         """The start of an asynchronous copy."""
         name = f"S{len(self.operations)}"
@@ -399,5 +412,6 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     **dict.fromkeys(STARTS, Lifter.dma_start),
     **dict.fromkeys(WAITS, Lifter.dma_wait),
     "gpu.barrier": Lifter.barrier,
+    "vector.create_mask": Lifter.mask,
     "func.call": Lifter.call,
 }

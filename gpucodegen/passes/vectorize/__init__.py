@@ -1,0 +1,11 @@
+"""Innermost loops whose iterations are independent become vector operations.
+
+`operations`: what has a vector form.  `recognize`: loops made of it.  `widen`: their
+bodies on vectors.  `loops`: full vectors and what is left.  `vectorize`: the pass.
+"""
+
+from __future__ import annotations
+
+from gpucodegen.passes.vectorize.vectorize import Vectorize
+
+__all__ = ["Vectorize"]

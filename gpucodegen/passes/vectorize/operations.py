@@ -1,0 +1,40 @@
+"""Operations that do to vectors, lane by lane, what they do to scalars."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects.arith import bit_width
+from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
+
+_ARITHMETIC = (
+    "addf subf mulf divf negf maximumf minimumf maxnumf minnumf addi subi muli andi "
+    "ori xori shli shrsi shrui minsi maxsi minui maxui cmpi cmpf select"
+).split()
+_CASTS = (
+    "extf truncf extsi extui trunci sitofp uitofp fptosi fptoui bitcast index_cast "
+    "index_castui"
+).split()
+_MATH = "absf absi copysign fma sqrt rsqrt floor ceil trunc roundeven".split()
+
+ELEMENTWISE = frozenset(
+    [f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)]
+    + [f"math.{name}" for name in _MATH]
+)
+"""Those that the processor computes in vectors; divisions of integers it does not."""
+
+
+def lane_bits(ty: Type) -> int | None:
+    """Width of a type in bits if vectors hold it: 0 for a bit, ``index`` is 64.
+
+    >>> from gpucodegen.ir.types import F32, I1, INDEX
+    >>> lane_bits(F32), lane_bits(I1), lane_bits(INDEX), lane_bits(FloatType("bf16"))
+    (32, 0, 64, None)
+    """
+    match ty:
+        case FloatType("f32" | "f64") | IndexType():
+            return bit_width(ty) or 64
+        case IntegerType(width=1):
+            return 0
+        case IntegerType(width=8 | 16 | 32 | 64):
+            return ty.width
+        case _:
+            return None

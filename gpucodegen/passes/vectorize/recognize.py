@@ -1,0 +1,141 @@
+"""Which innermost loops have a vector form: their accesses and operations.
+
+An access is *uniform* if the loop does not move it, a *stream* if each iteration moves
+it to the next element in memory.  Values that differ between iterations are *varying*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.ops.memref_layouts import strided_form
+from gpucodegen.ir.affine import AffineExpr, Dim, leaves, linear_form
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.dead_code import has_no_effect
+from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.vectorize.operations import ELEMENTWISE, lane_bits
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An access to consecutive elements along one dimension of a buffer."""
+
+    memref: Value
+    indices: tuple[Index, ...]
+    dimension: int
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the dimension is the last one, as vector loads and stores want."""
+        return self.dimension == len(self.indices) - 1
+
+
+@dataclass(slots=True)
+class Body:
+    """The operations of a loop body, classified.
+
+    ``streams`` holds those of its loads and stores, ``varying`` the values that differ
+    between iterations, the variable among them.
+    """
+
+    iv: Value
+    operations: tuple[Operation, ...]
+    streams: dict[Operation, Stream] = field(default_factory=dict[Operation, Stream])
+    varying: set[Value] = field(default_factory=set[Value])
+    bits: set[int] = field(default_factory=set[int])
+
+    @property
+    def takes_masks(self) -> bool:
+        """Whether the number of lanes may be known at run time only."""
+        return all(stream.is_last for stream in self.streams.values())
+
+    def is_varying(self, op: Operation) -> bool:
+        """Whether an operand of ``op`` itself differs between iterations."""
+        return any(value in self.varying for value in op.operands)
+
+    def admit(self, op: Operation) -> bool:
+        """Classify one operation; False if it has no vector form."""
+        match op.name:
+            case "affine.load":
+                load = affine.Load(op)
+                indices = from_map(load.map, load.map_operands)
+                is_stream = self._moves(indices)
+                return not is_stream or self._stream(op, load.memref, indices)
+            case "affine.store":
+                store = affine.Store(op)
+                indices = from_map(store.map, store.map_operands)
+                return self._stream(op, store.memref, indices)
+            case _:
+                return self._value(op)
+
+    def _moves(self, indices: Sequence[Index]) -> bool:
+        return any(self.varying.intersection(index.values) for index in indices)
+
+    def _stream(self, op: Operation, memref: Value, indices: Sequence[Index]) -> bool:
+        dimension = self._dimension(memref, indices)
+        if dimension is None or not self._holds((*op.operands[:1], *op.results)):
+            return False
+        self.streams[op] = Stream(memref, tuple(indices), dimension)
+        self.varying.update(op.results)
+        return True
+
+    def _dimension(self, memref: Value, indices: Sequence[Index]) -> int | None:
+        """The only dimension that the variable moves, by one element a time."""
+        ty = memref.type
+        form = strided_form(ty) if isinstance(ty, MemRefType) else None
+        moved = [d for d, index in enumerate(indices) if self._moves([index])]
+        if form is None or len(moved) != 1 or form.strides[moved[0]] != 1:
+            return None
+        return moved[0] if self.coefficient(indices[moved[0]]) == 1 else None
+
+    def coefficient(self, index: Index) -> int | None:
+        """Factor of the variable in an index; None if it is not linear in it."""
+        if self.iv not in index.values:
+            return None if self.varying.intersection(index.values) else 0
+        position = Dim(index.values.index(self.iv))
+        terms, _ = linear_form(index.expr)
+        others = [term for term in terms if term != position]
+        if any(_mentions(term, position) for term in others):
+            return None
+        others_vary = self.varying.intersection(index.values) - {self.iv}
+        return None if others_vary else terms.get(position)
+
+    def _value(self, op: Operation) -> bool:
+        if op.regions or not has_no_effect(op):
+            return False
+        if not self.is_varying(op):
+            return True
+        if op.name == "affine.apply":
+            (index,) = from_map(affine.map_of(op), op.operands)
+            known = self.coefficient(index) is not None
+        else:
+            known = op.name in ELEMENTWISE
+        if not known or not self._holds((*op.operands, *op.results)):
+            return False
+        self.varying.update(op.results)
+        return True
+
+    def _holds(self, values: Sequence[Value]) -> bool:
+        """Whether vectors hold the values; buffers do not count."""
+        widths = [
+            lane_bits(v.type) for v in values if not isinstance(v.type, MemRefType)
+        ]
+        self.bits.update(bits for bits in widths if bits)
+        return None not in widths
+
+
+def _mentions(expr: AffineExpr, position: AffineExpr) -> bool:
+    return any(leaf == position for leaf in leaves(expr))
+
+
+def recognize(iv: Value, operations: Sequence[Operation]) -> Body | None:
+    """The body of a loop over ``iv``, its terminator left out, if it has a vector form.
+
+    Its accesses must be streams, loads may be uniform; nothing else touches memory.
+    """
+    body = Body(iv, tuple(operations), varying={iv})
+    admitted = all(body.admit(op) for op in operations)
+    return body if admitted and body.streams else None

@@ -1,0 +1,215 @@
+"""Vectorised loops compute what the loops computed, bit for bit, at any width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from vector_programs import Nest, nests
+
+import gpucodegen as gcg
+from gpucodegen.emit import emit_program
+from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.vectorize import Vectorize
+from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.loader import load_program
+
+WIDTHS = st.sampled_from([128, 256, 512])
+RNG = np.random.default_rng(11)
+
+
+def vectorized(text: str, bits: int = 256, threads: int = 2) -> gcg.Module:
+    """The module behind the pass, verified, its text read back."""
+    made = run_pipeline(gcg.parse(text), [Vectorize(bits, threads=threads)])
+    assert str(gcg.parse(str(made))) == str(made)
+    return made
+
+
+def kernel(arguments: str, body: str, target: str) -> str:
+    """A function ``f`` that runs ``body`` as a kernel of one thread."""
+    pairs = [part.split(": ", 1) for part in arguments.split(", %")]
+    names = ", ".join(f"%{name.lstrip('%')}" for name, _ in pairs)
+    types = ", ".join(ty for _, ty in pairs)
+    passed = ", ".join(f"%{name.lstrip('%')} : {ty}" for name, ty in pairs)
+    if target == "cpu":
+        return f"""
+        func.func private @k({arguments}) attributes {{gcg.kernel = "cpu"}} {{
+          {body}
+          return
+        }}
+        func.func @f({arguments}) {{
+          call @k({names}) : ({types}) -> ()
+          return
+        }}"""
+    return f"""
+    gpu.module @m {{ gpu.func @k({arguments}) kernel {{
+      {body}
+      gpu.return
+    }} }}
+    func.func @f({arguments}) {{
+      %one = arith.constant 1 : index
+      gpu.launch_func @m::@k blocks in (%one, %one, %one)
+          threads in (%one, %one, %one) args({passed})
+      return
+    }}"""
+
+
+def _buffer(value: Any) -> Any:
+    is_number = isinstance(value, int | float)
+    return value if is_number else Buffer.of(value, _element(value.dtype))
+
+
+def _element(dtype: Any) -> str:
+    return f"{dtype.kind}{8 * dtype.itemsize}"
+
+
+def run(module: gcg.Module, target: str, *arguments: Any) -> None:
+    """Execute ``f`` of a module of kernels."""
+    emitted = emit_program(module, target)
+    program = load_program(emitted, target)
+    passed = [_buffer(a) for a in arguments]
+    program.functions[emitted.entries["f"].python_name](program.runtime, *passed)
+
+
+def result(nest: Nest, module: gcg.Module, target: str, values: list[Any]) -> Any:
+    """What a kernel leaves in ``z``."""
+    x, y, u, z, s = (v.copy() for v in values)
+    run(module, target, x, y, u, z, s[0].item(), nest.last)
+    return z
+
+
+@settings(max_examples=60, deadline=None)
+@given(nests(), WIDTHS)
+def test_in_the_emulator(nest: Nest, bits: int):
+    values = nest.values(RNG)
+    module = vectorized(kernel(nest.arguments, nest.kernel(), "sim"), bits)
+    got = result(nest, module, "sim", values)
+    np.testing.assert_array_equal(got, nest.expected(values))
+
+
+@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(nests(), WIDTHS)
+def test_on_the_processor_as_without_vectors(nest: Nest, bits: int):
+    """Scalars are the measure: the compiler contracts products and sums of both."""
+    values = nest.values(RNG)
+    text = kernel(nest.arguments, nest.kernel(), "cpu")
+    got = result(nest, vectorized(text, bits), "cpu", values)
+    np.testing.assert_array_equal(got, result(nest, gcg.parse(text), "cpu", values))
+
+
+COUNTING = """func.func @f(%A: memref<?x40xi32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %A, %c0 : memref<?x40xi32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 1 to min affine_map<(d0) -> (d0 + 1, 40)>(%i) {
+      %k = affine.apply affine_map<(d0) -> (2 * d0 + 3)>(%j)
+      %l = arith.addi %k, %j : index
+      %m = arith.index_cast %l : index to i32
+      affine.store %m, %A[%i, %j - 1] : memref<?x40xi32>
+    }
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_triangles_of_positions(threads: int):
+    a = np.full((50, 40), -1, np.int32)
+    program = gcg.compile(COUNTING, target="cpu", threads=threads)
+    program.f(a)
+    want = np.full((50, 40), -1, np.int32)
+    for i in range(50):
+        for j in range(1, min(i + 1, 40)):
+            want[i, j - 1] = 3 * j + 3
+    np.testing.assert_array_equal(a, want)
+    assert "vector.create_mask" in program.stages("f")[-1][1]
+
+
+LINE = """func.func @f(%A: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %A, %c0 : memref<?xf64>
+  affine.parallel (%i) = (0) to (%n) {
+    %a = affine.load %A[%i] : memref<?xf64>
+    %r = math.sqrt %a : f64
+    affine.store %r, %A[%i] : memref<?xf64>
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 4097, 40001])
+@pytest.mark.parametrize("specialize", [True, False])
+def test_threads_take_blocks_of_a_line(count: int, specialize: bool):
+    a = RNG.random(count)
+    want = np.sqrt(a)
+    program = gcg.compile(LINE, target="cpu", threads=2, specialize=specialize)
+    program.f(a)
+    np.testing.assert_array_equal(a, want)
+
+
+def loop(body: str, ty: str = "memref<64xf32>", step: int = 1) -> str:
+    return f"""func.func @f(%A: {ty}, %B: {ty}, %a: f32) {{
+      affine.for %i = 1 to 60 step {step} {{
+        {body}
+      }}
+      return
+    }}"""
+
+
+STAYING = {
+    "iterations depend on each other": loop(
+        """%x = affine.load %A[%i - 1] : memref<64xf32>
+        affine.store %x, %A[%i] : memref<64xf32>"""
+    ),
+    "the store does not move": loop("affine.store %a, %A[0] : memref<64xf32>"),
+    "elements are apart": loop("affine.store %a, %A[%i] : memref<64xf32>", step=2),
+    "a stride of two": loop(
+        """%x = affine.load %B[%i * 2] : memref<640xf32>
+        affine.store %x, %A[%i] : memref<640xf32>""",
+        "memref<640xf32>",
+    ),
+    "rows that are apart": loop(
+        "affine.store %a, %A[%i, 0] : memref<64x9xf32>", "memref<64x9xf32>"
+    ),
+    "indices wrap around": loop(
+        """%x = affine.load %B[%i mod 7] : memref<64xf32>
+        affine.store %x, %A[%i] : memref<64xf32>"""
+    ),
+    "no processor divides integers in vectors": loop(
+        """%x = affine.load %B[%i] : memref<64xi32>
+        %y = arith.divsi %x, %x : i32
+        affine.store %y, %A[%i] : memref<64xi32>""",
+        "memref<64xi32>",
+    ),
+    "elements without a vector": loop(
+        """%x = affine.load %B[%i] : memref<64xbf16>
+        affine.store %x, %A[%i] : memref<64xbf16>""",
+        "memref<64xbf16>",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", STAYING)
+def test_what_stays(reason: str):
+    text = STAYING[reason]
+    assert str(vectorized(text)) == str(gcg.parse(text))
+
+
+def test_columns_of_a_transposed_buffer():
+    ty = "memref<37x5xf32, strided<[1, 37]>>"
+    text = f"""func.func @f(%A: {ty}, %B: memref<37xf32>) {{
+      affine.for %j = 0 to 5 {{
+        affine.for %i = 0 to 37 {{
+          %b = affine.load %B[%i] : memref<37xf32>
+          affine.store %b, %A[%i, %j] : {ty}
+        }}
+      }}
+      return
+    }}"""
+    assert "vector.transfer_write" in str(vectorized(text))
+    a, b = np.zeros((5, 37), np.float32), RNG.random(37, np.float32)
+    gcg.compile(text, target="cpu").f(a.T, b)
+    np.testing.assert_array_equal(a, np.broadcast_to(b, a.shape))

@@ -1,0 +1,69 @@
+"""Whether an innermost loop becomes vectors, and of how many lanes.
+
+A loop whose iterations do not depend on each other runs ``lanes`` of them at once:
+full vectors, then what is left in one shorter or masked vector.  Elements below 32 bits
+are left to the compiler behind, which packs more of them into a register.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.tiling.register_tile import VectorUnit, split_evenly
+
+NARROWEST = 32
+"""Bits of the elements that count as one lane, whatever is narrower beside them."""
+FEWEST = 4
+"""Iterations below which a loop is not worth a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class InnerLoop:
+    """An innermost loop as far as its plan depends on it.
+
+    ``trips``: its iterations, None if not known.  ``bits``: widths of the elements
+    that it loads, computes and stores.
+    """
+
+    trips: int | None
+    bits: frozenset[int]
+
+
+def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
+    """Lanes of the loop's vectors; 0 leaves the loop as it is.
+
+    The narrowest element fills a register, wider ones take several.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> plan_lanes(InnerLoop(None, frozenset({32})), unit)
+    16
+    >>> plan_lanes(InnerLoop(1000, frozenset({64})), unit)
+    8
+    >>> plan_lanes(InnerLoop(7, frozenset({32, 64})), unit)
+    7
+    >>> plan_lanes(InnerLoop(None, frozenset({8})), unit)
+    0
+    """
+    if not loop.bits or max(loop.bits) < NARROWEST:
+        return 0
+    lanes = unit.lanes(max(NARROWEST, min(loop.bits)))
+    trips = lanes if loop.trips is None else loop.trips
+    return min(lanes, trips) if min(lanes, trips) >= min(FEWEST, lanes) > 1 else 0
+
+
+BLOCK = 1 << 14
+"""Iterations that a thread takes at a time where nobody knows how many there are."""
+LINE = 64
+"""Bytes of a cache line."""
+
+
+def thread_block(loop: InnerLoop, threads: int) -> int:
+    """Iterations of a parallel loop for one thread: whole cache lines, all equal.
+
+    >>> thread_block(InnerLoop(1000, frozenset({32})), 2)
+    512
+    """
+    if loop.trips is None:
+        return BLOCK
+    line = 8 * LINE // max(NARROWEST, min(loop.bits))
+    return split_evenly(loop.trips, -(-loop.trips // threads), line)
