@@ -47,6 +47,7 @@ class Problem:
     the last reduction axis; None where they are not.
     ``gathered``: steps that stay together in a block because panels of the right factor
     are gathered from an image; 0 where they are copied as they are.
+    ``left_is_computed``: its values are not in memory.
     """
 
     rows: int
@@ -58,6 +59,7 @@ class Problem:
     panel_per_outer: bool
     left_stride: int | None = None
     gathered: int = 0
+    left_is_computed: bool = False
 
     @property
     def work(self) -> int:
@@ -146,7 +148,8 @@ def plan_contraction(
     in_place = problem.right_is_contiguous and problem.readers(rows) < PACKING_PAYS
     streamed = in_place and problem.columns * problem.element_bits // 8 > PAGE
     limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
-    spread = problem.strides_clash and not in_place and problem.columns > 2 * columns
+    reused = not in_place and problem.columns > 2 * columns
+    spread = problem.left_is_computed or (problem.strides_clash and reused)
     spread = spread and not problem.gathered
     together = problem.gathered or (lanes if spread else 1)
     position, chunk = split_reduction(problem.reduction, limit, together)

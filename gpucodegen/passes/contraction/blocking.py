@@ -93,6 +93,12 @@ class Blocking:
         steps = (self.plan.k_chunk, *(axis.extent for axis in inside))
         return (*steps, self.plan.columns)
 
+    @property
+    def tile_shape(self) -> tuple[int, ...]:
+        """Extents of a register tile."""
+        columns = self.plan.columns
+        return (columns,) if self.row is None else (self.plan.rows, columns)
+
     def lanes(self, number: Index, width: int) -> Lanes:
         """The columns of one panel."""
         return Lanes(self.column, number * self.plan.columns, width)

@@ -97,6 +97,7 @@ def _problem(contraction: Contraction) -> Problem:
         any(contraction.right.mentions(axis) for axis in outer),
         row and row_stride(contraction.left, row, contraction.reduction[-1]),
         contraction.gather.period if contraction.gather else 0,
+        row is not None and bool(contraction.left.steps),
     )
 
 

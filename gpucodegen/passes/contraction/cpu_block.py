@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking, Blocks, Lanes
+from gpucodegen.passes.contraction.corners import Corners
 from gpucodegen.passes.contraction.cpu_kernel import RowTiles
 from gpucodegen.passes.contraction.packing import (
     Left,
@@ -45,18 +46,20 @@ class Block:
     def build(self, b: Builder, at: Positions, blocks: Blocks) -> None:
         """Allocate the private copies, and compute one reduction block at a time."""
         cut, plan = self.cut, self.cut.plan
-        rows = panel = None
+        rows = panel = corner = None
         if plan.left_stride:
             rows = cut.buffer(b, (plan.row_block, plan.left_stride), "rows")
         if plan.packing is Packing.PRIVATE:
             panel = cut.buffer(b, cut.panel_shape, "panel")
+        if cut.contraction.guards:
+            corner = cut.buffer(b, cut.tile_shape, "corner")
 
         def compute(i: Builder, where: Positions, ranges: Sequence[Range]) -> None:
             left = self._left(i, where, ranges, rows)
-            self._stripe(i, _Step(where, ranges, left), panel)
+            self._stripe(i, _Step(where, ranges, left, corner), panel)
 
         blocks(b, at, compute)
-        for buffer in filter(None, (rows, panel)):
+        for buffer in filter(None, (rows, panel, corner)):
             b.add("memref.dealloc", (buffer,))
 
     def _left(
@@ -77,7 +80,8 @@ class Block:
 
         def panel_of(inner: Builder, number: Index, columns: int) -> None:
             right = self._right(inner, step, panel, cut.lanes(number, columns))
-            tiles = RowTiles(cut, self.rows, step.ranges, step.left, right)
+            corners = self._corners(step)
+            tiles = RowTiles(cut, self.rows, step.ranges, step.left, right, corners)
             tiles.build(inner, step.at, number, columns)
 
         share = -(-full // stripes)
@@ -94,6 +98,12 @@ class Block:
                 lambda i: panel_of(i, Index.of(full), cut.rest),
             )
 
+    def _corners(self, step: _Step) -> Corners | None:
+        contraction = self.cut.contraction
+        if step.corner is None:
+            return None
+        return Corners(contraction.guards, contraction.result, step.corner)
+
     def _right(
         self, b: Builder, step: _Step, panel: Value | None, lanes: Lanes
     ) -> Right:
@@ -106,8 +116,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One reduction block: where its outer axes stand, its ranges, the left rows."""
+    """One reduction block: where its outer axes stand, its ranges, its sources."""
 
     at: Positions
     ranges: Sequence[Range]
     left: Left
+    corner: Value | None

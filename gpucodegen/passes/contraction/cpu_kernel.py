@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
+from gpucodegen.passes.contraction.corners import Corners, Extents, Place
 from gpucodegen.passes.contraction.packing import Left, Right
 from gpucodegen.passes.contraction.ranges import (
     Positions,
@@ -19,6 +21,9 @@ from gpucodegen.passes.contraction.ranges import (
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 
+Step: TypeAlias = Callable[[Builder, Positions, Values], Values]
+"""Adds one step of the reduction to an accumulator."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowTiles:
@@ -29,6 +34,7 @@ class RowTiles:
     ranges: Sequence[Range]
     left: Left
     right: Right
+    corners: Corners | None = None
 
     def build(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """Full row tiles of the block, then the rest of the last block."""
@@ -62,25 +68,18 @@ class RowTiles:
         row: Axis,
     ) -> None:
         """Load C, add the outer products of a reduction block, store C."""
-        result, where = self.cut.contraction.result, self.cut.contraction.result.at(at)
-        dimensions = [result.dimensions_of(a)[0] for a in (row, self.cut.column)]
-        accumulator = b.transfer_read(
-            result.memref, where, self.cut.vector(*shape), dimensions, hint="acc"
-        )
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
             return [inner.outerproduct(column, lanes, acc[0])]
 
-        (total,) = carried(b, self.ranges, at, [accumulator], step)
-        b.transfer_write(total, result.memref, where, dimensions)
+        extents = dict(zip((row, self.cut.column), shape, strict=True))
+        self._accumulate(b, at, extents, step)
 
     def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
-        result, ty = self.cut.contraction.result, self.cut.vector(columns)
-        where = result.at(at)
-        accumulator = b.vector_load(result.memref, where, ty, "acc")
+        ty = self.cut.vector(columns)
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
             factor = self.left.column(inner, here, 1)
@@ -88,6 +87,22 @@ class RowTiles:
             lanes = self.right.lanes(inner, here, panel, columns)
             return [inner.multiply_add(factors, lanes, acc[0])]
 
-        (total,) = carried(b, self.ranges, at, [accumulator], step)
-        last = len(result.indices) - 1
-        b.transfer_write(total, result.memref, where, [last])
+        self._accumulate(b, at, {self.cut.column: columns}, step)
+
+    def _accumulate(
+        self, b: Builder, at: Positions, extents: Extents, step: Step
+    ) -> None:
+        """Add a reduction block to the tile of C that spans ``extents``."""
+        result, ty = self.cut.contraction.result, self.cut.vector(*extents.values())
+        own = [result.dimensions_of(axis)[0] for axis in extents]
+
+        def compute(i: Builder, place: Place | None) -> None:
+            memref, where, spanned = place or (result.memref, result.at(at), own)
+            old = i.transfer_read(memref, where, ty, spanned, hint="acc")
+            (total,) = carried(i, self.ranges, at, [old], step)
+            i.transfer_write(total, memref, where, spanned)
+
+        if self.corners is None:
+            compute(b, None)
+        else:
+            self.corners.split(b, at, extents, compute)

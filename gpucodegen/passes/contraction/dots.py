@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.ranges import (
     Positions,
     Range,
@@ -27,7 +28,7 @@ from gpucodegen.passes.contraction.ranges import (
     grid,
     nested,
 )
-from gpucodegen.passes.contraction.recognize import Contraction, Operand
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.dot_plan import DotTile
@@ -63,7 +64,7 @@ class Sides:
 
 def dot_sides(contraction: Contraction) -> Sides | None:
     """The sides of a contraction that may and can run as inner products."""
-    if not contraction.reassociable:
+    if not (contraction.reassociable and contraction.is_plain):
         return None
     rows, columns = (
         max(_unit(contraction.result, axes), key=lambda a: a.extent, default=None)

@@ -24,7 +24,8 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.cpu import column_axis, row_axis
-from gpucodegen.passes.contraction.recognize import Contraction, Operand
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.gpu_launch import SHARED, Kernel, thread_index
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
@@ -46,7 +47,7 @@ class Groups:
 def groups_of(contraction: Contraction) -> Groups | None:
     """Flatten rows and columns as far as they stay one strided dimension of C."""
     row = row_axis(contraction)
-    if row is None:
+    if row is None or contraction.guards:
         return None
     rows = _collapsible(contraction, contraction.rows, row)
     columns = _collapsible(contraction, contraction.columns, column_axis(contraction))
@@ -253,7 +254,7 @@ class _Lowering:
         ]
 
         def inside(i: Builder) -> None:
-            value = i.load(side.operand.memref, side.operand.at(at))
+            value = side.operand.value(i, at)
             i.store(value, side.tile, [depth, place])
 
         def outside(i: Builder) -> None:

@@ -16,8 +16,9 @@ from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes
 from gpucodegen.passes.contraction.pixels import pack_pixels
+from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
-from gpucodegen.passes.contraction.recognize import Contraction, Operand
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 
@@ -83,14 +84,14 @@ class LeftInPlace:
         """A strided read, or single loads."""
         left = self.contraction.left
         if self.row is None:
-            return b.load(left.memref, left.at(at), "a")
+            return left.value(b, at, "a")
         ty = VectorType((height,), self.contraction.element)
         row, dimensions = self.row, left.dimensions_of(self.row)
-        if len(dimensions) == 1 and left.coefficient(dimensions[0], row) == 1:
+        is_line = len(dimensions) == 1 and left.coefficient(dimensions[0], row) == 1
+        if is_line and not left.steps:
             return b.transfer_read(left.memref, left.at(at), ty, dimensions, hint="a")
         scalars = [
-            b.load(left.memref, left.at(at | {row.iv: at[row.iv] + i}), "a")
-            for i in range(height)
+            left.value(b, at | {row.iv: at[row.iv] + i}, "a") for i in range(height)
         ]
         (column,) = b.add("vector.from_elements", scalars, [ty], hint="a")
         return column
@@ -134,16 +135,16 @@ def pack_panel(
     def copy(inner: Builder, here: Positions) -> None:
         cell = [*front, *(part.inside(here) for part in ranges)]
 
-        def source(lane: Index | Value | int) -> list[Index]:
-            return right.at(here | {lanes.axis.iv: lanes.first + lane})
+        def source(lane: Index | Value | int) -> Positions:
+            return here | {lanes.axis.iv: lanes.first + lane}
 
         def element(body: Builder, lane: Value) -> None:
-            value = body.load(right.memref, source(lane))
+            value = right.value(body, source(lane))
             body.store(value, buffer, [*cell, lane])
 
         if direct:
             ty = VectorType((width,), contraction.element)
-            vector = inner.vector_load(right.memref, source(0), ty, "b")
+            vector = inner.vector_load(right.memref, right.at(source(0)), ty, "b")
             inner.transfer_write(vector, buffer, [*cell, Index.of(0)], [len(cell)])
         else:
             inner.loop(0, width, element, hint="lane")
@@ -153,24 +154,31 @@ def pack_panel(
 
 def pack_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:
     """Copy the rows of a block, ``lanes`` reduction steps at a time."""
-    contraction, row, step = block.contraction, block.row, block.step
-    ty = VectorType((lanes,), contraction.element)
+    left, row, step = block.contraction.left, block.row, block.step
+    ty = VectorType((lanes,), block.contraction.element)
 
     def copy(inner: Builder, here: Positions) -> None:
-        source = contraction.left.at(here)
-        vector = inner.vector_load(contraction.left.memref, source, ty, "a")
+        vector = inner.vector_load(left.memref, left.at(here), ty, "a")
         cell = [row.inside(here), step.inside(here)]
         inner.transfer_write(vector, block.block, cell, [1])
 
-    nested(b, [row, replace(step, stride=lanes)], at, copy)
+    def compute(inner: Builder, here: Positions) -> None:
+        cell = [row.inside(here), step.inside(here)]
+        inner.store(left.value(inner, here, "a"), block.block, cell)
+
+    if left.steps:
+        nested(b, [row, step], at, compute)
+    else:
+        nested(b, [row, replace(step, stride=lanes)], at, copy)
 
 
 def direct_lanes(right: Operand, column: Axis) -> bool:
-    """Whether ``right`` itself has the vector axis contiguous."""
+    """Whether ``right`` is in memory with the vector axis contiguous."""
     last = len(right.indices) - 1
     layout = getattr(right.memref.type, "layout", None)
     return (
         layout is None
+        and not right.steps
         and right.dimensions_of(column) == [last]
         and right.coefficient(last, column) == 1
     )

@@ -1,62 +1,28 @@
 """Find contractions among affine nests, whatever operation they came from.
 
-A perfect nest is a contraction when its body is ``C[..] = C[..] + A[..] * B[..]``,
-every loop of C appears alone in one index of C, and its loops split into batch (in all
-three), M (in C and A), N (in C and B) and K (not in C).
+A perfect nest is a contraction when its body is ``C[..] = C[..] + f(A[..]) * g(B[..])``
+with scalar functions f and g, every loop of C appears alone in one index of C, and its
+loops split into batch (in all three), M (in C and A), N (in C and B) and K (not in C).
+Bounds of the loops of C may depend on each other: then C is a triangle or a band.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gpucodegen.ir.affine import Dim, linear_form
-from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
-from gpucodegen.passes.indexing import Index, from_map, replace_values
+from gpucodegen.passes.contraction.domain import Domain, domain_of, interval
+from gpucodegen.passes.contraction.multiply_add import MultiplyAdd, multiply_add
+from gpucodegen.passes.contraction.operands import Operand, is_linear
+from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.lifting.reductions import is_reassociable
-from gpucodegen.passes.nests import Axis, Nest, perfect_nest
+from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.dependences import Dependence
-
-MULTIPLY_ADD = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """An array and its index expressions over the axes' normalised positions."""
-
-    memref: Value
-    indices: tuple[Index, ...]
-
-    def coefficient(self, dimension: int, axis: Axis) -> int:
-        """Coefficient of an axis in one index."""
-        return coefficients(self.indices[dimension]).get(axis.iv, 0)
-
-    def mentions(self, axis: Axis) -> bool:
-        """Whether any index depends on the axis."""
-        return any(axis.iv in index.values for index in self.indices)
-
-    def dimensions_of(self, axis: Axis) -> list[int]:
-        """Dimensions whose index depends on the axis."""
-        return [d for d, index in enumerate(self.indices) if axis.iv in index.values]
-
-    def at(self, positions: Mapping[Value, Index]) -> list[Index]:
-        """Index expressions with positions put in for the axes."""
-        return [replace_values(index, dict(positions)) for index in self.indices]
-
-
-def coefficients(index: Index) -> dict[Value, int]:
-    """Coefficient per value of a linear index; quasi-affine terms have none."""
-    terms, _ = linear_form(index.expr)
-    return {index.values[t.position]: c for t, c in terms.items() if isinstance(t, Dim)}
-
-
-def _is_linear(index: Index) -> bool:
-    return all(isinstance(t, Dim) for t in linear_form(index.expr)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +50,8 @@ class Contraction:
 
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
+    ``guards``: expressions of positions in the result that are >= 0 where it is
+    computed.
     ``reassociable``: the terms of a sum may come in another order.
     """
 
@@ -96,6 +64,7 @@ class Contraction:
     columns: tuple[Axis, ...]
     batch: tuple[Axis, ...]
     reduction: tuple[Axis, ...]
+    guards: tuple[Index, ...]
     location: Location
     reassociable: bool = False
     gather: Gather | None = None
@@ -104,6 +73,11 @@ class Contraction:
     def vector(self) -> Axis | None:
         """The axis of the columns that walks the last dimension of the result."""
         return _vector_axis(self.columns, self.result)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether factors are elements, all of them needed."""
+        return not (self.left.steps or self.right.steps or self.guards)
 
 
 def only_accumulates(found: Sequence[Dependence]) -> bool:
@@ -119,18 +93,14 @@ def recognize(op: Operation, *, lanes: bool = True) -> Contraction | None:
 
     ``lanes``: only one with a vector axis.
     """
-    nest = perfect_nest(op)
-    body = None if nest is None else _multiply_accumulate(nest)
-    if nest is None or body is None:
+    domain = domain_of(op)
+    body = None if domain is None else multiply_add(domain.body, domain.axes)
+    if domain is None or body is None or not _is_separable(domain, body):
         return None
-    store, result, first, second = body
-    operands = (result, first, second)
-    if not _separable(nest.axes, *operands):
-        return None
-    vector_axis = _vector_axis(nest.axes, result)
-    left, right = first, second
-    if vector_axis is not None and first.mentions(vector_axis):
-        left, right = second, first
+    vector_axis = _vector_axis(domain.axes, body.result)
+    left, right = body.factors
+    if vector_axis is not None and left.mentions(vector_axis):
+        left, right = right, left
     if vector_axis is None or left.mentions(vector_axis):
         if lanes:
             return None
@@ -140,31 +110,28 @@ def recognize(op: Operation, *, lanes: bool = True) -> Contraction | None:
         wanted = (in_result, in_left, in_right)
         return tuple(
             axis
-            for axis in nest.axes
-            if tuple(o.mentions(axis) for o in (result, left, right)) == wanted
+            for axis in domain.axes
+            if tuple(o.mentions(axis) for o in (body.result, left, right)) == wanted
         )
 
-    reduction = tuple(axis for axis in nest.axes if not result.mentions(axis))
+    reduction = tuple(axis for axis in domain.axes if not body.result.mentions(axis))
     contraction = Contraction(
-        nest.axes,
-        result,
+        domain.axes,
+        body.result,
         left,
         right,
-        element_type(result.memref.type),
+        element_type(body.result.memref.type),
         having(True, True, False),
         having(True, False, True),
         having(True, True, True),
         reduction,
-        store.location,
-        is_reassociable(_total(nest, store)),
+        domain.guards,
+        body.store.location,
+        is_reassociable(body.total),
     )
     covered = [*contraction.rows, *contraction.columns, *contraction.batch, *reduction]
-    is_whole = len(covered) == len(nest.axes) and bool(reduction)
+    is_whole = len(covered) == len(domain.axes) and bool(reduction)
     return contraction if is_whole and _has_vectors(contraction.element) else None
-
-
-def _total(nest: Nest, store: Operation) -> Operation:
-    return next(op for op in nest.body if store.operands[0] in op.results)
 
 
 def _has_vectors(element: Type) -> bool:
@@ -172,72 +139,39 @@ def _has_vectors(element: Type) -> bool:
     return not (isinstance(element, FloatType) and element.name in NARROW)
 
 
-def _multiply_accumulate(
-    nest: Nest,
-) -> tuple[Operation, Operand, Operand, Operand] | None:
-    """Store, result and factors of a body that is exactly one multiply-accumulate."""
-    effects = [op for op in nest.body if op.name in {"affine.load", "affine.store"}]
-    if len(effects) != 4 or len(nest.body) != 6 or effects[-1].name != "affine.store":
-        return None
-    store = effects[-1]
-    made_by = {op.results[0]: op for op in nest.body if op.results}
-    loads = {op.results[0]: op for op in effects[:-1] if op.results}
-    total = made_by.get(store.operands[0])
-    if total is None or total.name not in MULTIPLY_ADD:
-        return None
-    for accumulator, product_value in _both_orders(total.operands):
-        product = made_by.get(product_value)
-        if accumulator not in loads or product is None:
-            continue
-        if product.name != MULTIPLY_ADD[total.name]:
-            continue
-        if not all(v in loads and v is not accumulator for v in product.operands):
-            continue
-        if product.operands[0] is product.operands[1]:
-            continue
-        operands = [
-            _operand(loads[v], nest.axes, 0) for v in (accumulator, *product.operands)
-        ]
-        target = _operand(store, nest.axes, 1)
-        if operands[0] == target and _distinct(target, operands[1:]):
-            return store, target, operands[1], operands[2]
-    return None
+def _is_separable(domain: Domain, body: MultiplyAdd) -> bool:
+    """Linear accesses, every axis of the result alone in one of its indices.
 
-
-def _both_orders(pair: Sequence[Value]) -> list[tuple[Value, Value]]:
-    return [(pair[0], pair[1]), (pair[1], pair[0])]
-
-
-def _operand(op: Operation, axes: Sequence[Axis], memref: int) -> Operand:
-    """Access of a load (``memref=0``) or store (1) over normalised positions."""
-    attribute = op.attributes["map"]
-    assert isinstance(attribute, AffineMapAttr)
-    positions = {axis.iv: axis.at(axis.iv) for axis in axes}
-    indices = from_map(attribute.map, op.operands[memref + 1 :])
-    return Operand(
-        op.operands[memref],
-        tuple(replace_values(index, positions) for index in indices),
-    )
-
-
-def _distinct(result: Operand, factors: Sequence[Operand]) -> bool:
-    """Whether no factor reads the buffer that is written."""
-    return all(factor.memref is not result.memref for factor in factors)
-
-
-def _separable(axes: Sequence[Axis], result: Operand, *factors: Operand) -> bool:
-    """Linear accesses, and every axis of the result alone in one of its indices."""
-    operands = (result, *factors)
-    if not all(_is_linear(index) for operand in operands for index in operand.indices):
+    Where corners are cut off the box, they must only be corners of the result, and the
+    elements there must exist.
+    """
+    operands = (body.result, *(o for f in body.factors for o in f.accesses))
+    if not all(is_linear(index) for operand in operands for index in operand.indices):
         return False
-    ivs = {axis.iv for axis in axes}
+    ivs = {axis.iv for axis in domain.axes}
     seen: list[Value] = []
-    for index in result.indices:
+    for index in body.result.indices:
         mine = [value for value in index.values if value in ivs]
         if len(mine) > 1:
             return False
         seen += mine
-    return len(seen) == len(set(seen))
+    if not domain.guards:
+        return len(seen) == len(set(seen))
+    cut = {value for guard in domain.guards for value in guard.values}
+    exist = all(_inside(operand, domain.axes) for operand in operands)
+    return len(seen) == len(set(seen)) and cut <= set(seen) and exist
+
+
+def _inside(operand: Operand, axes: Sequence[Axis]) -> bool:
+    """Whether the whole box accesses elements of the array."""
+    ty = operand.memref.type
+    if not isinstance(ty, MemRefType):
+        return False
+    found = [interval(index, axes) for index in operand.indices]
+    return all(
+        ends is not None and extent is not None and 0 <= ends[0] <= ends[1] < extent
+        for ends, extent in zip(found, ty.shape, strict=True)
+    )
 
 
 def _vector_axis(axes: Sequence[Axis], result: Operand) -> Axis | None:

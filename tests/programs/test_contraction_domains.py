@@ -1,0 +1,92 @@
+"""Results that are triangles or bands, computed by register tiles and their corners."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+
+ROWS, COLUMNS, STEPS = 150, 131, 131
+DOMAINS = {
+    "lower": ("0 to min affine_map<(i) -> (i + 1, 131)>(%i)", lambda i, j: j <= i),
+    "strictly lower": ("0 to min affine_map<(i) -> (i, 131)>(%i)", lambda i, j: j < i),
+    "upper": ("affine_map<(i) -> (i)>(%i) to 131", lambda i, j: j >= i),
+    "strictly upper": ("affine_map<(i) -> (i + 1)>(%i) to 131", lambda i, j: j > i),
+    "band": (
+        "affine_map<(i) -> (i)>(%i) to min affine_map<(i) -> (131, i + 5)>(%i)",
+        lambda i, j: (j >= i) & (j < i + 5),
+    ),
+    "steep": (
+        "0 to min affine_map<(i) -> (131, 3 * i - 9)>(%i)",
+        lambda i, j: j < 3 * i - 9,
+    ),
+    "of the reversed": (
+        "0 to min affine_map<(i) -> (131, 149 - i)>(%i)",
+        lambda i, j: j < 149 - i,
+    ),
+}
+"""Bounds of the columns of row i, and the same in NumPy."""
+
+
+def update(bounds: str) -> str:
+    """``C += 2 A B'`` where the bounds allow."""
+    return f"""func.func @f(%two: f64, %A: memref<{ROWS}x{STEPS}xf64>,
+        %B: memref<{COLUMNS}x{STEPS}xf64>, %C: memref<{ROWS}x{COLUMNS}xf64>) {{
+      affine.for %i = 0 to {ROWS} {{
+        affine.for %k = 0 to {STEPS} {{
+          affine.for %j = {bounds} {{
+            %a = affine.load %A[%i, %k] : memref<{ROWS}x{STEPS}xf64>
+            %b = affine.load %B[%j, %k] : memref<{COLUMNS}x{STEPS}xf64>
+            %c = affine.load %C[%i, %j] : memref<{ROWS}x{COLUMNS}xf64>
+            %scaled = arith.mulf %two, %a : f64
+            %product = arith.mulf %scaled, %b : f64
+            %sum = arith.addf %c, %product : f64
+            affine.store %sum, %C[%i, %j] : memref<{ROWS}x{COLUMNS}xf64>
+          }}
+        }}
+      }}
+      return
+    }}"""
+
+
+def integers(*shape: int) -> np.ndarray:
+    """Small enough that sums of products are exact."""
+    return np.random.default_rng(0).integers(-4, 5, shape).astype("f8")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
+    bounds, inside = DOMAINS[domain]
+    a, b = integers(ROWS, STEPS), integers(COLUMNS, STEPS)
+    c = integers(ROWS, COLUMNS)
+    expected = c + np.where(inside(*np.indices(c.shape)), 2 * (a @ b.T), 0)
+    compiled = gcg.compile(update(bounds), target="cpu", threads=threads)
+    compiled.f(2.0, a, b, c)
+    assert np.array_equal(c, expected)
+    assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
+
+
+def test_on_the_emulator():
+    bounds, inside = DOMAINS["lower"]
+    a, b = integers(ROWS, STEPS), integers(COLUMNS, STEPS)
+    c = integers(ROWS, COLUMNS)
+    expected = c + np.where(inside(*np.indices(c.shape)), 2 * (a @ b.T), 0)
+    gcg.compile(update(bounds), target="sim").f(2.0, a, b, c)
+    assert np.array_equal(c, expected)
+
+
+def test_elements_that_only_the_box_has_are_not_read():
+    """Row i of A is read as row i - 40, which rows without a column do not have."""
+    text = update("0 to min affine_map<(i) -> (131, i - 40)>(%i)")
+    text = text.replace("%A[%i, %k]", "%A[%i - 40, %k]")
+    a, b = integers(ROWS, STEPS), integers(COLUMNS, STEPS)
+    c = integers(ROWS, COLUMNS)
+    i, j = np.indices(c.shape)
+    products = 2 * (np.roll(a, 40, axis=0) @ b.T)
+    expected = c + np.where(j < i - 40, products, 0)
+    compiled = gcg.compile(text, target="cpu")
+    compiled.f(2.0, a, b, c)
+    assert np.array_equal(c, expected)
+    assert "vector.outerproduct" not in dict(compiled.stages("f"))["map-cpu"]
