@@ -20,7 +20,8 @@ from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I64, INDEX, MemRefType
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction.recognize import Contraction, Operand, coefficients
+from gpucodegen.passes.contraction.operands import Operand, coefficients
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.windows import slides, unrolled
 from gpucodegen.passes.indexing import ZERO, Index, replace_values
 from gpucodegen.passes.nests import Axis
@@ -174,7 +175,8 @@ class _State:
 def collapsed(b: Builder, contraction: Contraction) -> Contraction:
     """The contraction over as few axes as there are; views are built first."""
     operands = (contraction.result, contraction.left, contraction.right)
-    if not all(_is_row_major(operand) for operand in operands):
+    is_plain = contraction.is_plain and all(map(_is_row_major, operands))
+    if not is_plain:
         return contraction
     state = _State(contraction.axes, tuple(map(Folded.of, operands))).without_units()
     while (smaller := next(state.merges(), None)) is not None:

@@ -13,7 +13,7 @@ from gpucodegen.ir.attributes import DenseArrayAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I64, MemRefType
 from gpucodegen.passes.builder import Builder, segment_sizes
-from gpucodegen.passes.contraction.recognize import Operand, coefficients
+from gpucodegen.passes.contraction.operands import Operand, coefficients
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
 
