@@ -15,8 +15,8 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes
-from gpucodegen.passes.contraction.pixels import pack_pixels
 from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.pixels import pack_pixels
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.indexing import Index

@@ -18,8 +18,9 @@ from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes, column_axis, row_axis
 from gpucodegen.passes.contraction.collapse import Folded, merged
+from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
-from gpucodegen.passes.contraction.recognize import Contraction, Gather, Operand
+from gpucodegen.passes.contraction.recognize import Contraction, Gather
 from gpucodegen.passes.contraction.windows import slides
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
