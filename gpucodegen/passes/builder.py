@@ -255,6 +255,11 @@ class Builder:
         )
         return value
 
+    def broadcast(self, value: Value, ty: VectorType, hint: str = "") -> Value:
+        """``vector.broadcast`` of a scalar, or of one row to all rows."""
+        (result,) = self.add("vector.broadcast", (value,), [ty], hint=hint)
+        return result
+
     def row_sums(self, tile: Value, column: Value) -> Value:
         """Each row of ``tile`` added up, in any order, to its element of ``column``."""
         attributes = {"kind": _ADD_KIND, "reduction_dims": DenseArrayAttr(I64, (1,))}
@@ -399,6 +404,35 @@ class Builder:
             for branch in (body, otherwise)
         ]
         self.add("affine.if", operands, (), {"condition": condition}, branches)
+
+    def choose(
+        self,
+        conditions: Sequence[Index],
+        first: Callable[[Builder], Value],
+        second: Callable[[Builder], Value],
+        hint: str = "",
+    ) -> Value:
+        """``first`` if all ``conditions`` are >= 0, else ``second``: ``affine.if``."""
+        unknown = [c for c in conditions if c.constant is None]
+        if any(c.constant is not None and c.constant < 0 for c in conditions):
+            return second(self)
+        if not unknown:
+            return first(self)
+        where, operands = as_set(unknown)
+        condition, types = IntegerSetAttr(where), list[Type]()
+
+        def branch(body: Callable[[Builder], Value]) -> Region:
+            inner = Builder(self.location)
+            value = body(inner)
+            types[:] = [value.type]
+            inner.add("affine.yield", (value,))
+            return single_block(inner.operations)
+
+        regions = [branch(first), branch(second)]
+        (value,) = self.add(
+            "affine.if", operands, types, {"condition": condition}, regions, hint
+        )
+        return value
 
     def _yielding(self, body: Callable[[Builder], None]) -> list[Operation]:
         return [*self.nested(body), Operation("affine.yield", location=self.location)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gpucodegen.dialects import affine
@@ -19,6 +19,7 @@ from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction.choice import lower_contraction, paying_contraction
 from gpucodegen.passes.contraction.recognize import only_accumulates
+from gpucodegen.passes.contraction.start import Mapped
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
@@ -45,17 +46,17 @@ def map_operations(
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     """Map every nest of a straight list of operations, ``context`` before them."""
-    mapped: list[Operation] = []
+    mapped = Mapped()
     before: list[Operation] = [*context]
     for op in operations:
         if op.name == "affine.for":
-            mapped += _map_nest(op, mapping, before)
+            _map_nest(op, mapping, before, mapped)
         elif op.name == "affine.if":
-            mapped.append(_map_branches(op, mapping, before))
+            mapped.add([_map_branches(op, mapping, before)])
         else:
-            mapped.append(op)
+            mapped.add([op])
         before.append(op)
-    return mapped
+    return mapped.operations
 
 
 def _map_branches(
@@ -76,24 +77,25 @@ def _map_branches(
 
 
 def _map_nest(
-    op: Operation, mapping: CpuMapping, context: Sequence[Operation]
-) -> list[Operation]:
+    op: Operation, mapping: CpuMapping, context: Sequence[Operation], mapped: Mapped
+) -> None:
+    """Append what a nest becomes."""
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
     contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
     if not any(contractions):
-        return [_parallelise(op, analysis, mapping)]
-    mapped: list[Operation] = []
+        mapped.add_nest(op, [_parallelise(op, analysis, mapping)])
+        return
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
         if nest is not op:
             own = analyse([nest], context, mapping.surroundings)
         if contraction is None or not only_accumulates(own.dependences):
-            mapped.append(_parallelise(nest, own, mapping))
-        else:
-            mapped += lower_contraction(contraction, mapping.model, mapping.tiles)
-    return mapped
+            mapped.add_nest(nest, [_parallelise(nest, own, mapping)])
+            continue
+        started = replace(contraction, start=mapped.take_start(contraction))
+        mapped.add(lower_contraction(started, mapping.model, mapping.tiles))
 
 
 def _parallelise(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class NumpyEngine:
         contents, dtype = contents_of(value)
         buffer = self.alloc(contents.shape, dtype)
         buffer.array[...] = contents
-        return buffer
+        return replace(buffer, pooled=False)
 
     def launcher(self, spec: KernelSpec) -> Launcher:
         """A compiled entry, or the emulator."""
@@ -99,6 +99,10 @@ class NumpyEngine:
         return lambda: values, lambda: None
 
     def array(self, buffer: Buffer) -> Any:
+        """The array itself; a pooled one is the caller's while anybody uses it."""
+        return self.pool.lend(buffer) if buffer.pooled else buffer.array
+
+    def shown(self, buffer: Buffer) -> Any:
         """The array itself."""
         return buffer.array
 

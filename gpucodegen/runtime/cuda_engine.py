@@ -101,6 +101,8 @@ class CupyEngine:
         """The CuPy array, or a NumPy copy where the caller passed NumPy arrays."""
         return buffer.array.get() if self.wants_numpy else buffer.array
 
+    shown = array
+
 
 def _contiguous(array: Any) -> Any:
     import numpy as np

@@ -55,7 +55,11 @@ class Engine(Protocol):
         ...
 
     def array(self, buffer: Buffer) -> Any:
-        """A buffer as the caller's array."""
+        """A result, which from now on is the caller's."""
+        ...
+
+    def shown(self, buffer: Buffer) -> Any:
+        """A buffer of the program as an array, for functions of the caller."""
         ...
 
 

@@ -51,7 +51,7 @@ class HostApi:
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Uninitialised memory; tags are cleared."""
-        if any(extent < 0 for extent in shape):
+        if shape and min(shape) < 0:
             raise errors.NegativeExtent(shape=shape)
         if dtype == "tag":
             buffer = self._engine.alloc((*shape, TAG_WORDS), dtype)
@@ -160,7 +160,8 @@ class HostApi:
         It gets arrays and numbers, and the attributes by keyword; ``results`` holds the
         element type of each result, ``"f32[]"`` for a buffer.
         """
-        given = [self.result(value) for value in operands]
+        shown = self._engine.shown
+        given = [shown(v) if isinstance(v, Buffer) else scalar(v) for v in operands]
         answer = self._handlers[operation](*given, **attributes)
         answers = answer if isinstance(answer, tuple) else (answer,)
         found = answers if results else ()
@@ -225,7 +226,12 @@ class HostApi:
         """A result as the caller gets it: an array, or a Python number."""
         if isinstance(value, Buffer):
             return self._engine.array(value)
-        return value.item() if isinstance(value, np.generic) else value
+        return scalar(value)
+
+
+def scalar(value: Any) -> Any:
+    """A number as a Python number."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _check_index(buffer: Buffer, index: Index) -> None:

@@ -1,13 +1,17 @@
 """Workspaces of host programs: memory that a function allocates, uses and gives back.
 
-Freed buffers are kept for the next call, so a call neither maps pages nor touches them
-for the first time, and describes each buffer once.
+Freed buffers are kept for the next call, and so are results that callers have dropped:
+a call neither maps pages nor touches them for the first time, and describes each buffer
+once.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import lru_cache
+from sys import getrefcount
 from threading import Lock
 
 import numpy as np
@@ -20,6 +24,16 @@ KEPT_BYTES = 1 << 30
 """Free buffers beyond this total are given back to the system."""
 
 
+LENT_BYTES = 1 << 28
+"""Results of calls that are remembered, to be taken again when callers drop them."""
+
+Key = tuple[Shape, str]
+
+
+def _buffers() -> defaultdict[Key, list[Buffer]]:
+    return defaultdict(list)
+
+
 @dataclass(slots=True)
 class Pool:
     """Buffers in main memory, aligned to a cache line.
@@ -29,22 +43,38 @@ class Pool:
     >>> pool.give(buffer)
     >>> pool.take((2, 3), "f32") is buffer, buffer.pointer % ALIGNMENT
     (True, 0)
+
+    A result belongs to the caller until nobody holds it, or a view of it, any more.
+
+    >>> result = pool.lend(buffer)
+    >>> pool.take((2, 3), "f32") is buffer
+    False
+    >>> del result
+    >>> pool.take((2, 3), "f32") is buffer
+    True
     """
 
-    free: dict[tuple[Shape, str], list[Buffer]] = field(
-        default_factory=dict[tuple[Shape, str], list[Buffer]]
-    )
+    free: defaultdict[Key, list[Buffer]] = field(default_factory=_buffers)
     kept: int = 0
+    lent: defaultdict[Key, list[Buffer]] = field(default_factory=_buffers)
+    remembered: int = 0
     lock: Lock = field(default_factory=Lock)
 
     def take(self, shape: Shape, dtype: str) -> Buffer:
         """Uninitialised memory: a kept buffer of the shape, or a new one."""
+        key = shape, dtype
         with self.lock:
-            buffers = self.free.get((shape, dtype))
+            buffers = self.free[key]
             if buffers:
                 buffer = buffers.pop()
                 self.kept -= buffer.array.nbytes
                 return buffer
+            buffers = self.lent[key]
+            for position, buffer in enumerate(buffers):
+                if _holders(buffer) == NOBODY:
+                    del buffers[position]
+                    self.remembered -= buffer.array.nbytes
+                    return buffer
         return _buffer(shape, dtype)
 
     def give(self, buffer: Buffer) -> None:
@@ -52,17 +82,42 @@ class Pool:
         with self.lock:
             if self.kept + buffer.array.nbytes <= KEPT_BYTES:
                 self.kept += buffer.array.nbytes
-                key = (buffer.shape, buffer.dtype)
-                self.free.setdefault(key, []).append(buffer)
+                self.free[buffer.shape, buffer.dtype].append(buffer)
+
+    def lend(self, buffer: Buffer) -> np.ndarray:
+        """The buffer as a result: an array of the caller's."""
+        array = buffer.array
+        with self.lock:
+            if self.remembered + array.nbytes > LENT_BYTES:
+                self.lent.clear()
+                self.remembered = 0
+            lent = self.lent[buffer.shape, buffer.dtype]
+            if buffer not in lent:
+                lent.append(buffer)
+                self.remembered += array.nbytes
+        return array.view()
 
 
 def _buffer(shape: Shape, dtype: str) -> Buffer:
-    kind = storage(dtype)
-    size = math.prod(shape) * kind.itemsize
+    kind, strides, size = _layout(shape, dtype)
     raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -int(raw.__array_interface__["data"][0]) % ALIGNMENT
-    block = raw[start : start + size]
-    pointer = int(block.__array_interface__["data"][0])
-    array = block.view(kind).reshape(shape)
-    strides = row_major(shape)
-    return Buffer(array, dtype, shape, strides, pointer, CPU, pooled=True)
+    address = int(raw.__array_interface__["data"][0])
+    start = -address % ALIGNMENT
+    array = np.ndarray(shape, kind, raw, start)
+    return Buffer(array, dtype, shape, strides, address + start, CPU, pooled=True)
+
+
+@lru_cache(256)
+def _layout(shape: Shape, dtype: str) -> tuple[np.dtype, Shape, int]:
+    """(type of an element, strides in elements, size in bytes)."""
+    kind = storage(dtype)
+    return kind, row_major(shape), math.prod(shape) * kind.itemsize
+
+
+def _holders(buffer: Buffer) -> int:
+    """How many objects hold the memory; views hold it, not each other."""
+    return getrefcount(buffer.array.base)
+
+
+NOBODY = _holders(_buffer((1,), "i8"))
+"""The number of holders of memory that only its buffer holds."""

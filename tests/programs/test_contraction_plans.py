@@ -198,3 +198,60 @@ def test_vectors_outside_of_loops():
     a, b = integers(8), np.zeros(8, "f4")
     gcg.compile(text, target="cpu").f(a, b)
     assert np.array_equal(b, 2 * a)
+
+
+def started(fill: str, k: int = 1100) -> gcg.Program:
+    a, b, c = (f"memref<{shape}xf32>" for shape in (f"20x{k}", f"{k}x70", "20x70"))
+    text = f"""func.func @f(%A: {a}, %B: {b}, %C: {c}, %z: f32) {{
+      {fill.format(c=c)}
+      linalg.matmul ins(%A, %B : {a}, {b}) outs(%C : {c})
+      return
+    }}"""
+    return gcg.compile(text, target="cpu", threads=1)
+
+
+FILLS = {
+    "of the whole result": ("linalg.fill ins(%z : f32) outs(%C : {c})", True),
+    "of a part of it": (
+        """affine.for %i = 0 to 20 {{ affine.for %j = 1 to 70 {{
+             affine.store %z, %C[%i, %j] : {c} }} }}""",
+        False,
+    ),
+    "followed by an access": (
+        """linalg.fill ins(%z : f32) outs(%C : {c})
+           affine.for %i = 0 to 1 {{ affine.store %z, %C[%i + 3, 5] : {c} }}""",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("k", [30, 1100])
+@pytest.mark.parametrize(("fill", "fused"), FILLS.values(), ids=FILLS)
+def test_sums_start_from_what_a_fill_stores(fill: str, fused: bool, k: int):
+    program = started(fill, k)
+    a, b = integers(20, k), integers(k, 70)
+    c = np.full((20, 70), 5, "f4")
+    program.f(a, b, c, 3.0)
+    expected = np.full((20, 70), 3, "f4")
+    if "= 1 to" in fill:
+        expected[:, 0] = 5
+    assert np.array_equal(c, expected + a @ b)
+    assert ("splat" in program.source("f")) == fused
+
+
+def test_inner_products_start_from_what_a_fill_stores():
+    text = """func.func @f(%A: tensor<30x400xf32>, %x: tensor<400xf32>)
+        -> tensor<30xf32> {
+      %z = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<30xf32>
+      %i = linalg.fill ins(%z : f32) outs(%e : tensor<30xf32>) -> tensor<30xf32>
+      %y = linalg.matvec ins(%A, %x : tensor<30x400xf32>, tensor<400xf32>)
+                         outs(%i : tensor<30xf32>) -> tensor<30xf32>
+      return %y : tensor<30xf32>
+    }"""
+    program = gcg.compile(text, target="cpu")
+    a, x = integers(30, 400), integers(400)
+    first, second = program.f(a, x), program.f(2 * a, x)
+    assert np.array_equal(first, a @ x)
+    assert np.array_equal(second, 2 * (a @ x))
+    assert "load_strided" not in program.source("f")

@@ -18,6 +18,7 @@ from gpucodegen.passes.contraction.ranges import (
     carried,
     nested,
 )
+from gpucodegen.passes.contraction.start import initial
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 
@@ -83,7 +84,7 @@ class RowTiles:
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
             factor = self.left.column(inner, here, 1)
-            (factors,) = inner.add("vector.broadcast", (factor,), [ty], hint="a")
+            factors = inner.broadcast(factor, ty, "a")
             lanes = self.right.lanes(inner, here, panel, columns)
             return [inner.multiply_add(factors, lanes, acc[0])]
 
@@ -98,7 +99,11 @@ class RowTiles:
 
         def compute(i: Builder, place: Place | None) -> None:
             memref, where, spanned = place or (result.memref, result.at(at), own)
-            old = i.transfer_read(memref, where, ty, spanned, hint="acc")
+
+            def read(j: Builder) -> Value:
+                return j.transfer_read(memref, where, ty, spanned, hint="acc")
+
+            old = initial(i, self.cut.contraction, at, self.ranges, ty, read)
             (total,) = carried(i, self.ranges, at, [old], step)
             i.transfer_write(total, memref, where, spanned)
 

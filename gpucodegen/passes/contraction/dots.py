@@ -277,19 +277,23 @@ class _Dots:
             hint="a" if rows else "b",
         )
         if not rows:
-            (value,) = b.add("vector.broadcast", (value,), [ty], hint="b")
+            value = b.broadcast(value, ty, "b")
         return value
 
     def _add(self, b: Builder, at: Positions, sums: Value, rows: int) -> None:
         """Add the sums of the lanes to a column of the result."""
-        result, tall = self.sides.contraction.result, self.sides.tall
-        where, ty = result.at(at), VectorType((rows,), self.sides.contraction.element)
+        contraction, tall = self.sides.contraction, self.sides.tall
+        result, start = contraction.result, contraction.start
+        where, ty = result.at(at), VectorType((rows,), contraction.element)
+        dimensions = [] if tall is None else result.dimensions_of(tall)
+        if start is not None:
+            old = b.broadcast(start, ty, "c")
+        elif tall is None:
+            old = b.broadcast(b.load(result.memref, where, "c"), ty, "c")
+        else:
+            old = b.transfer_read(result.memref, where, ty, dimensions, hint="c")
+        new = b.row_sums(sums, old)
         if tall is None:
-            total = b.load(result.memref, where, "c")
-            (column,) = b.add("vector.from_elements", (total,), [ty], hint="c")
-            added = b.row_sums(sums, column)
-            b.store(b.element(added, 0), result.memref, where)
-            return
-        dimensions = result.dimensions_of(tall)
-        column = b.transfer_read(result.memref, where, ty, dimensions, hint="c")
-        b.transfer_write(b.row_sums(sums, column), result.memref, where, dimensions)
+            b.store(b.element(new, 0), result.memref, where)
+        else:
+            b.transfer_write(new, result.memref, where, dimensions)

@@ -53,6 +53,7 @@ class Contraction:
     ``guards``: expressions of positions in the result that are >= 0 where it is
     computed.
     ``reassociable``: the terms of a sum may come in another order.
+    ``start``: what the result holds before, if not what is in memory.
     """
 
     axes: tuple[Axis, ...]
@@ -68,6 +69,7 @@ class Contraction:
     location: Location
     reassociable: bool = False
     gather: Gather | None = None
+    start: Value | None = None
 
     @property
     def vector(self) -> Axis | None:
