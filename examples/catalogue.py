@@ -17,6 +17,7 @@ from examples.problems import (
     Answer,
     Arguments,
     Convolution,
+    Heat,
     Jacobi,
     MatrixProduct,
     Multiply2019,
@@ -145,6 +146,14 @@ _ALL = (
         problem=Jacobi(),
         small={"T": 3, "H": 11, "W": 14},
         large={"T": 50, "H": 1000, "W": 1000},
+    ),
+    Program(
+        name="heat_3d",
+        file="heat_3d.mlir",
+        entry="heat_3d",
+        problem=Heat(),
+        small={"T": 2, "D": 6, "H": 7, "W": 9},
+        large={"T": 50, "D": 256, "H": 256, "W": 256},
     ),
     Program(
         name="seidel_2d",

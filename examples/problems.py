@@ -170,6 +170,36 @@ class Jacobi:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """Heat conduction, ``T`` times from a volume to another and back."""
+
+    def arguments(self, rng: np.random.Generator, size: Size) -> Arguments:
+        volume = numbers(rng, "f4", size["D"], size["H"], size["W"])
+        return size["T"], volume, volume.copy()
+
+    def answer(self, steps: int, a: Array, b: Array) -> Answer:
+        a, b = exact(a), exact(b)
+        for _ in range(steps):
+            self._conduct(a, b)
+            self._conduct(b, a)
+        return {1: a, 2: b}
+
+    @staticmethod
+    def _conduct(old: Array, new: Array) -> None:
+        inner = old[1:-1, 1:-1, 1:-1]
+        along = (
+            old[:-2, 1:-1, 1:-1] + old[2:, 1:-1, 1:-1],
+            old[1:-1, :-2, 1:-1] + old[1:-1, 2:, 1:-1],
+            old[1:-1, 1:-1, :-2] + old[1:-1, 1:-1, 2:],
+        )
+        new[1:-1, 1:-1, 1:-1] = inner + 0.125 * (sum(along) - 6 * inner)
+
+    def work(self, size: Size) -> int:
+        inner = (size["D"] - 2) * (size["H"] - 2) * (size["W"] - 2)
+        return 26 * size["T"] * inner
+
+
+@dataclass(frozen=True, slots=True)
 class Seidel:
     """Nine-point means in place, ``T`` times over a plane, point after point."""
 

@@ -1,49 +1,30 @@
 """Which time loops to tile on a CPU, and into tiles of which sizes.
 
-Comes in: a `Nest`, its `Band` and the host. Goes out: sizes for `wavefront`, or None
-where the loops had better stay as they are.
-
-Of n_1 positions of the first space loop, at most n_1 / (z_1 + f * z_0) tiles are on one
-wavefront, where f is the skew of that loop; nor are there more than the tiles of the
-time loop. The sizes keep both counts at that of the threads or above.
+Comes in: a `Nest`, its `Band` and the host. Goes out: a plan for `wavefront`, or None
+where the loops had better stay as they are. Sizes are searched with `time_cost`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import inf, prod
 
 from .loops import LoopKind, loop_verdicts
 from .schedule import Nest
 from .skew import Band
+from .time_cost import Host, Sweep, TimePlan, time_cost, untiled_cost
+from .wavefront import runs_diagonally
 
 LEAST_POINTS = 4096
 """Points of a tile below which threads cost more than they save."""
-TIME_STEPS, ROWS, PLANES, LINE = 8, 32, 16, 1024
-"""Usual sizes: time steps, rows of a plane, planes of a volume, points of a line.
-
-More rows of a plane are slow where they are computed along diagonals: the stores of
-earlier rows, a page apart, look like those of the cells that are read.
-"""
+STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+WIDTHS = tuple(1 << power for power in range(15))
+DIAGONAL_ROWS = (32,)
+"""More are slow along diagonals: the stores of earlier rows, a page apart, look like
+those of the cells that are read."""
 NARROWEST = 64
 """Points of a row's tile below which its vectors do not pay for its bounds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """Threads, and bytes of the cache that each has for itself."""
-
-    threads: int = 2
-    cache: int = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class TimePlan:
-    """Sizes of the tiles, and the time steps without which they do not pay."""
-
-    sizes: tuple[int, ...]
-    least_steps: int
 
 
 def plan_time_tiles(
@@ -51,41 +32,76 @@ def plan_time_tiles(
 ) -> TimePlan | None:
     """Sizes for a nest; ``element_bytes`` per array.
 
-    A nest with parallel loops is tiled if its sweeps do not fit the cache and reach
+    A nest with parallel loops is tiled if its sweeps do not fit the caches and reach
     their neighbours, so that waves of tiles reuse what they load; one without is tiled
     for its parallelism alone.
     """
-    extents = _extents(nest)
-    if extents is None or not extents:
+    steps, *extents = _extents(nest)
+    if not extents or None in extents:
         return None
-    bytes_per_point = _bytes_per_point(nest, element_bytes, len(extents))
-    points = prod(extents)
     inner = loop_verdicts(nest.model, nest.dependences)[1:]
     parallel = any(verdict.kind is LoopKind.PARALLEL for verdict in inner)
-    reuse = band.skewed and points * bytes_per_point > host.cache // 2
+    known = tuple(extent for extent in extents if extent is not None)
+    bytes_per_point = _bytes_per_point(nest, element_bytes, len(extents))
+    slopes = tuple(row[0] for row in band.factors[1:])
+    sweep = Sweep(known, slopes, bytes_per_point, steps)
+    reuse = band.skewed and prod(known) * bytes_per_point > host.cache * host.threads
     if parallel and not reuse:
         return None
-    slopes = [row[0] for row in band.factors[1:]]
-    steps, first = _front(extents, slopes[0], host.threads)
-    if steps * first * prod(extents[1:]) < LEAST_POINTS:
+    rows = DIAGONAL_ROWS if runs_diagonally(nest) else WIDTHS
+    sizes = _best(sweep, host, rows, untiled_cost(sweep) if parallel else inf)
+    if sizes is None:
         return None
-    sizes = _within_cache(
-        (steps, first), extents, slopes, host.cache // 2 // bytes_per_point
-    )
-    return TimePlan(sizes, steps * host.threads if parallel else 0)
+    least = sizes[0] * (host.threads - 1) + 1
+    return TimePlan(sizes, host.threads, least if parallel else 0)
 
 
-def _extents(nest: Nest) -> list[int] | None:
-    """The most values that each loop inside the outermost takes; None if unknown."""
+def _best(
+    sweep: Sweep, host: Host, rows: tuple[int, ...], limit: float
+) -> tuple[int, ...] | None:
+    """The cheapest sizes below a limit, without those that cut nothing at the end."""
+    best: tuple[int, ...] | None = None
+    for sizes in _candidates(sweep, host, rows):
+        cost = time_cost(sweep, sizes, host)
+        if cost < limit:
+            best, limit = sizes, cost
+    while best and len(best) > 2 and best[-1] >= sweep.extents[len(best) - 2]:
+        best = best[:-1]
+    return best
+
+
+def _candidates(
+    sweep: Sweep, host: Host, rows: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    """Sizes of every loop that fit the cache and give each thread a tile."""
+    steps = STEPS if sweep.steps is None else [s for s in STEPS if s <= sweep.steps]
+    first, *others = sweep.extents
+    last = len(others) - 1
+    cuts = [
+        [w for w in WIDTHS if (NARROWEST if at == last else 1) <= w < extent] + [extent]
+        for at, extent in enumerate(others)
+    ]
+    for sizes in product(steps, rows, *cuts):
+        enough = prod(sizes) >= LEAST_POINTS
+        chained = (sizes[1] + sweep.slopes[0] * sizes[0]) * host.threads <= first
+        if enough and chained and sweep.footprint(sizes) <= host.cache:
+            yield sizes
+
+
+def _extents(nest: Nest) -> list[int | None]:
+    """The most values that each loop takes; None where that is unknown."""
     depth = max(len(nest.instances(unit).loops) for unit in nest.units)
-    found = [0] * (depth - 1)
+    found: list[int | None] = [0] * depth
     for unit in nest.units:
         values = nest.instances(unit).values.range()
-        for at in range(1, len(nest.instances(unit).loops)):
+        for at in range(len(nest.instances(unit).loops)):
             interval = nest.model.solver.interval(values, at)
             if interval.lower is None or interval.upper is None:
-                return None
-            found[at - 1] = max(found[at - 1], interval.upper - interval.lower + 1)
+                found[at] = None
+                continue
+            before = found[at]
+            if before is not None:
+                found[at] = max(before, interval.upper - interval.lower + 1)
     return found
 
 
@@ -94,29 +110,3 @@ def _bytes_per_point(nest: Nest, element_bytes: Mapping[str, int], rank: int) ->
     names = {reference.access.array for reference in nest.model.references}
     full = (n for n in names if len(nest.model.array(n).shape) >= rank)
     return sum(element_bytes.get(name, 8) for name in full) or 8
-
-
-def _front(extents: list[int], slope: int, threads: int) -> tuple[int, int]:
-    """Sizes of the time loop and of the first space loop; 0 where none will do."""
-    steps = TIME_STEPS if threads <= 4 else TIME_STEPS // 2
-    usual = (LINE, ROWS)[len(extents) - 1] if len(extents) <= 2 else PLANES
-    if len(extents) == 1:
-        usual = min(usual, max(extents[0] // (2 * threads), 1))
-        steps = min(max(steps, LINE * 16 // usual), 64)
-    first = min(usual, extents[0] // threads - slope * steps)
-    return steps, first if first >= min(usual, 4) else 0
-
-
-def _within_cache(
-    front: tuple[int, ...], extents: list[int], slopes: list[int], room: int
-) -> tuple[int, ...]:
-    """The sizes with as many more loops cut as a tile needs to have ``room`` points."""
-    sizes = list(front)
-    if len(extents) > 2:
-        sizes += [PLANES] * (len(extents) - 2)
-    rows = prod(
-        size + slope * sizes[0] for size, slope in zip(sizes[1:], slopes, strict=False)
-    )
-    width = room // rows // NARROWEST * NARROWEST
-    last = len(extents) > 1 and extents[-1] > max(width, NARROWEST)
-    return (*sizes, max(width, NARROWEST)) if last else tuple(sizes)

@@ -1,12 +1,16 @@
 """Wavefronts of tiles: the schedule that tiles a time loop together with its space.
 
 Comes in: a `Nest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
-positions of the band and z the sizes, t_k = floor(P_k / z_k), an instance runs at
+positions of the band, z the sizes, t_k = floor(P_k / z_k) and c the chains, an instance
+runs at
 
-    (t_0 + t_1, t_1, t_2, .., t_n, its place inside the tile).
+    (floor(P_0 / (c * z_0)), t_2, .., t_n, t_0 + t_1, t_0, its place inside the tile).
 
 No dependence lets a position of the band decrease, so none lets a t_k decrease: tiles
-with one t_0 + t_1 and different t_1 are not dependent, and run in parallel.
+with equal t_0 + t_1 and different t_0 are not dependent, and run in parallel. The tiles
+with one t_0 are a chain: t_1 is a step, which leaves most of the cells of the tile
+before in the cache of the thread. Without a number of chains, all of them are begun
+together, and the first position is left out.
 """
 
 from __future__ import annotations
@@ -18,11 +22,10 @@ from .legality import Refusal
 from .schedule import Nest, Schedule, compact, padded
 from .skew import LARGEST_FACTOR, Band
 
-TILE = 1
-"""The parallel position of the schedule: tiles on one wavefront."""
 
-
-def wavefront(nest: Nest, band: Band, sizes: Sequence[int]) -> Schedule | Refusal:
+def wavefront(
+    nest: Nest, band: Band, sizes: Sequence[int], chains: int = 0
+) -> Schedule | Refusal:
     """Tile the first ``len(sizes)`` positions of the band, at least two.
 
     >>> from .dependences import dependences
@@ -37,9 +40,11 @@ def wavefront(nest: Nest, band: Band, sizes: Sequence[int]) -> Schedule | Refusa
     >>> line = Nest(built, dependences(built), (Unit(("S",)),))
     >>> schedule = wavefront(line, find_band(line), (8, 32))
     >>> schedule.times["S"][:2]
-    ('floor((t)/8) + floor((i + t)/32)', 'floor((i + t)/32)')
+    ('floor((t)/8) + floor((i + t)/32)', 'floor((t)/8)')
     >>> schedule.names, sorted(schedule.parallel)
-    (('wave', 'i_tile', 't', 'i'), [1])
+    (('wave', 't_tile', 't', 'i'), [1])
+    >>> wavefront(line, find_band(line), (8, 32), chains=2).times["S"][:2]
+    ('floor((t)/16)', 'floor((t)/8) + floor((i + t)/32)')
     """
     if len(sizes) < 2:
         return Refusal("a wavefront needs a size for the time loop and for one more")
@@ -47,24 +52,35 @@ def wavefront(nest: Nest, band: Band, sizes: Sequence[int]) -> Schedule | Refusa
         return Refusal(f"its band has fewer than {len(sizes)} loops")
     diagonal = _diagonal(nest)
     inside = diagonal or nest.original
-    tiles = {name: _tiles(p, sizes) for name, p in band.positions.items()}
+    tiles = {name: _tiles(p, sizes, chains) for name, p in band.positions.items()}
     times = compact(padded({n: (*tiles[n], *inside[n]) for n in tiles}))
-    schedule = nest.schedule(times, _names(nest, len(sizes)), frozenset({TILE}))
+    names = _names(nest, len(sizes), chains)
+    schedule = nest.schedule(times, names, frozenset({len(names) - 1}))
     last = len(schedule.names) - 1
     return replace(schedule, strided=frozenset({last})) if diagonal else schedule
 
 
-def _names(nest: Nest, tiled: int) -> tuple[str, ...]:
+def _names(nest: Nest, tiled: int, chains: int) -> tuple[str, ...]:
     deepest = max((nest.instances(unit).loops for unit in nest.units), key=len)
-    return ("wave", *(f"{loop.name}_tile" for loop in deepest[1:tiled]))
+    time, _, *others = (f"{loop.name}_tile" for loop in deepest[:tiled])
+    rounds = [f"{deepest[0].name}_round"] if chains else []
+    return (*rounds, *others, "wave", time)
 
 
-def _tiles(positions: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
-    cut = [
+def _tiles(
+    positions: Sequence[str], sizes: Sequence[int], chains: int
+) -> tuple[str, ...]:
+    time, first, *others = (
         f"floor(({position})/{size})"
         for position, size in zip(positions, sizes, strict=False)
-    ]
-    return (f"{cut[0]} + {cut[1]}", *cut[1:])
+    )
+    rounds = [f"floor(({positions[0]})/{chains * sizes[0]})"] if chains else []
+    return (*rounds, *others, f"{time} + {first}", time)
+
+
+def runs_diagonally(nest: Nest) -> bool:
+    """Whether the points of a tile run along diagonals, not along rows."""
+    return _diagonal(nest) is not None
 
 
 def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:

@@ -26,7 +26,8 @@ from gpucodegen.tiling.legality import Refusal
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule import Schedule
 from gpucodegen.tiling.skew import find_band
-from gpucodegen.tiling.time_plan import Host, TimePlan, plan_time_tiles
+from gpucodegen.tiling.time_cost import Host, TimePlan
+from gpucodegen.tiling.time_plan import plan_time_tiles
 from gpucodegen.tiling.wavefront import wavefront
 
 
@@ -35,6 +36,7 @@ class Wavefront(ModulePass):
     """Tile nests whose outermost loop is not parallel; tiles of a wavefront are.
 
     ``sizes``: iterations of the time loop per tile, then those of the loops inside it.
+    ``chains``: tiles of the time loop that run at once; 0 begins all of them.
     Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each, and
     only where that pays; a nest of unknown duration keeps its loops beside the tiles,
     for few time steps.
@@ -42,6 +44,7 @@ class Wavefront(ModulePass):
 
     name: ClassVar[str] = "wavefront"
     sizes: tuple[int, ...] = ()
+    chains: int = 0
     threads: int = 2
     cache: int = 1 << 20
 
@@ -57,7 +60,7 @@ class Wavefront(ModulePass):
         band = find_band(source.nest)
         if isinstance(band, Refusal):
             return band
-        return wavefront(source.nest, band, self.sizes)
+        return wavefront(source.nest, band, self.sizes, self.chains)
 
     def _chosen(
         self, op: Operation, context: Sequence[Operation], surroundings: Surroundings
@@ -91,7 +94,7 @@ class Wavefront(ModulePass):
         )
         if plan is None:
             return None
-        schedule = wavefront(source.nest, band, plan.sizes)
+        schedule = wavefront(source.nest, band, plan.sizes, plan.chains)
         return schedule if isinstance(schedule, Refusal) else (schedule, plan)
 
 

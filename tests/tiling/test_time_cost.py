@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from gpucodegen.tiling.time_cost import Host, Sweep, time_cost, untiled_cost
+
+HOST = Host(2, 1 << 20)
+PLANE = Sweep((4094, 4094), (2, 2), 8)
+
+
+def test_tiles_of_one_step_move_what_plain_loops_move():
+    assert time_cost(PLANE, (1, 4094, 4094), Host(1)) == pytest.approx(
+        untiled_cost(PLANE), rel=0.02
+    )
+
+
+def test_cut_rows_load_their_edges_again():
+    assert time_cost(PLANE, (8, 8, 64), HOST) > 1.2 * time_cost(
+        PLANE, (8, 8, 4094), HOST
+    )
+
+
+def test_steps_that_fill_all_chains_are_preferred():
+    """50 steps are one round of 25 and 25, or of 48 and 2."""
+    known = Sweep((4094, 4094), (2, 2), 8, steps=50)
+    assert time_cost(known, (25, 8, 1024), HOST) < time_cost(known, (48, 8, 1024), HOST)
+
+
+def test_a_footprint_does_not_exceed_the_plane():
+    assert Sweep((100, 100), (2, 2), 8).footprint((64, 64, 64)) == 80_000

@@ -1,0 +1,97 @@
+"""What time tiles of given sizes cost on a CPU.
+
+Comes in: a `Sweep`, sizes and the `Host`. Goes out: a number that grows with the time
+of one point. Its unit is the time in which a thread moves one byte into its cache.
+
+A chain of tiles (`wavefront`) takes z_1 planes further with each tile; it loads and
+stores each cell once in z_0 steps of time, and those at the edges of the tiles, which
+move by f_k * z_0, once more for the neighbour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+COMPUTE = 1.0
+"""Time of one point, per byte of the arrays there: measured in the second cache."""
+BARRIER = 48_000
+"""Time between two waves: 3 us at 16 GB/s."""
+ROW = 250
+"""Time to begin a row and to finish its last vectors: 15 ns."""
+USUAL_STEPS = (20, 50, 100, 200)
+"""Taken for time loops whose duration is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Threads, and bytes of the cache that each has for itself."""
+
+    threads: int = 2
+    cache: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TimePlan:
+    """Sizes of the tiles, time tiles at once, and the least time steps that pay."""
+
+    sizes: tuple[int, ...]
+    chains: int
+    least_steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A time loop around space: extents of the space, and its skew by each of them.
+
+    ``bytes_per_point``: of all arrays; ``steps``: of the time loop, None if unknown.
+    """
+
+    extents: tuple[int, ...]
+    slopes: tuple[int, ...]
+    bytes_per_point: int
+    steps: int | None = None
+
+    def footprint(self, sizes: tuple[int, ...]) -> int:
+        """Bytes that a tile touches; sizes of the time loop and of every other.
+
+        >>> Sweep((4094, 4094), (2, 2), 8).footprint((8, 4, 4094)) >> 10
+        639
+        """
+        time, *widths = sizes
+        spread = zip(widths, self.slopes, self.extents, strict=True)
+        cells = (min(width + f * time, extent) for width, f, extent in spread)
+        return prod(cells) * self.bytes_per_point
+
+
+def time_cost(sweep: Sweep, sizes: tuple[int, ...], host: Host) -> float:
+    """Cost of one point and time step, in bytes.
+
+    >>> sweep, host = Sweep((254, 254, 254), (2, 2, 2), 8), Host(2, 1_310_720)
+    >>> strip, cube = (4, 2, 32, 254), (4, 16, 16, 64)
+    >>> time_cost(sweep, strip, host) < time_cost(sweep, cube, host)
+    True
+    """
+    time, first, *others = sizes
+    cut = zip(others, sweep.slopes[1:], sweep.extents[1:], strict=True)
+    again = prod(1 + f * time / width for width, f, extent in cut if width < extent)
+    moved = 2 * sweep.bytes_per_point * again / time
+    begun = BARRIER / prod(sizes) + ROW / sizes[-1]
+    idle = (host.threads - 1) * first / sweep.extents[0]
+    computed = COMPUTE * sweep.bytes_per_point
+    return (computed + moved + begun) * (1 + idle) / _busy(sweep, time, host.threads)
+
+
+def untiled_cost(sweep: Sweep) -> float:
+    """Cost of one point and time step where each step moves all cells."""
+    return (COMPUTE + 2) * sweep.bytes_per_point
+
+
+def _busy(sweep: Sweep, time: int, chains: int) -> float:
+    """Share of the threads that have a time tile, on average."""
+    durations = USUAL_STEPS if sweep.steps is None else (sweep.steps,)
+    shares: list[float] = []
+    for steps in durations:
+        rounds, rest = divmod(steps, time * chains)
+        shares.append(steps / chains / (rounds * time + min(rest, time)))
+    return sum(shares) / len(shares)
