@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.ir.types import Type
@@ -86,30 +87,48 @@ class Executable:
         self, arguments: Sequence[Any], values: Sequence[Any]
     ) -> Callable[[], Any]:
         """A callable without arguments: runs and converts the results."""
-        host, runtime = self.host, self.runtime
-        given = {id(v): a for v, a in zip(values, arguments, strict=True)}
-        to_device, from_device = runtime.transfers(
+        to_device, from_device = self.runtime.transfers(
             values, self.written, self.overwritten
         )
+        host, runtime, results = self.host, self.runtime, self._results
 
         def launch() -> Any:
             resident = to_device()
             result = host(runtime, *resident)
             from_device()
-            if result is None:
-                return None
-            if not isinstance(result, tuple):
-                return converted(result, resident)
-            results = cast("tuple[Any, ...]", result)
-            return tuple(converted(r, resident) for r in results)
-
-        def converted(result: Any, resident: Sequence[Any]) -> Any:
-            for value, original in zip(resident, values, strict=True):
-                if result is value and hasattr(value, "pointer"):
-                    return given[id(original)]
-            return runtime.result(result)
+            return None if result is None else results(result, arguments, resident)
 
         return launch
+
+    def run(self, arguments: Sequence[Any], values: Sequence[Any]) -> Any:
+        """One call on values that kernels reach where they are."""
+        result = self.host(self.runtime, *values)
+        return None if result is None else self._results(result, arguments, values)
+
+    def _results(
+        self, result: Any, arguments: Sequence[Any], values: Sequence[Any]
+    ) -> Any:
+        """Results as the caller gets them; an argument that returns is the argument."""
+
+        def converted(one: Any) -> Any:
+            for value, argument in zip(values, arguments, strict=True):
+                if one is value and hasattr(value, "pointer"):
+                    return argument
+            return self.runtime.result(one)
+
+        if isinstance(result, tuple):
+            return tuple(map(converted, cast("tuple[Any, ...]", result)))
+        return converted(result)
+
+    def apart(self, values: Sequence[Any]) -> tuple[tuple[int, int], ...]:
+        """Pairs of buffers that must not overlap: one is written, no group has both."""
+        return tuple(
+            (one, other)
+            for one, other in combinations(range(len(values)), 2)
+            if hasattr(values[one], "pointer") and hasattr(values[other], "pointer")
+            if self.written[one] or self.written[other]
+            if self.groups[one] is None or self.groups[one] != self.groups[other]
+        )
 
 
 def build(

@@ -11,6 +11,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.func import Function as FunctionView
 from gpucodegen.ir.types import Type
 from gpucodegen.options import TARGETS, Options
+from gpucodegen.repeated import Checked, Form, checked, form_of
 from gpucodegen.signature import Signature
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_SPECIALIZATIONS = 16
 """Shapes a function is compiled for before dynamic extents take over."""
+MAX_FORMS = 256
+"""Forms of calls whose checks are remembered."""
 
 
 class Program:
@@ -155,20 +158,44 @@ class Function:
         default_factory=dict["Key", "Executable"]
     )
     _last: Executable | None = None
+    _checked: dict[Form, Checked] = field(default_factory=dict["Form", "Checked"])
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile if these argument types are new, check, run, return the results."""
-        return self.bind(*arguments)()
+        form = (os.environ.get("GPUCODEGEN_TARGET"), form_of(arguments))
+        known = self._checked.get(form)
+        values = known.values(arguments) if known else None
+        if known is None or values is None:
+            return self._first(form, arguments)
+        self._last = known.executable
+        return known.executable.run(arguments, values)
 
     def bind(self, *arguments: Any) -> Callable[[], Any]:
         """Check the arguments once; the returned callable only runs."""
+        executable, buffers = self._prepared(arguments)
+        return executable.launcher(arguments, buffers)
+
+    def _first(self, form: Form, arguments: tuple[Any, ...]) -> Any:
+        """A call with all checks, which those of the same form need not repeat."""
+        executable, buffers = self._prepared(arguments)
+        if executable.target == "cpu":
+            signature, alias = Signature.of(self.view), self.options.alias
+            known = checked(executable, signature, arguments, buffers, alias=alias)
+            if known is not None:
+                if len(self._checked) >= MAX_FORMS:
+                    self._checked.clear()
+                self._checked[form] = known
+        return executable.launcher(arguments, buffers)()
+
+    def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Executable, list[Any]]:
+        """What runs these arguments, and the buffers and numbers made of them."""
         target = self._target(arguments)
         signature = Signature.of(self.view)
         buffers = signature.convert(arguments)
         types = signature.specialized(buffers)
         executable = self.executable(target, types)
         executable.check(signature, arguments, buffers, alias=self.options.alias)
-        return executable.launcher(arguments, buffers)
+        return executable, buffers
 
     def executable(
         self, target: str = "", types: tuple[Type | None, ...] | None = None

@@ -108,8 +108,10 @@ def goal(seconds: float) -> Times:
 
 
 SMALL = """func.func @{name}({arguments}) {{
-  %v = affine.load %x0[0] : memref<16xf32>
-  affine.store %v, %x{last}[1] : memref<16xf32>
+  affine.for %i = 0 to 16 {{
+    %v = affine.load %x0[%i] : memref<16xf32>
+    affine.store %v, %x{last}[%i] : memref<16xf32>
+  }}
   return
 }}"""
 

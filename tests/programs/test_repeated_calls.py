@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors, repeated
+from gpucodegen.signature import Signature
+
+TEXT = """
+func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %v = affine.load %x[%i] : memref<?xf32>
+    %w = affine.load %y[%i] : memref<?xf32>
+    %av = arith.mulf %a, %v : f32
+    %s = arith.addf %w, %av : f32
+    affine.store %s, %y[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @same(%x: memref<4xi32>, %n: i8) -> (memref<4xi32>, i8) {
+  return %x, %n : memref<4xi32>, i8
+}
+"""
+
+
+@pytest.fixture
+def program() -> gcg.Program:
+    return gcg.compile(TEXT, target="cpu")
+
+
+@pytest.fixture
+def converted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each call that was checked in full."""
+    calls: list[int] = []
+    convert = Signature.convert
+
+    def counted(self: Signature, arguments: Any, written: Any = ()) -> Any:
+        calls.append(len(arguments))
+        return convert(self, arguments, written)
+
+    monkeypatch.setattr(Signature, "convert", counted)
+    return calls
+
+
+def arrays(n: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+
+
+def test_calls_of_one_form_are_checked_once(
+    program: gcg.Program, converted: list[int]
+) -> None:
+    program.axpy(*arrays(), 2.0)
+    full = len(converted)
+    for a in (1.0, 3.0):
+        x, y = arrays()
+        program.axpy(x, y, a)
+        np.testing.assert_array_equal(y, 1 + np.float32(a) * x)
+    assert len(converted) == full
+
+
+def test_another_extent_or_stride_is_another_form(program: gcg.Program) -> None:
+    program.axpy(*arrays(8), 2.0)
+    x, y = arrays(5)
+    program.axpy(x, y, 2.0)
+    np.testing.assert_array_equal(y, 1 + 2 * x)
+    with pytest.raises(errors.WrongStride):
+        program.axpy(np.zeros(16, np.float32)[::2], y, 2.0)
+    with pytest.raises(errors.WrongDtype):
+        program.axpy(x.astype(np.float64), y, 2.0)
+
+
+def test_overlap_is_refused_every_time(program: gcg.Program) -> None:
+    x, y = arrays()
+    program.axpy(x, y, 1.0)
+    both = np.zeros(12, np.float32)
+    for _ in range(2):
+        with pytest.raises(errors.OverlappingArguments):
+            program.axpy(both[:8], both[4:], 1.0)
+    program.axpy(both[:6], both[6:], 1.0)
+
+
+def test_overlap_that_is_trusted_stays_trusted() -> None:
+    program = gcg.compile(TEXT, target="cpu", alias="trust")
+    x = np.ones(8, np.float32)
+    for _ in range(2):
+        program.axpy(x, x, 1.0)
+    np.testing.assert_array_equal(x, 4)
+
+
+def test_a_read_only_array_is_another_form(program: gcg.Program) -> None:
+    x, y = arrays()
+    program.axpy(x, y, 1.0)
+    x.flags.writeable = False
+    program.axpy(x, y, 1.0)
+    program.axpy(x, y, 1.0)
+    np.testing.assert_array_equal(y, 1 + 3 * x)
+    y.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyArgument):
+        program.axpy(x, y, 1.0)
+
+
+def test_numbers_are_checked_every_time(program: gcg.Program) -> None:
+    x = np.arange(4, dtype=np.int32)
+    for _ in range(2):
+        given, number = program.same(x, 255)
+        assert given is x
+        assert number == -1
+    with pytest.raises(errors.WrongArgumentType, match="i8"):
+        program.same(x, 256)
+    with pytest.raises(errors.WrongArgumentType):
+        program.same(x, "a")
+
+
+def test_the_last_specialisation_is_that_of_the_last_call(
+    program: gcg.Program,
+) -> None:
+    program.axpy(*arrays(8), 2.0)
+    first = program["axpy"].executable()
+    program.axpy(*arrays(5), 2.0)
+    program.axpy(*arrays(8), 2.0)
+    assert program["axpy"].executable() is first
+
+
+def test_the_target_of_the_environment_counts(
+    program: gcg.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.axpy(*arrays(), 2.0)
+    monkeypatch.setenv("GPUCODEGEN_TARGET", "sim")
+    program.axpy(*arrays(), 2.0)
+    assert program["axpy"].executable().target == "sim"
+
+
+def test_forms_are_bounded(
+    program: gcg.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpucodegen.program.MAX_FORMS", 2)
+    for n in range(1, 6):
+        x, y = arrays(n)
+        program.axpy(x, y, 2.0)
+        np.testing.assert_array_equal(y, 1 + 2 * x)
+    assert len(program["axpy"]._checked) <= 2
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros((3, 4)), np.zeros((3, 4)).T, np.zeros(0), np.zeros(8)[::-2]],
+    ids=["plain", "transposed", "empty", "backwards"],
+)
+def test_addresses(array: np.ndarray) -> None:
+    assert repeated.address(array) == array.ctypes.data
+    array.flags.writeable = False
+    assert repeated.address(array) == array.ctypes.data
