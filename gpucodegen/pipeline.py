@@ -105,6 +105,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
+    from gpucodegen.passes.expand_copies import ExpandCopies
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
     from gpucodegen.passes.vectorize import Vectorize
     from gpucodegen.passes.wavefront import Wavefront
@@ -123,6 +124,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
         else []
     )
     return [
+        ExpandCopies(cache_bytes()),
         *waves,
         MapCpu(
             threads=threads,
@@ -136,5 +138,5 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             relaxed=options.reassociate,
         ),
         OutlineCpu(),
-        Vectorize(vector_bits=bits, registers=registers, threads=threads),
+        Vectorize(bits, registers, threads, cache_bytes()),
     ]

@@ -182,6 +182,12 @@ def rank(e: Emitter, op: Operation) -> None:
     e.indices[op.result] = Const(memref.rank(op.operands[0]))
 
 
+def pointer(e: Emitter, op: Operation) -> None:
+    """``memref.extract_aligned_pointer_as_index``."""
+    buffer = buffer_of(e, op, op.operands[0])
+    e.define(op.result, e.narrow(call(e.use("address"), buffer.pointer)))
+
+
 def cast(e: Emitter, op: Operation) -> None:
     """``memref.cast``: the same buffer; static extents replace dynamic ones."""
     ty = memref_type(op, op.result, e)
@@ -296,6 +302,7 @@ HANDLERS: dict[str, Handler] = {
     "memref.dealloc": deallocate,
     "memref.dim": dimension,
     "memref.rank": rank,
+    "memref.extract_aligned_pointer_as_index": pointer,
     "memref.cast": cast,
     "memref.memory_space_cast": same,
     "memref.assume_alignment": aligned,

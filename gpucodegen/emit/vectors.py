@@ -103,7 +103,24 @@ def store(e: Emitter, op: Operation) -> None:
     """``vector.store`` and ``affine.vector_store``."""
     value = op.operands[0]
     where = _plain_access(e, op, _vector_type(e, op, value), 1)
-    _store(e, where, value)
+    if _is_streaming(op, where):
+        shape = suffix(where.ty.shape, where.kind)
+        made = e.make(
+            f"vstore_streaming_{shape}",
+            "vstore_streaming",
+            *where.ty.shape,
+            where.kind,
+        )
+        e.writer.line(str(call(made, *where.arguments(e), e.text(value))))
+    else:
+        _store(e, where, value)
+
+
+def _is_streaming(op: Operation, where: _Access) -> bool:
+    """Whether a store of one row is marked to go past the caches."""
+    flag = op.attributes.get("nontemporal")
+    is_set = isinstance(flag, IntegerAttr) and bool(flag.value)
+    return is_set and len(where.ty.shape) == 1 and where.contiguous
 
 
 def _store(e: Emitter, where: _Access, value: Value) -> None:

@@ -17,6 +17,7 @@ from gpucodegen.intrinsics import (
     memory,
     narrow,
     shuffles,
+    streaming,
     tiles,
     vector_math,
 )
@@ -57,6 +58,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "vstore": tiles.vstore,
     "vstore_masked": tiles.vstore_masked,
     "vstore_selected": masks.vstore_selected,
+    "vstore_streaming": streaming.vstore_streaming,
 }
 """Factories that are the same on both compilers."""
 
@@ -91,4 +93,5 @@ def plain(engine: Engine) -> dict[str, Any]:
     made |= {n: functions.power(engine, n) for n in ("ipowi", "fpowi")}
     made |= {n: complexes.function(engine, n) for n in complexes.FORMULAS}
     made |= {"cmplx": complexes.create(engine), "cpowi": complexes.power(engine)}
+    made["address"] = streaming.address(engine)
     return made | {"select": arithmetic.select(engine)}

@@ -179,6 +179,13 @@ class Builder:
         attributes = {"map": AffineMapAttr(map_)}
         self.add("affine.vector_store", (vector, memref, *operands), (), attributes)
 
+    def streaming_store(
+        self, vector: Value, memref: Value, indices: Sequence[IndexLike]
+    ) -> None:
+        """``vector.store`` that goes past the caches."""
+        operands = (vector, memref, *(self.index(i) for i in indices))
+        self.add("vector.store", operands, (), {"nontemporal": IntegerAttr(1, I1)})
+
     def masked_load(
         self,
         memref: Value,

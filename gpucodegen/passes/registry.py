@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
     "distribute": "loops.distribute:Distribute",
     "elementwise-to-linalg": "elementwise:ElementwiseToLinalg",
+    "expand-copies": "expand_copies:ExpandCopies",
     "flatten-elements": "flatten_elements:FlattenElements",
     "forward-ranks": "forward_ranks:ForwardRanks",
     "fuse": "loops.fuse:Fuse",

@@ -15,15 +15,19 @@ from gpucodegen.emit import emit_program
 from gpucodegen.passes.base import run_pipeline
 from gpucodegen.passes.vectorize import Vectorize
 from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.device import cache_bytes
 from gpucodegen.runtime.loader import load_program
+from gpucodegen.tiling.vector_plan import BEYOND
 
 WIDTHS = st.sampled_from([128, 256, 512])
+CACHES = st.sampled_from([0, 1 << 20])
+"""Without a cache every store that may go past it does."""
 RNG = np.random.default_rng(11)
 
 
-def vectorized(text: str, bits: int = 256, threads: int = 2) -> gcg.Module:
+def vectorized(text: str, bits: int = 256, cache: int = 1 << 20) -> gcg.Module:
     """The module behind the pass, verified, its text read back."""
-    made = run_pipeline(gcg.parse(text), [Vectorize(bits, threads=threads)])
+    made = run_pipeline(gcg.parse(text), [Vectorize(bits, cache=cache)])
     assert str(gcg.parse(str(made))) == str(made)
     return made
 
@@ -82,21 +86,21 @@ def result(nest: Nest, module: gcg.Module, target: str, values: list[Any]) -> An
 
 
 @settings(max_examples=60, deadline=None)
-@given(nests(), WIDTHS)
-def test_in_the_emulator(nest: Nest, bits: int):
+@given(nests(), WIDTHS, CACHES)
+def test_in_the_emulator(nest: Nest, bits: int, cache: int):
     values = nest.values(RNG)
-    module = vectorized(kernel(nest.arguments, nest.kernel(), "sim"), bits)
+    module = vectorized(kernel(nest.arguments, nest.kernel(), "sim"), bits, cache)
     got = result(nest, module, "sim", values)
     np.testing.assert_array_equal(got, nest.expected(values))
 
 
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(nests(), WIDTHS)
-def test_on_the_processor_as_without_vectors(nest: Nest, bits: int):
+@given(nests(), WIDTHS, CACHES)
+def test_on_the_processor_as_without_vectors(nest: Nest, bits: int, cache: int):
     """Scalars are the measure: the compiler contracts products and sums of both."""
     values = nest.values(RNG)
     text = kernel(nest.arguments, nest.kernel(), "cpu")
-    got = result(nest, vectorized(text, bits), "cpu", values)
+    got = result(nest, vectorized(text, bits, cache), "cpu", values)
     np.testing.assert_array_equal(got, result(nest, gcg.parse(text), "cpu", values))
 
 
@@ -213,3 +217,57 @@ def test_columns_of_a_transposed_buffer():
     a, b = np.zeros((5, 37), np.float32), RNG.random(37, np.float32)
     gcg.compile(text, target="cpu").f(a.T, b)
     np.testing.assert_array_equal(a, np.broadcast_to(b, a.shape))
+
+
+def copies(source: str, target: str) -> str:
+    return f"""func.func @f(%A: {source}, %B: {target}) {{
+      memref.copy %A, %B : {source} to {target}
+      return
+    }}"""
+
+
+PLAIN = "memref<1400x1031xf32>"
+APART = "memref<1400x1031xf32, strided<[1033, 1]>>"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("source", "target"), [(PLAIN, PLAIN), (APART, PLAIN)])
+def test_large_copies_go_past_the_caches(source: str, target: str, threads: int):
+    """At addresses of all kinds, and not a cell beyond."""
+    program = gcg.compile(copies(source, target), target="cpu", threads=threads)
+    for shift in (0, 1, 3):
+        memory = np.full(1400 * 1031 + 40, -1, np.float32)
+        y = memory[shift : shift + 1400 * 1031].reshape(1400, 1031)
+        x = RNG.random((1400, 1033 if source == APART else 1031), np.float32)[:, :1031]
+        program.f(x, y)
+        np.testing.assert_array_equal(y, x)
+        assert (memory[:shift] == -1).all()
+        assert (memory[shift + 1400 * 1031 :] == -1).all()
+    small = BEYOND * cache_bytes() >= 2 * 1400 * 1031 * 4
+    assert small or "vstore_streaming" in program.source("f")
+
+
+def test_what_is_read_in_its_loop_stays_in_the_caches():
+    text = loop(
+        """%x = affine.load %A[%i] : memref<64xf32>
+        affine.store %x, %A[%i] : memref<64xf32>
+        affine.store %x, %B[%i] : memref<64xf32>"""
+    )
+    lines = str(vectorized(text, cache=0)).splitlines()
+    streaming = [line for line in lines if "nontemporal" in line]
+    assert len(streaming) == 1
+    assert "%B" in streaming[0]
+
+
+def test_what_a_time_loop_repeats_counts_once():
+    sweep = """func.func @f(%A: memref<640xf32>, %B: memref<640xf32>) {
+      affine.for %t = 0 to 1000 {
+        affine.for %i = 0 to 640 {
+          %x = affine.load %A[%i] : memref<640xf32>
+          affine.store %x, %B[%i] : memref<640xf32>
+        }
+      }
+      return
+    }"""
+    assert "nontemporal" not in str(vectorized(sweep, cache=1280))
+    assert "nontemporal" in str(vectorized(sweep, cache=1279))

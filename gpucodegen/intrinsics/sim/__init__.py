@@ -32,6 +32,7 @@ FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAME
     "round_to": narrow.round_to,
     "vload_selected": masks.vload_selected,
     "vstore_selected": masks.vstore_selected,
+    "vstore_streaming": shaped.vstore,
 }
 
 
@@ -61,6 +62,7 @@ PLAIN: dict[str, Any] = (
     values.TWINS
     | complexes.TWINS
     | {
+        "address": lambda p: p.memory.key(0),
         "boolean": bool,
         "complex64": np.complex64,
         "complex128": np.complex128,

@@ -16,7 +16,8 @@ from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I64
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, compact, from_map
-from gpucodegen.passes.vectorize.recognize import Body
+from gpucodegen.passes.vectorize.recognize import Body, Stream
+from gpucodegen.passes.vectorize.streams import misalignment
 from gpucodegen.passes.vectorize.widen import Widened
 
 
@@ -67,12 +68,17 @@ RANGES: dict[str, Callable[[Operation], Range | None]] = {
 Build = Callable[[Builder, Range], None]
 
 
-def in_blocks(op: Operation, whole: Range, size: int, build: Build) -> Operation:
-    """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` makes."""
+def in_blocks(
+    op: Operation, whole: Range, size: int, build: Build, *, counted: bool
+) -> Operation:
+    """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` makes.
+
+    ``counted``: a last block that is shorter gets a body of its own.
+    """
     (iv,) = op.body.arguments
     first, inner = Value(iv.type, iv.name, iv.location), Builder(op.location)
     full = Range((Index.of(first),), (Index.of(first) + size,))
-    if whole.trips is None:
+    if whole.trips is None or not counted:
         build(inner, Range(full.lowers, (*full.uppers, *whole.uppers)))
     else:
         full_blocks, (end,) = whole.trips // size, whole.uppers
@@ -94,6 +100,21 @@ def vector_loop(b: Builder, body: Body, range_: Range, lanes: int) -> None:
         _open_ended(b, body, range_, lanes)
     else:
         _counted(b, body, range_.lowers[0], range_.trips, lanes)
+
+
+def aligned_loop(
+    b: Builder, body: Body, range_: Range, lanes: int, first: Stream, address: Value
+) -> None:
+    """The same, with full vectors from where ``first`` lies on multiples of lanes.
+
+    ``address``: that of the buffer of ``first``.
+    """
+    (lower,) = range_.lowers
+    start = Widened(body, b, lower, lanes).at_first(first)
+    head = misalignment(start, address, lanes)
+    left = b.smallest([head, *(upper - lower for upper in range_.uppers)], "head")
+    Widened(body, b, lower, lanes, left).build()
+    _open_ended(b, body, Range((lower + head,), range_.uppers), lanes)
 
 
 def _counted(b: Builder, body: Body, first: Index, trips: int, lanes: int) -> None:

@@ -38,7 +38,8 @@ class Body:
     """The operations of a loop body, classified.
 
     ``streams`` holds those of its loads and stores, ``varying`` the values that differ
-    between iterations, the variable among them.
+    between iterations, the variable among them, ``streaming`` the stores that go past
+    the caches.
     """
 
     iv: Value
@@ -46,6 +47,7 @@ class Body:
     streams: dict[Operation, Stream] = field(default_factory=dict[Operation, Stream])
     varying: set[Value] = field(default_factory=set[Value])
     bits: set[int] = field(default_factory=set[int])
+    streaming: set[Operation] = field(default_factory=set[Operation])
 
     @property
     def takes_masks(self) -> bool:

@@ -15,14 +15,22 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
-from gpucodegen.passes.vectorize.loops import RANGES, Range, in_blocks, vector_loop
+from gpucodegen.passes.vectorize.loops import (
+    RANGES,
+    Range,
+    aligned_loop,
+    in_blocks,
+    vector_loop,
+)
 from gpucodegen.passes.vectorize.recognize import recognize
+from gpucodegen.passes.vectorize.streams import Around, mark_streaming
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes, thread_block
 
@@ -30,6 +38,8 @@ from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes, thread_block
 @dataclass(frozen=True, slots=True)
 class Vectorize(ModulePass):
     """Run innermost parallel loops on vectors of ``vector_bits``.
+
+    Stores of nests that touch far more than ``cache`` bytes go past the caches.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<20xf32>, %a: f32) {
@@ -62,39 +72,85 @@ class Vectorize(ModulePass):
     vector_bits: int = 256
     registers: int = 16
     threads: int = 2
+    cache: int = 1 << 20
 
     def apply(self, module: Module) -> Module:
         """Vectorize in every function with a body."""
-        unit = VectorUnit(self.vector_bits, self.registers)
-        rewriter = _Rewriter(unit, self.threads, Surroundings.of(module))
-        return module.with_operations(rewriter.operations(module.operations, ()))
+        rewriter = _Rewriter(self, Surroundings.of(module))
+        return module.with_operations(rewriter.operations(module.operations, (), ()))
+
+    @property
+    def unit(self) -> VectorUnit:
+        """The vector unit."""
+        return VectorUnit(self.vector_bits, self.registers)
 
 
-@dataclass(frozen=True, slots=True)
+Loops = tuple[Around, ...]
+
+
+@dataclass(slots=True)
 class _Rewriter:
-    unit: VectorUnit
-    threads: int
+    """Rewrites one function; ``addresses`` are asked of its ``outermost`` buffers."""
+
+    options: Vectorize
     surroundings: Surroundings = field(default_factory=Surroundings)
+    outermost: set[Value] = field(default_factory=set[Value])
+    addresses: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def function(self, op: Operation) -> Operation:
+        """A function with its loops vectorised."""
+        entry = op.regions[0].blocks[0]
+        made = (value for inner in entry.operations for value in inner.results)
+        self.outermost, self.addresses = {*entry.arguments, *made}, {}
+        rewritten = self._inside(op, (), ())
+        first, *others = rewritten.regions[0].blocks
+        operations = self._asking(first.arguments)
+        for inner in first.operations:
+            operations += [inner, *self._asking(inner.results)]
+        blocks = (first.with_operations(operations), *others)
+        return rewritten.with_(regions=(Region(blocks),))
+
+    def _asking(self, buffers: Sequence[Value]) -> list[Operation]:
+        """Operations that ask for the addresses of those buffers that are needed."""
+        return [
+            Operation(POINTER, (v,), (self.addresses[v],), location=v.location)
+            for v in buffers
+            if v in self.addresses
+        ]
 
     def operations(
-        self, operations: Sequence[Operation], context: Sequence[Operation]
+        self,
+        operations: Sequence[Operation],
+        context: Sequence[Operation],
+        loops: Loops,
     ) -> list[Operation]:
-        """Rewrite a list of operations; ``context`` runs before them."""
+        """Rewrite operations inside ``loops``; ``context`` runs before them."""
         made: list[Operation] = []
         before = [*context]
         for op in operations:
             if not op.regions:
                 made.append(op)
                 before.append(op)
+            elif op.name in FUNCTIONS:
+                made.append(self.function(op) if op.regions[0].blocks else op)
             else:
-                made += self._loop(op, before) or [self._inside(op, before)]
+                made += self._loop(op, before, loops) or [
+                    self._inside(op, before, loops)
+                ]
         return made
 
-    def _inside(self, op: Operation, context: Sequence[Operation]) -> Operation:
+    def _inside(
+        self, op: Operation, context: Sequence[Operation], loops: Loops
+    ) -> Operation:
+        range_ = _range(op)
+        trips = range_ and range_.trips
+        inner = (*loops, *(Around(iv, trips) for iv in _variables(op)))
         regions = tuple(
             Region(
                 tuple(
-                    block.with_operations(self.operations(block.operations, context))
+                    block.with_operations(
+                        self.operations(block.operations, context, inner)
+                    )
                     for block in region.blocks
                 )
             )
@@ -102,32 +158,57 @@ class _Rewriter:
         )
         return op.with_(regions=regions)
 
-    def _loop(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
+    def _loop(
+        self, op: Operation, context: Sequence[Operation], loops: Loops
+    ) -> list[Operation]:
         """What replaces an innermost loop; nothing if it stays."""
-        range_of = RANGES.get(op.name)
-        range_ = range_of and range_of(op)
-        if not range_:
-            return []
-        iv = op.body.arguments[0]
-        body = recognize(iv, inner_operations(op))
-        if body is None or (range_.trips is None and not body.takes_masks):
+        range_ = _range(op)
+        body = range_ and recognize(op.body.arguments[0], inner_operations(op))
+        if not range_ or not body or (range_.trips is None and not body.takes_masks):
             return []
         loop = InnerLoop(range_.trips, frozenset(body.bits))
-        lanes = plan_lanes(loop, self.unit)
+        lanes = plan_lanes(loop, self.options.unit)
         if not lanes or not self._is_parallel(op, context):
             return []
+        first = mark_streaming(
+            body, (*loops, Around(body.iv, range_.trips)), self.options.cache
+        )
+
+        def build(b: Builder, part: Range) -> None:
+            address = first and self._address(first.memref)
+            if first and address and len(part.lowers) == 1:
+                aligned_loop(b, body, part, lanes, first, address)
+            else:
+                vector_loop(b, body, part, lanes)
+
+        if op.name == "affine.parallel":
+            size = thread_block(loop, self.options.threads)
+            return [in_blocks(op, range_, size, build, counted=first is None)]
         b = Builder(op.location)
-        if op.name == "affine.for":
-            vector_loop(b, body, range_, lanes)
-            return b.operations
+        build(b, range_)
+        return b.operations
 
-        def block(inner: Builder, part: Range) -> None:
-            vector_loop(inner, body, part, lanes)
-
-        return [in_blocks(op, range_, thread_block(loop, self.threads), block)]
+    def _address(self, memref: Value) -> Value | None:
+        """The address of a buffer; None of those made inside of loops."""
+        if memref in self.outermost and memref not in self.addresses:
+            self.addresses[memref] = Value(INDEX, f"{memref.name}_at", memref.location)
+        return self.addresses.get(memref)
 
     def _is_parallel(self, op: Operation, context: Sequence[Operation]) -> bool:
         """Whether the program says so, or no dependence says otherwise."""
         if op.name == "affine.parallel":
             return True
         return analyse([op], context, self.surroundings).is_parallel(op)
+
+
+POINTER = "memref.extract_aligned_pointer_as_index"
+FUNCTIONS = frozenset({"func.func", "gpu.func"})
+
+
+def _range(op: Operation) -> Range | None:
+    range_of = RANGES.get(op.name)
+    return range_of and range_of(op)
+
+
+def _variables(op: Operation) -> tuple[Value, ...]:
+    return op.body.arguments[:1] if op.name in RANGES else ()

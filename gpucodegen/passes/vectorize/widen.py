@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
@@ -43,7 +43,7 @@ class Widened:
         if stream is not None and op.results:
             self.vectors[op.result] = self._load(stream, op.result)
         elif stream is not None:
-            self._store(stream, self.vector(op.operands[0]))
+            self._store(op, stream)
         elif not self.body.is_varying(op):
             self.b.operations.append(clone(op, self.scalars))
         elif op.name == "affine.apply":
@@ -89,7 +89,7 @@ class Widened:
         (index,) = from_map(affine.map_of(op), op.operands)
         step = self.body.coefficient(index)
         assert step is not None
-        return self._counting(self._placed(index), step, op.result.name)
+        return self._counting(self.placed(index), step, op.result.name)
 
     def _counting(self, first: Index, step: int, hint: str) -> Value:
         ty = VectorType((self.lanes,), INDEX)
@@ -101,13 +101,17 @@ class Widened:
         (positions,) = self.b.add("arith.addi", (start, lanes), [ty], hint=hint)
         return positions
 
-    def _placed(self, index: Index) -> Index:
+    def placed(self, index: Index) -> Index:
         """An index at the first of the iterations."""
         known = {old: Index.of(new) for old, new in self.scalars.items()}
         return replace_values(index, {**known, self.body.iv: self.first})
 
+    def at_first(self, stream: Stream) -> Stream:
+        """A stream at the first of the iterations."""
+        return replace(stream, indices=tuple(map(self.placed, stream.indices)))
+
     def _load(self, stream: Stream, value: Value) -> Value:
-        indices, ty = [self._placed(i) for i in stream.indices], self._type(value)
+        indices, ty = [self.placed(i) for i in stream.indices], self._type(value)
         if not stream.is_last:
             return self.b.transfer_read(
                 stream.memref, indices, ty, [stream.dimension], hint=value.name
@@ -119,9 +123,12 @@ class Widened:
             stream.memref, indices, self.mask, nothing, value.name
         )
 
-    def _store(self, stream: Stream, vector: Value) -> None:
-        indices = [self._placed(i) for i in stream.indices]
-        if not stream.is_last:
+    def _store(self, op: Operation, stream: Stream) -> None:
+        vector = self.vector(op.operands[0])
+        indices = [self.placed(i) for i in stream.indices]
+        if op in self.body.streaming and self.mask is None:
+            self.b.streaming_store(vector, stream.memref, indices)
+        elif not stream.is_last:
             self.b.transfer_write(vector, stream.memref, indices, [stream.dimension])
         elif self.mask is None:
             self.b.affine_vector_store(vector, stream.memref, indices)

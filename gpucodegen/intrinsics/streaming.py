@@ -1,0 +1,78 @@
+"""Stores past the caches, and the addresses that tell where they may begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from gpucodegen.intrinsics import memory
+from gpucodegen.intrinsics.elements import element
+from gpucodegen.intrinsics.lowering import (
+    I32,
+    I64,
+    Engine,
+    Lowering,
+    carrier,
+    is_pointer,
+    number,
+    signature,
+)
+from gpucodegen.intrinsics.vector_type import Tile
+
+
+def vstore_streaming(engine: Engine, n: int, name: str) -> Any:
+    """``vstore_streaming(p, off, v)``: no read for ownership where registers fit.
+
+    A register goes past the caches if its address is a multiple of its size, else the
+    usual way: the processor would refuse the store.
+    """
+    tile = Tile((n,), carrier(name))
+
+    def typing_rule(p: Any, off: Any, value: Any) -> Any:
+        if not is_pointer(p) or value != tile:
+            return None
+        return signature(types.void, p, types.unliteral(off), value)
+
+    def lower(low: Lowering, p: Any, off: Any, value: Any) -> None:
+        start, width = memory.address(low, p, off), low.lanes(tile)
+        whole = engine.register_bytes and n % width == 0 and width > 1
+        if not whole:
+            memory.store_rows(low, tile, lambda _: start, value, name, 0)
+            return
+        size = width * element(name).size
+        pieces = low.pieces(value)
+        with low.builder.if_else(_is_multiple(low, start, size)) as (fits, otherwise):
+            with fits:
+                _stream(low, start, pieces, size)
+            with otherwise:
+                memory.store_rows(low, tile, lambda _: start, value, name, 0)
+
+    return engine.define(f"vstore_streaming_{n}_{name}", 3, typing_rule, lower)
+
+
+def _is_multiple(low: Lowering, place: Any, size: int) -> Any:
+    rest = low.builder.and_(low.builder.ptrtoint(place, I64), number(I64, size - 1))
+    return low.builder.icmp_unsigned("==", rest, number(I64, 0))
+
+
+def _stream(low: Lowering, start: Any, pieces: list[Any], size: int) -> None:
+    place = low.builder.bitcast(start, ir.PointerType(pieces[0].type))
+    hint = low.builder.module.add_metadata([ir.Constant(I32, 1)])
+    for number_, piece in enumerate(pieces):
+        here = low.builder.gep(place, [ir.Constant(I32, number_)])
+        stored = low.builder.store(piece, here, align=size)
+        stored.set_metadata("nontemporal", hint)
+
+
+def address(engine: Engine) -> Any:
+    """``address(p)``: where a pointer points, as a number."""
+
+    def typing_rule(p: Any) -> Any:
+        return signature(types.int64, p) if is_pointer(p) else None
+
+    def lower(low: Lowering, p: Any) -> Any:
+        return low.builder.ptrtoint(p, I64)
+
+    return engine.define("address", 1, typing_rule, lower)

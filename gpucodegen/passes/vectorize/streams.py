@@ -1,0 +1,90 @@
+"""Stores that go past the caches: which ones, and where whole registers of them begin.
+
+A store that streams must not be read again soon: nothing in its loop reads its buffer,
+each iteration of the loops around writes other elements, and all that these loops touch
+is more than the caches hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import prod
+
+from gpucodegen.dialects.ops.memref_layouts import strided_form
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import MemRefType, element_type
+from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.vectorize.operations import lane_bits
+from gpucodegen.passes.vectorize.recognize import Body, Stream
+from gpucodegen.tiling.vector_plan import goes_past_caches
+
+BITS = frozenset({32, 64})
+"""Widths of elements whose vectors fill a register."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A loop: its variable and how many values it has, None if not known."""
+
+    iv: Value
+    trips: int | None
+
+
+def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | None:
+    """Mark the stores of a body that go past the caches; the first one, if any.
+
+    ``loops``: those around the body, its own last; ``cache``: bytes of the second level
+    of a core.
+    """
+    read = {s.memref for op, s in body.streams.items() if op.results}
+    stores = {op: s for op, s in body.streams.items() if not op.results}
+    chosen = [
+        op
+        for op, stream in stores.items()
+        if stream.memref not in read
+        and _is_plain(stream)
+        and goes_past_caches(_footprint(body, stream, loops), cache)
+    ]
+    body.streaming.update(chosen)
+    return stores[chosen[0]] if chosen else None
+
+
+def _is_plain(stream: Stream) -> bool:
+    ty = stream.memref.type
+    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    known = form is not None and None not in form.strides
+    return known and stream.is_last and lane_bits(element_type(ty)) in BITS
+
+
+def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:
+    """Bytes of all arrays that the loops touch while each iteration stores elsewhere.
+
+    Loops whose extent is not known count as one iteration.
+    """
+    moving = {value for index in store.indices for value in index.values}
+    chain = list(takewhile(lambda loop: loop.iv in moving, reversed(loops)))
+    largest = {s.memref: 0 for s in body.streams.values()}
+    for stream in body.streams.values():
+        values = {value for index in stream.indices for value in index.values}
+        cells = prod(loop.trips or 1 for loop in chain if loop.iv in values)
+        bits = lane_bits(element_type(stream.memref.type)) or 8
+        bytes_ = cells * bits // 8
+        largest[stream.memref] = max(largest[stream.memref], bytes_)
+    return sum(largest.values())
+
+
+def misalignment(stream: Stream, address: Value, lanes: int) -> Index:
+    """How many elements after ``stream`` the next multiple of ``lanes`` of them begins.
+
+    ``address``: that of the buffer in bytes, a multiple of the size of an element.
+    """
+    ty = stream.memref.type
+    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    assert form is not None
+    size = (lane_bits(element_type(ty)) or 8) // 8
+    position = Index.of(address) // size
+    for index, stride in zip(stream.indices, form.strides, strict=True):
+        position = position + index * (stride or 0)
+    return (position * -1) % lanes
