@@ -91,7 +91,17 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     private = Privatize() if is_cpu else Privatize(min_iterations=WARP)
     proven = [VerifyKernels()] if options.verify else []
     checked = CheckMemorySpaces(target)
-    return [checked, NormalizeMemrefs(), private, *ordered, *mapped, *proven]
+    normal = [NormalizeMemrefs(), *_isolated(target, options), private]
+    return [checked, *normal, *ordered, *mapped, *proven]
+
+
+def _isolated(target: str, options: Options) -> Sequence[ModulePass]:
+    """Contractions for the CPU; given tile sizes are those of the nests as written."""
+    from gpucodegen.passes.isolate_contractions import IsolateContractions
+
+    if target != "cpu" or options.exact or options.tile_sizes:
+        return []
+    return [IsolateContractions()]
 
 
 def _reordered(target: str, options: Options) -> Sequence[ModulePass]:

@@ -18,7 +18,7 @@ from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction.choice import lower_contraction, paying_contraction
-from gpucodegen.passes.contraction.recognize import only_accumulates
+from gpucodegen.passes.contraction.recognize import Contraction, only_accumulates
 from gpucodegen.passes.contraction.start import Mapped
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
@@ -107,12 +107,43 @@ def _parallelise(
     """Run the outermost parallel loops with enough work on threads."""
     if op.name != "affine.for":
         return op
-    if mapping.model.threads > 1 and analysis.is_parallel(op) and _pays(op, middles):
-        return to_parallel(op)
+    runs_parallel = analysis.is_parallel(op) and _pays(op, middles)
+    if mapping.model.threads > 1 and runs_parallel:
+        alone = replace(mapping, model=replace(mapping.model, threads=1))
+        return to_parallel(_with_inner(op, analysis, alone, middles))
+    return _with_inner(op, analysis, mapping, middles)
+
+
+def _with_inner(
+    op: Operation, analysis: Analysis, mapping: CpuMapping, middles: Middles
+) -> Operation:
+    """The loop with what its body holds mapped: contractions, and other loops."""
     within = inside(op, middles)
-    return op.with_body(
-        _parallelise(o, analysis, mapping, within) for o in op.body.operations
-    )
+    mapped = Mapped()
+    for inner in op.body.operations:
+        found = _inner_contraction(inner, mapping, within)
+        if found and only_accumulates(analysis.conflicts([inner], [inner])):
+            started = replace(found, start=mapped.take_start(found))
+            mapped.add(lower_contraction(started, mapping.model, mapping.tiles))
+        else:
+            done = _parallelise(inner, analysis, mapping, within)
+            mapped.add_nest(inner, [done])
+    return op.with_body(mapped.operations)
+
+
+def _inner_contraction(
+    op: Operation, mapping: CpuMapping, middles: Middles
+) -> Contraction | None:
+    """A contraction large enough for the copies that each run of it makes."""
+    if not mapping.contractions or op.name != "affine.for":
+        return None
+    work = expected_work(op, middles)
+    is_small = work is None or work < INNER_WORK
+    return None if is_small else paying_contraction(op, mapping.relaxed)
+
+
+INNER_WORK = 1 << 18
+"""Operations of a contraction inside loops that copies of its panels pay for."""
 
 
 def _pays(op: Operation, middles: Middles) -> bool:

@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "improve-locality": "loops.improve_locality:ImproveLocality",
     "inline": "inline:Inline",
     "inline-branches": "inline_branches:InlineBranches",
+    "isolate-contractions": "isolate_contractions:IsolateContractions",
     "interchange": "loops.interchange:Interchange",
     "keep-reachable": "reachable:KeepReachable",
     "library-calls": "library_calls:LibraryCalls",

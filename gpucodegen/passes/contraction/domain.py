@@ -52,7 +52,7 @@ def domain_of(op: Operation) -> Domain | None:
     axes: list[Axis] = []
     guards: list[Index] = []
     while True:
-        found = _bounded(op, axes)
+        found = bounded(op, axes)
         if found is None:
             return None
         axis, cuts = found
@@ -66,9 +66,9 @@ def domain_of(op: Operation) -> Domain | None:
         return Domain(tuple(axes), tuple(guards), inner) if is_straight else None
 
 
-def _bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
+def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
     """The axis of a loop, and its guards where bounds depend on ``outer``."""
-    if op.results:
+    if op.name != "affine.for" or op.results:
         return None
     loop = affine.For(op)
     lowers = _over(loop.lower_map, loop.lower_operands, outer)

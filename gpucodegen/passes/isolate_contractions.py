@@ -1,0 +1,166 @@
+"""Contractions get nests of their own, wherever and however they are written.
+
+Comes in: affine nests. Goes out: the same, where a part of a nest is a contraction that
+register tiles pay for, in parts of which it is one:
+
+1. sums that loops carry become sums in memory (`contraction.carried_sums`);
+2. vectors that each iteration fills anew become matrices (`contraction.expansion`);
+3. loops are distributed over their bodies (`distribute`).
+
+Each element's terms are still added in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis import analyse
+from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.carried_sums import sums_in_memory
+from gpucodegen.passes.contraction.choice import paying_contraction
+from gpucodegen.passes.contraction.expansion import expansions
+from gpucodegen.passes.contraction.multiply_add import MULTIPLY
+from gpucodegen.passes.distribute import distribute
+from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.lifting.escapes import owners
+from gpucodegen.passes.map_passes import in_functions, with_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class IsolateContractions(ModulePass):
+    """Give contractions nests of their own; ``max_bytes`` of a matrix made of vectors.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''func.func @f(%A: memref<8x8xf32>, %B: memref<8x8xf32>,
+    ...                                     %C: memref<8x8xf32>, %zero: f32) {
+    ...   affine.for %i = 0 to 8 {
+    ...     affine.for %j = 0 to 8 {
+    ...       %s = affine.for %k = 0 to 8 iter_args(%p = %zero) -> (f32) {
+    ...         %a = affine.load %A[%i, %k] : memref<8x8xf32>
+    ...         %b = affine.load %B[%k, %j] : memref<8x8xf32>
+    ...         %ab = arith.mulf %a, %b : f32
+    ...         %q = arith.addf %p, %ab : f32
+    ...         affine.yield %q : f32
+    ...       }
+    ...       affine.store %s, %C[%i, %j] : memref<8x8xf32>
+    ...     }
+    ...   }
+    ...   return
+    ... }''')
+    >>> nests = IsolateContractions().apply(module).functions["f"].body.operations[:-1]
+    >>> [paying_contraction(nest) is not None for nest in nests]
+    [False, True]
+    """
+
+    name: ClassVar[str] = "isolate-contractions"
+    max_bytes: int = 1 << 24
+
+    def apply(self, module: Module) -> Module:
+        """Isolate in every function with a body."""
+        surroundings = Surroundings.of(module)
+
+        def changed(op: Operation) -> list[Operation]:
+            if not any(map(_may_contract, op.walk())):
+                return [op]
+            shared = _shared(op, surroundings)
+            found = with_blocks(op, lambda ops: _isolated(ops, surroundings, shared))
+            return [_expanded(found, surroundings, self.max_bytes)]
+
+        return in_functions(module, changed)
+
+
+def _may_contract(op: Operation) -> bool:
+    """Whether an innermost loop multiplies and adds."""
+    if op.name != "affine.for":
+        return False
+    names = {inner.name for inner in op.body.operations}
+    return any({add, multiply} <= names for add, multiply in MULTIPLY.items())
+
+
+def _shared(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
+    """Buffers whose cells may have other names."""
+    views = owners(tuple(function.walk()))
+    return frozenset({*views, *views.values(), *surroundings.groups})
+
+
+def _isolated(
+    operations: Sequence[Operation],
+    surroundings: Surroundings,
+    shared: frozenset[Value],
+) -> list[Operation]:
+    """The operations of a block with its nests in parts."""
+    current: list[Operation] = []
+    for at, op in enumerate(operations):
+        is_candidate = op.name == "affine.for" and any(map(_may_contract, op.walk()))
+        if not is_candidate or paying_contraction(op):
+            current.append(op)
+            continue
+        found = sums_in_memory(op, shared)
+        b = Builder(op.location)
+        for buffer in found.buffers:
+            b.operations.append(_allocation(buffer))
+        parts = _parts(found.nest, (*operations[:at], *b.operations), surroundings)
+        if not any(map(paying_contraction, parts)):
+            current.append(op)
+            continue
+        current += [*b.operations, *parts]
+        current += [_deallocation(buffer) for buffer in found.buffers]
+    return current
+
+
+def _allocation(buffer: Value) -> Operation:
+    b = Builder(buffer.location)
+    assert isinstance(buffer.type, MemRefType)
+    b.allocate("memref.alloc", buffer.type)
+    return b.operations[0].with_(results=(buffer,))
+
+
+def _deallocation(buffer: Value) -> Operation:
+    return Operation("memref.dealloc", (buffer,), location=buffer.location)
+
+
+def _parts(
+    op: Operation, context: Sequence[Operation], surroundings: Surroundings
+) -> list[Operation]:
+    """The nest distributed as far as that goes."""
+    if op.name != "affine.for" or paying_contraction(op):
+        return [op]
+    nests = distribute(op, analyse([op], context, surroundings))
+    if len(nests) == 1:
+        return nests
+    return [part for nest in nests for part in _parts(nest, context, surroundings)]
+
+
+def _expanded(
+    function: Operation, surroundings: Surroundings, max_bytes: int
+) -> Operation:
+    """The function after one expansion after the other that isolates a contraction."""
+    tried: set[Value] = set()
+    while True:
+        for found in expansions(function, surroundings, max_bytes):
+            iv = found.loop.body.arguments[0]
+            if iv in tried or not any(map(_may_contract, found.loop.walk())):
+                continue
+            tried.add(iv)
+            parts = [p for op in found.operations for p in _parts(op, (), surroundings)]
+            if any(map(paying_contraction, parts)):
+                function = _with(function, found.loop, parts)
+                break
+        else:
+            return function
+
+
+def _with(
+    function: Operation, loop: Operation, parts: Sequence[Operation]
+) -> Operation:
+    def rewrite(op: Operation) -> Sequence[Operation] | None:
+        return parts if op is loop else None
+
+    (result,) = rewrite_bottom_up(function, rewrite)
+    return result

@@ -1,0 +1,151 @@
+"""Naive products of matrices run as ``linalg.matmul`` does, however they are written."""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+
+M, N, K = 70, 65, 90
+TYPES = f"memref<{M}x{K}xf32>, memref<{K}x{N}xf32>, memref<{M}x{N}xf32>"
+HEAD = "func.func @f(%alpha: f32, %beta: f32, %A: {}, %B: {}, %C: {}) {{".format(
+    *TYPES.split(", ")
+)
+LINALG = f"""{HEAD}
+  linalg.matmul ins(%A, %B : {", ".join(TYPES.split(", ")[:2])})
+    outs(%C : {TYPES.split(", ")[2]})
+  return
+}}"""
+EXTENTS = {"i": M, "j": N, "k": K}
+
+
+def in_memory(order: tuple[str, ...]) -> str:
+    loops = "".join(f"affine.for %{v} = 0 to {EXTENTS[v]} {{\n" for v in order)
+    return f"""{HEAD}
+    {loops}
+      %a = affine.load %A[%i, %k] : memref<{M}x{K}xf32>
+      %b = affine.load %B[%k, %j] : memref<{K}x{N}xf32>
+      %c = affine.load %C[%i, %j] : memref<{M}x{N}xf32>
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %p : f32
+      affine.store %s, %C[%i, %j] : memref<{M}x{N}xf32>
+    }} }} }}
+    return
+  }}"""
+
+
+def carried(before: str, after: str, order: str = "ij") -> str:
+    """The sum from %first goes to memory as %done."""
+    loops = "".join(f"affine.for %{v} = 0 to {EXTENTS[v]} {{\n" for v in order)
+    return f"""{HEAD}
+    %zero = arith.constant 0.0 : f32
+    {loops}
+      {before}
+      %sum = affine.for %k = 0 to {K} iter_args(%part = %first) -> (f32) {{
+        %a = affine.load %A[%i, %k] : memref<{M}x{K}xf32>
+        %b = affine.load %B[%k, %j] : memref<{K}x{N}xf32>
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %part, %p : f32
+        affine.yield %s : f32
+      }}
+      {after}
+      affine.store %done, %C[%i, %j] : memref<{M}x{N}xf32>
+    }} }}
+    return
+  }}"""
+
+
+LOAD = f"= affine.load %C[%i, %j] : memref<{M}x{N}xf32>"
+ONE = "%one = arith.constant 1.0 : f32"
+SAME = f"{ONE} %done = arith.mulf %one, %sum : f32"
+SCALED = f"""%old {LOAD}
+  %x = arith.mulf %alpha, %sum : f32
+  %y = arith.mulf %beta, %old : f32
+  %done = arith.addf %x, %y : f32"""
+CARRIED = {
+    "from nothing": ("%first = arith.mulf %zero, %alpha : f32", SAME, (1, 0)),
+    "from the cell": (f"%first {LOAD}", SAME, (1, 1)),
+    "scaled afterwards": ("%first = arith.addf %zero, %zero : f32", SCALED, (2, 3)),
+    "scaled before": (
+        f"%old {LOAD} %first = arith.mulf %old, %beta : f32",
+        SAME,
+        (1, 3),
+    ),
+}
+"""What makes the first value, and the last; factors of A B and of C."""
+
+
+def integers(*shape: int) -> np.ndarray:
+    """Small enough that sums of products are exact in f32."""
+    return np.random.default_rng(0).integers(-4, 5, shape).astype("f4")
+
+
+def run(text: str, target: str = "cpu") -> tuple[gcg.Program, np.ndarray, np.ndarray]:
+    a, b, c = integers(M, K), integers(K, N), integers(M, N)
+    compiled = gcg.compile(text, target=target)
+    compiled.f(2.0, 3.0, a, b, c)
+    return compiled, a @ b, c
+
+
+def kernels(compiled: gcg.Program) -> str:
+    """The generated source, loops named as here, without places of the program."""
+    names = {"d0": "i", "d1": "j", "d2": "k"}
+    source = re.sub(r" +# .*", "", compiled.source("f"))
+    return re.sub(r"\bd[012]", lambda match: names[match[0]], source)
+
+
+def test_memory_accumulates_in_any_order():
+    """The same kernel results, so it is enough to run one of them."""
+    compiled, product, c = run(LINALG)
+    assert np.array_equal(c, integers(M, N) + product)
+    for order in permutations("ijk"):
+        other, product, c = run(in_memory(order))
+        assert kernels(other) == kernels(compiled), order
+        assert np.array_equal(c, integers(M, N) + product)
+
+
+@pytest.mark.parametrize("order", ["ij", "ji"])
+@pytest.mark.parametrize("form", CARRIED)
+def test_carried_sums(form: str, order: str):
+    before, after, (factor, old) = CARRIED[form]
+    compiled, product, c = run(carried(before, after, order))
+    assert np.array_equal(c, factor * product + old * integers(M, N))
+    assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
+
+
+@pytest.mark.parametrize("form", CARRIED)
+def test_carried_sums_on_the_emulator(form: str):
+    before, after, (factor, old) = CARRIED[form]
+    _, product, c = run(carried(before, after), "sim")
+    assert np.array_equal(c, factor * product + old * integers(M, N))
+
+
+def test_a_result_that_is_read_elsewhere_is_summed_elsewhere():
+    """Rows of C are factors of the rows below: nothing may be stored early."""
+    text = f"""func.func @f(%A: memref<{M}x{M}xf32>, %C: memref<{M}x{N}xf32>) {{
+      %zero = arith.constant 0.0 : f32
+      affine.for %i = 0 to {M} {{
+        affine.for %j = 0 to {N} {{
+          %sum = affine.for %k = 0 to {M} iter_args(%part = %zero) -> (f32) {{
+            %a = affine.load %A[%i, %k] : memref<{M}x{M}xf32>
+            %c = affine.load %C[%k, %j] : memref<{M}x{N}xf32>
+            %p = arith.mulf %a, %c : f32
+            %s = arith.addf %part, %p : f32
+            affine.yield %s : f32
+          }}
+          affine.store %sum, %C[%i, %j] : memref<{M}x{N}xf32>
+        }}
+      }}
+      return
+    }}"""
+    a, c = np.sign(integers(M, M)) * np.eye(M, dtype="f4"), integers(M, N)
+    a += np.eye(M, k=-1, dtype="f4")
+    expected = c.copy()
+    for i in range(M):
+        expected[i] = a[i] @ expected
+    gcg.compile(text, target="cpu").f(a, c)
+    assert np.array_equal(c, expected)
