@@ -1,4 +1,4 @@
-"""Naive products of matrices run as ``linalg.matmul`` does, however they are written."""
+"""Naive products of matrices run as ``linalg.matmul`` does, however they are made."""
 
 from __future__ import annotations
 
