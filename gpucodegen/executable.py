@@ -173,12 +173,14 @@ def _load(
 ) -> Executable:
     from gpucodegen.dialects.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
+    from gpucodegen.runtime.device import thread_count
     from gpucodegen.runtime.loader import CONTRACTED, load_program
 
     face = "cpu" if target == "cpu" else "cuda"
     emitted = emit_program(module, face, frozenset(options.handlers))
     fastmath = () if options.exact else CONTRACTED
-    loaded = load_program(emitted, target, options.handlers, fastmath)
+    threads = options.threads or thread_count()
+    loaded = load_program(emitted, target, options.handlers, fastmath, threads)
     entry = emitted.entries[name]
     return Executable(
         name,

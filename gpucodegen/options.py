@@ -17,7 +17,9 @@ class Options:
     """What ``gpucodegen.compile`` takes besides the source.
 
     ``target``: "cpu", "cuda", "sim" (the CUDA kernels in the emulator) or "auto".
-    ``threads``: CPU threads; None means those Numba would use.
+    ``threads``: CPU threads of each call; 1 neither compiles for nor starts a pool, and
+    more than there are run on all.  None: ``NUMBA_NUM_THREADS``, ``OMP_NUM_THREADS``,
+    or every processor.
     ``specialize``: compile for the shapes and strides of each call.
     ``tile_sizes``: tile the outermost band of every nest by these sizes; a nest of
     fewer loops takes the first ones.  An illegal tiling is an error.

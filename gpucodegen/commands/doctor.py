@@ -20,7 +20,12 @@ PACKAGES: tuple[tuple[str, str], ...] = (
 """Distribution and the command that installs it."""
 
 ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
-SETTINGS = ("GPUCODEGEN_TARGET", "GPUCODEGEN_CACHE_DIR", "NUMBA_NUM_THREADS")
+SETTINGS = (
+    "GPUCODEGEN_TARGET",
+    "GPUCODEGEN_CACHE_DIR",
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -81,11 +81,16 @@ def cache_bytes(otherwise: int = 1 << 20) -> int:
     return otherwise
 
 
+THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
+"""Variables that say on how many threads programs run; the first that is set does."""
+
+
 def thread_count() -> int:
-    """Threads that a parallel kernel runs on."""
-    chosen = os.environ.get("NUMBA_NUM_THREADS", "")
-    if chosen.isdigit() and int(chosen) > 0:
-        return int(chosen)
+    """Threads that a parallel kernel runs on, unless a program asks for others."""
+    for name in THREADS:
+        chosen = os.environ.get(name, "").partition(",")[0].strip()
+        if chosen.isdigit() and int(chosen) > 0:
+            return int(chosen)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -51,14 +51,18 @@ def load_program(
     target: str,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
     fastmath: tuple[str, ...] = CONTRACTED,
+    threads: int = 0,
 ) -> Loaded:
     """Load a program for a target; kernels compile when they first run.
 
     ``handlers`` run the operations that the program does not know.  ``fastmath`` holds
-    the LLVM flags of all kernels.
+    the LLVM flags of all kernels.  Parallel kernels on the CPU run on ``threads``
+    threads, 0 for as many as Numba would use; for one, they are compiled as sequential.
     """
     module = modules.load(emitted.host_source)
-    kernels = tuple(kernel_spec(kernel, fastmath) for kernel in emitted.kernels)
+    kernels = tuple(
+        kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels
+    )
     functions = {
         name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
         for name, value in vars(module).items()
@@ -78,7 +82,9 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def kernel_spec(kernel: Any, fastmath: tuple[str, ...] = CONTRACTED) -> KernelSpec:
+def kernel_spec(
+    kernel: Any, fastmath: tuple[str, ...] = CONTRACTED, threads: int = 0
+) -> KernelSpec:
     """What the compilers need of an emitted kernel."""
     params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
     return KernelSpec(
@@ -87,7 +93,8 @@ def kernel_spec(kernel: Any, fastmath: tuple[str, ...] = CONTRACTED) -> KernelSp
         params,
         kernel.target,
         kernel.block,
-        kernel.parallel,
+        kernel.parallel and threads != 1,
         kernel.shared_bytes,
         fastmath,
+        threads,
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from threading import RLock
 from types import ModuleType
 
 from gpucodegen.runtime import cache
 
 SOURCES = cache.Store("source")
+_ONE_AT_A_TIME = RLock()
+"""Nobody is given a module that another thread still executes."""
 
 
 def load(source: str) -> ModuleType:
@@ -16,9 +19,12 @@ def load(source: str) -> ModuleType:
     The copy on disk is only there to be read by people and tools.
     """
     name = f"k_{cache.digest(source)[:32]}"
-    known = sys.modules.get(name)
-    if known is not None:
-        return known
+    with _ONE_AT_A_TIME:
+        known = sys.modules.get(name)
+        return _executed(name, source) if known is None else known
+
+
+def _executed(name: str, source: str) -> ModuleType:
     path = SOURCES.path(f"{name}.py")
     text = source.encode()
     if not path.is_file() or path.read_bytes() != text:

@@ -24,7 +24,8 @@ class KernelSpec:
 
     ``source`` is a module: a header that imports from ``gpucodegen.intrinsics`` and an
     undecorated function ``name``.  ``block`` is the static block size of a CUDA kernel,
-    ``parallel`` says that a CPU kernel uses ``prange``.
+    ``parallel`` says that a CPU kernel uses ``prange``, on ``threads`` threads (0: as
+    many as Numba would).
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -36,6 +37,7 @@ class KernelSpec:
     parallel: bool = False
     shared_bytes: int = 0
     fastmath: tuple[str, ...] = ("contract",)
+    threads: int = 0
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
