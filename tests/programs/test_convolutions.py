@@ -151,6 +151,13 @@ def test_one_by_one_windows_are_matrix_products(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
+def test_wide_strides(name: str) -> None:
+    small = {"n": 2, "h": 1, "w": 5, "g": 1, "m": 3}
+    extents = small | {"y": 3, "x": 21, "c": 20, "f": 5}
+    Problem(name, extents, (2, 2), (1, 1)).check(fill=True, target="cpu", threads=2)
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_wide_images(name: str) -> None:
     extents = {
         "n": 1,

@@ -8,9 +8,10 @@ from math import prod
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction import cpu, dots
+from gpucodegen.passes.contraction import cpu, depthwise, dots
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
 from gpucodegen.passes.contraction.collapse import collapsed
+from gpucodegen.passes.contraction.depthwise import Sliding, sliding
 from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
@@ -42,7 +43,15 @@ MIN_COLUMNS = 4
 
 def _runs(found: Contraction) -> bool:
     """Whether one of the kernels can run it."""
-    return _fills_registers(found) or dot_sides(found) is not None
+    return (
+        _fills_registers(found) or bool(_window(found)) or dot_sides(found) is not None
+    )
+
+
+def _window(found: Contraction) -> Sliding | None:
+    """The contraction as a window of one channel, if its taps may be unrolled."""
+    window = None if found.rows else sliding(found)
+    return window if window is not None and depthwise.pays(window) else None
 
 
 def _fills_registers(found: Contraction) -> bool:
@@ -58,6 +67,9 @@ def lower_contraction(
     found: Contraction, model: CpuModel, tiles: CpuTiles
 ) -> list[Operation]:
     """Operations that replace the nest."""
+    window = _window(found)
+    if window is not None:
+        return depthwise.lower(window, model)
     views = Builder(found.location)
     merged = collapsed(views, found)
     if not _runs(merged):
