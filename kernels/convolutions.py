@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
 from gpucodegen.kernels.arrays import ArrayT, library, require_rank
-from gpucodegen.kernels.sources import element_aliases, source, vector
+from gpucodegen.kernels.sources import element_aliases, shift, source, vector
 from gpucodegen.kernels.windows import (
     NO_PADDING,
     Layout,
@@ -58,21 +58,30 @@ def conv2d(
     xp = library(x, function="conv2d", argument="x")
     image = (x.shape[axes.image[0]], x.shape[axes.image[1]])
     widths = window.padding(padding, image)
-    if widths != NO_PADDING:
-        x = xp.pad(x, axes.per_axis(x.shape, widths))
-    shape = axes.result_shape(x.shape, w.shape[axes.filters], window)
+    shape = axes.result_shape(x.shape, w.shape[axes.filters], window, widths)
     result: ArrayT = xp.empty(shape, x.dtype) if out is None else out
-    kernel = _kernel(axes.file, str(x.dtype), window.strides, window.dilations, target)
+    steps = window.strides, window.dilations
+    kernel = _kernel(axes.file, str(x.dtype), steps, widths, target)
     kernel(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
     return result
 
 
 @cache
 def _kernel(
-    file: str, dtype: str, strides: Pair, dilations: Pair, target: str
+    file: str,
+    dtype: str,
+    steps: tuple[Pair, Pair],
+    widths: tuple[Pair, Pair],
+    target: str,
 ) -> Callable[..., object]:
+    strides, dilations = steps
     aliases = element_aliases(dtype, function="conv2d", argument="x") | {
         "#strides": vector(strides),
         "#dilations": vector(dilations),
     }
+    if widths != NO_PADDING:
+        (top, bottom), (left, right) = widths
+        sides = {"#top": top, "#bottom": bottom, "#left": left, "#right": right}
+        aliases |= {side: shift(width) for side, width in sides.items()}
+        file = f"padded_{file}"
     return gcg.compile(source(file, aliases), target=target).conv2d

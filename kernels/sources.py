@@ -53,6 +53,15 @@ def vector(values: Iterable[int]) -> str:
     return f"dense<{numbers}> : tensor<{len(numbers)}xi64>"
 
 
+def shift(width: int) -> str:
+    """The map that moves an index by a width.
+
+    >>> shift(2)
+    'affine_map<(d0) -> (d0 + 2)>'
+    """
+    return f"affine_map<(d0) -> (d0 + {operator.index(width)})>"
+
+
 def source(name: str, aliases: Mapping[str, str]) -> str:
     """The text of a file with some of its aliases defined anew.
 

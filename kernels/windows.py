@@ -76,21 +76,18 @@ class Axes:
     kernel: Pair
     filters: int
 
-    def per_axis(
-        self, shape: tuple[int, ...], widths: tuple[Pair, Pair]
-    ) -> tuple[Pair, ...]:
-        """Padding widths of every axis of an image."""
-        sides = dict(zip(self.image, widths, strict=True))
-        return tuple(sides.get(axis, (0, 0)) for axis in range(len(shape)))
-
     def result_shape(
-        self, shape: tuple[int, ...], filters: int, window: Window
+        self,
+        shape: tuple[int, ...],
+        filters: int,
+        window: Window,
+        widths: tuple[Pair, Pair],
     ) -> tuple[int, ...]:
-        """Shape of the result, from that of the padded image."""
+        """Shape of the result, from that of the image and the widths of its padding."""
         extents = list(shape)
         extents[self.channels] = filters
         for side, axis in enumerate(self.image):
-            extents[axis] = window.outputs(side, shape[axis])
+            extents[axis] = window.outputs(side, shape[axis] + sum(widths[side]))
         return tuple(extents)
 
 
