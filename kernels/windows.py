@@ -49,13 +49,16 @@ class Window:
                 return NO_PADDING
             case "same":
                 return self._same(0, image[0]), self._same(1, image[1])
-            case int():
+            case int() if wish >= 0:
                 return (wish, wish), (wish, wish)
-            case ((int(), int()) as high, (int(), int()) as wide):
+            case ((int(), int()) as high, (int(), int()) as wide) if (
+                min(*high, *wide) >= 0
+            ):
                 return high, wide
             case _:
                 hint = (
-                    "Pass 'valid', 'same', an integer or ((top, bottom), (left, right))"
+                    "Pass 'valid', 'same', a width or ((top, bottom), (left, right)),"
+                    " none below zero"
                 )
                 raise errors.InvalidOption(name="padding", value=wish, hint=hint)
 

@@ -93,6 +93,7 @@ class TestConv2d:
         [
             ({"layout": "CHWN"}, "NHWC or NCHW"),
             ({"padding": "full"}, "'same'"),
+            ({"padding": -1}, "none below zero"),
             ({"strides": (0, 1)}, "two positive integers"),
             ({"dilations": (1, 1, 1)}, "two positive integers"),
         ],

@@ -2,7 +2,7 @@
 
     parallel for outer axes of the result:
       for tiles of pixels, vectors of lanes:
-        sums[pixel] = result[pixel]
+        sums[pixel] = result[pixel], or what a fill in front stores there
         for all taps, unrolled:
           sums[pixel] += image[pixel, tap] * filter[tap]     for all pixels of the tile
         result[pixel] = sums[pixel]
@@ -62,6 +62,8 @@ class Sliding:
 
 def sliding(contraction: Contraction) -> Sliding | None:
     """The roles of the factors and axes, if lanes can walk result and image."""
+    if not contraction.is_plain:
+        return None
     result = contraction.result
     pair = (contraction.left, contraction.right)
     moved = [axis for axis in contraction.axes if result.mentions(axis)]
@@ -178,8 +180,11 @@ class _Tile:
         result = self.found.contraction.result
         places = [self._pixel(self.at, i) for i in range(self.pixels)]
         ty = VectorType((self.lanes,), self.found.contraction.element)
+        start = self.found.contraction.start
         sums = [
             b.vector_load(result.memref, result.at(place), ty, "acc")
+            if start is None
+            else b.broadcast(start, ty, "acc")
             for place in places
         ]
         for tap in self._taps():
@@ -215,8 +220,7 @@ class _Tile:
         match step:
             case 0:
                 scalar = b.load(operand.memref, indices, "a")
-                (vector,) = b.add("vector.broadcast", (scalar,), [ty], hint="a")
-                return vector
+                return b.broadcast(scalar, ty, "a")
             case 1:
                 return b.vector_load(operand.memref, indices, ty, "b")
             case _:

@@ -36,7 +36,7 @@ def flattened(b: Builder, contraction: Contraction, lanes: int) -> Contraction:
     last = len(right.indices) - 1
     step = right.coefficient(last, fast)
     row = row_axis(contraction)
-    if row is None or row.extent < GATHERING_PAYS:
+    if not contraction.is_plain or row is None or row.extent < GATHERING_PAYS:
         return contraction
     if not slides(right) or right.dimensions_of(fast) != [last]:
         return contraction
