@@ -15,10 +15,10 @@ from gpucodegen.tiling.register_tile import (
 
 K_BLOCK_LIMIT = 512
 """Longest reduction block: a panel of 32 columns of it streams from the L2 cache."""
-STREAMED_STEPS = 8
+STREAMED_STEPS = 16
 """Reduction block of a right factor read in place: as many rows stream at once."""
-PAGE = 4096
-"""Bytes: rows of the right factor that are further apart do not share pages."""
+SHORT_ROW = 1024
+"""Bytes: longer rows of the right factor are streamed."""
 LEFT_SHARE = 0.65
 """Share of the second cache that a block of left rows may fill."""
 PARALLEL_WORK = 2_000_000
@@ -47,7 +47,8 @@ class Problem:
     the last reduction axis; None where they are not.
     ``gathered``: steps that stay together in a block because panels of the right factor
     are gathered from an image; 0 where they are copied as they are.
-    ``left_is_computed``: its values are not in memory.
+    ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
+    rows, not the reduction, are contiguous.
     """
 
     rows: int
@@ -60,6 +61,7 @@ class Problem:
     left_stride: int | None = None
     gathered: int = 0
     left_is_computed: bool = False
+    left_is_transposed: bool = False
 
     @property
     def work(self) -> int:
@@ -146,10 +148,11 @@ def plan_contraction(
     columns = tiles.columns or best.columns
     lanes = model.unit.lanes(problem.element_bits)
     in_place = problem.right_is_contiguous and problem.readers(rows) < PACKING_PAYS
-    streamed = in_place and problem.columns * problem.element_bits // 8 > PAGE
+    streamed = in_place and problem.columns * problem.element_bits // 8 > SHORT_ROW
     limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
-    spread = problem.left_is_computed or (problem.strides_clash and reused)
+    scattered = problem.strides_clash or problem.left_is_transposed
+    spread = problem.left_is_computed or (scattered and reused)
     spread = spread and not problem.gathered
     together = problem.gathered or (lanes if spread else 1)
     position, chunk = split_reduction(problem.reduction, limit, together)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_VECTORS = 3
+"""Registers of a tile's row; one or two rows take more, to hide the latency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,9 @@ class RegisterTile:
 def candidates(unit: VectorUnit, element_bits: int) -> Iterator[RegisterTile]:
     """Every tile whose accumulators and operands fit the registers."""
     lanes = unit.lanes(element_bits)
-    for vectors in range(1, MAX_VECTORS + 1):
-        for rows in range(1, 17):
+    for rows in range(1, 17):
+        widest = MAX_VECTORS if rows > 2 else unit.registers // (4 * rows)
+        for vectors in range(1, max(MAX_VECTORS, widest) + 1):
             needed = rows * vectors + vectors + rows // 2
             if needed < unit.registers:
                 yield RegisterTile(rows, vectors * lanes)

@@ -69,7 +69,7 @@ FACTORS = {"rows": ("i, k", (13, 75)), "columns": ("k, i", (75, 13))}
 
 @pytest.mark.parametrize("right", FACTORS)
 @pytest.mark.parametrize("left", FACTORS)
-@pytest.mark.parametrize("columns", [3, 40])
+@pytest.mark.parametrize("columns", [3, 40, 180])
 def test_transposed_factors(left: str, right: str, columns: int):
     (a_map, a_shape), (b_map, b_shape) = FACTORS[left], FACTORS[right]
     b_map, b_shape = (
@@ -174,8 +174,9 @@ def test_plans_differ_as_named():
     assert planned(70, 200, 520).packing is Packing.PRIVATE
     assert planned(400, 300, 1024).left_stride > 512
     assert planned(403, 130, 600).left_stride == 0
+    assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
     streamed = planned(3, 1100, 40)
-    assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 8)
+    assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def _problem(contraction: Contraction) -> Problem:
         row and row_stride(contraction.left, row, contraction.reduction[-1]),
         contraction.gather.period if contraction.gather else 0,
         row is not None and bool(contraction.left.steps),
+        row is not None and direct_lanes(contraction.left, row),
     )
 
 

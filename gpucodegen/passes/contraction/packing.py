@@ -75,7 +75,11 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class LeftInPlace:
-    """One strided column of the array; single loads where rows have no stride."""
+    """One strided column of the array; single loads where rows have no stride.
+
+    Neighbours are loaded one by one, too: each is needed in all lanes of a register,
+    which a load can do, while a vector would have to be taken apart.
+    """
 
     contraction: Contraction
     row: Axis | None
@@ -88,7 +92,7 @@ class LeftInPlace:
         ty = VectorType((height,), self.contraction.element)
         row, dimensions = self.row, left.dimensions_of(self.row)
         is_line = len(dimensions) == 1 and left.coefficient(dimensions[0], row) == 1
-        if is_line and not left.steps:
+        if is_line and not left.steps and not direct_lanes(left, row):
             return b.transfer_read(left.memref, left.at(at), ty, dimensions, hint="a")
         scalars = [
             left.value(b, at | {row.iv: at[row.iv] + i}, "a") for i in range(height)
@@ -99,7 +103,7 @@ class LeftInPlace:
 
 @dataclass(frozen=True, slots=True)
 class LeftBlock:
-    """A block of rows, copied to a stride that spreads them over the cache."""
+    """A block of rows, contiguous along the reduction, spread over the cache."""
 
     contraction: Contraction
     block: Value
@@ -168,6 +172,8 @@ def pack_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:
 
     if left.steps:
         nested(b, [row, step], at, compute)
+    elif direct_lanes(left, row.axis):
+        nested(b, [step, row], at, compute)
     else:
         nested(b, [row, replace(step, stride=lanes)], at, copy)
 
