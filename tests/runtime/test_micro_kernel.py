@@ -1,0 +1,101 @@
+"""The machine code of a matrix product's innermost loop, for this and other processors.
+
+One step of the reduction is one multiply-add for each register of the tile, one load
+for each vector of the panel, one broadcast for each row, and nothing on the stack.
+Nothing is run, so that any x86-64 machine can look at the code for any other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+
+import pytest
+
+from gpucodegen.tiling.register_tile import VectorUnit, choose_register_tile
+
+AVX2 = "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+sse4.2,+popcnt,+lzcnt,+movbe"
+AVX512 = f"{AVX2},+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd"
+HOSTS = {
+    "this": {},
+    "avx2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": AVX2},
+    "avx512": {"NUMBA_CPU_NAME": "skylake-avx512", "NUMBA_CPU_FEATURES": AVX512},
+}
+EXTENT = 480
+
+PROGRAM = f"""
+import json
+import numpy as np
+import gpucodegen as gcg
+from gpucodegen.runtime.device import host_vector_unit
+
+found = {{}}
+for element, dtype in (("f32", "f4"), ("f64", "f8")):
+    ty = "memref<{EXTENT}x{EXTENT}x" + element + ">"
+    program = gcg.compile(
+        "func.func @f(%A: " + ty + ", %B: " + ty + ", %C: " + ty + ") {{"
+        " linalg.matmul ins(%A, %B : " + ty + ", " + ty + ") outs(%C : " + ty + ")"
+        " return }}",
+        target="cpu",
+        threads=1,
+    )
+    program.f.bind(*(np.zeros(({EXTENT}, {EXTENT}), dtype) for _ in range(3)))
+    (found[element],) = program.assembly("f").values()
+print(json.dumps([host_vector_unit(), found]))
+"""
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="needs an x86-64 processor"
+)
+
+
+def compiled(host: dict[str, str]) -> tuple[tuple[int, int], dict[str, str]]:
+    """(bits and number of registers, assembly of each element type)."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | host,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    unit, found = json.loads(done.stdout)
+    return tuple(unit), found
+
+
+def innermost_loop(assembly: str) -> list[str]:
+    """The instructions of the loop with the most multiply-adds."""
+    loops = re.findall(
+        r"^(\.L\w+):\n((?:\t.*\n)*?\tj\w+\t\1\n)", assembly, re.MULTILINE
+    )
+    return max((body.splitlines() for _, body in loops), key=multiply_adds)
+
+
+def multiply_adds(instructions: list[str]) -> int:
+    return sum("vfmadd" in line for line in instructions)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_step_is_multiply_adds_loads_and_broadcasts(name: str) -> None:
+    (bits, registers), assemblies = compiled(HOSTS[name])
+    if bits < 256:
+        pytest.skip("no fused multiply-add")
+    letter = {256: "y", 512: "z"}[bits]
+    for element, assembly in assemblies.items():
+        width = int(element[1:])
+        unit = VectorUnit(bits, registers)
+        tile = choose_register_tile(EXTENT, EXTENT, width, unit)
+        vectors = tile.columns * width // bits
+        body = innermost_loop(assembly)
+        count = multiply_adds(body)
+        steps, odd = divmod(count, tile.rows * vectors)
+        assert steps >= 1, element
+        assert not odd, element
+        assert set(re.findall(r"%([xyz])mm", "\n".join(body))) == {letter}
+        in_memory = [line for line in body if "(" in line]
+        assert not [line for line in in_memory if "(%rsp" in line]
+        assert len(in_memory) == steps * (tile.rows + vectors)
+        assert len(body) - count - len(in_memory) <= 4
