@@ -73,7 +73,10 @@ def _best(
 def _candidates(
     sweep: Sweep, host: Host, rows: tuple[int, ...]
 ) -> Iterator[tuple[int, ...]]:
-    """Sizes of every loop that fit the cache and give each thread a tile."""
+    """Sizes of every loop that fit the cache and give each thread a tile.
+
+    At most three loops are cut: the proofs about more take too long.
+    """
     steps = STEPS if sweep.steps is None else [s for s in STEPS if s <= sweep.steps]
     first, *others = sweep.extents
     last = len(others) - 1
@@ -82,6 +85,8 @@ def _candidates(
         for at, extent in enumerate(others)
     ]
     for sizes in product(steps, rows, *cuts):
+        if sum(w < extent for w, extent in zip(sizes[2:], others, strict=True)) > 1:
+            continue
         enough = prod(sizes) >= LEAST_POINTS
         chained = (sizes[1] + sweep.slopes[0] * sizes[0]) * host.threads <= first
         if enough and chained and sweep.footprint(sizes) <= host.cache:
