@@ -49,6 +49,7 @@ class Problem:
     are gathered from an image; 0 where they are copied as they are.
     ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
     rows, not the reduction, are contiguous.
+    ``uneven``: rows differ in how many of the columns they have.
     """
 
     rows: int
@@ -62,6 +63,7 @@ class Problem:
     gathered: int = 0
     left_is_computed: bool = False
     left_is_transposed: bool = False
+    uneven: bool = False
 
     @property
     def work(self) -> int:
@@ -105,6 +107,7 @@ class CpuPlan:
     ``left_stride``: elements between the rows of the packed left block; 0: in place.
     ``outer_first``: the outer axes are sequential loops around the parallel ones.
     ``stripes``: parts of the columns that different threads take.
+    ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
     """
 
     rows: int
@@ -118,6 +121,7 @@ class CpuPlan:
     outer_first: bool
     stripes: int
     parallel: bool
+    turns: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,10 @@ def plan_contraction(
         row_block, stripes = _gathered_parts(problem, rows, columns, model.threads)
         single, outer_first = True, False
     packing = Packing.PRIVATE if single else Packing.SHARED
+    turns = 1
+    if problem.uneven and parallel and not single:
+        row_block = split_evenly(problem.rows, row_block // TURNS or 1, rows)
+        turns = -(-problem.rows // (row_block * model.threads))
     return CpuPlan(
         rows,
         columns,
@@ -179,6 +187,7 @@ def plan_contraction(
         outer_first,
         max(1, stripes) if parallel else 1,
         parallel,
+        turns,
     )
 
 
@@ -186,6 +195,8 @@ PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
 GATHERING_PAYS = 16
 """Rows of a result that must use a gathered pixel: two register tiles."""
+TURNS = 4
+"""Parts of a block of rows where rows differ: threads take them in turn."""
 SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
 CLASHING = 512

@@ -111,6 +111,7 @@ def _problem(contraction: Contraction) -> Problem:
         contraction.gather.period if contraction.gather else 0,
         row is not None and bool(contraction.left.steps),
         row is not None and direct_lanes(contraction.left, row),
+        bool(contraction.guards),
     )
 
 

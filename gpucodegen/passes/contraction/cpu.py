@@ -125,16 +125,33 @@ class _Lowering:
         """The parallel loops over outer axes, stripes of panels and blocks of rows."""
         cut, plan = self.blocking, self.blocking.plan
         blocks = -(-cut.rows // plan.row_block)
-        parts = {"stripe": plan.stripes, "block": blocks}
+        tasks = -(-blocks // plan.turns)
+        parts = {"stripe": plan.stripes, "block": tasks}
         split = {name: count for name, count in parts.items() if count > 1}
 
         def body(inner: Builder, ivs: Sequence[Value]) -> None:
             numbers = dict(zip(split, ivs[len(outer) :], strict=True))
-            stripe, block = (Index.of(numbers.get(name, 0)) for name in parts)
+            stripe, first = (Index.of(numbers.get(name, 0)) for name in parts)
             places = zip(outer, ivs, strict=False)
             where = at | {axis.iv: Index.of(iv) for axis, iv in places}
-            task = Block(cut, right, stripe, block * plan.row_block)
-            task.build(inner, where, reduction)
+
+            def compute(i: Builder, block: Index) -> None:
+                task = Block(cut, right, stripe, block * plan.row_block)
+                task.build(i, where, reduction)
+
+            def turn(i: Builder, number: Value) -> None:
+                block = first + Index.of(number) * tasks
+                exists = (
+                    []
+                    if tasks * plan.turns == blocks
+                    else [Index.of(blocks - 1) - block]
+                )
+                i.guard(exists, lambda j: compute(j, block))
+
+            if plan.turns > 1:
+                inner.loop(0, plan.turns, turn, hint="turn")
+            else:
+                compute(inner, first)
 
         axes = {axis.name: axis.extent for axis in outer}
         extents = (*axes.values(), *split.values())
