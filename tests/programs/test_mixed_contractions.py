@@ -43,9 +43,7 @@ def test_widened_factors(kind: str, target: str):
     rng = np.random.default_rng(1)
     low, high = (-9, 10) if wide[0] == "f" else (0, 256)
     a, b = (rng.integers(low, high, shape).astype(dtype) for shape in ((M, K), (K, N)))
-    c = np.ones(
-        (M, N), wide.replace("i32", "i4").replace("f32", "f4").replace("f64", "f8")
-    )
+    c = np.ones((M, N), f"{wide[0]}{int(wide[1:]) // 8}")
     compiled = gcg.compile(product(narrow, wide, widen), target=target)
     compiled.f(a, b, c)
     assert np.array_equal(c, 1 + a.astype("f8") @ b.astype("f8"))
