@@ -62,11 +62,11 @@ def _log(z: Any) -> Any:
 
 
 def _sin(z: Any) -> Any:
-    return series(lambda n: -((-z) ** n) / mpmath.factorial(2 * n + 3), [0, mpmath.inf])
+    return series(lambda n: -((-z) ** n) / mpmath.factorial(2 * n + 3))
 
 
 def _cos(z: Any) -> Any:
-    return series(lambda n: (-z) ** n / mpmath.factorial(2 * n + 4), [0, mpmath.inf])
+    return series(lambda n: (-z) ** n / mpmath.factorial(2 * n + 4))
 
 
 def _tanh(z: Any) -> Any:
