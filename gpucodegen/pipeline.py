@@ -26,6 +26,7 @@ def front_passes(
     from gpucodegen.passes.check_effects import CheckEffects
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.check_reads import CheckReads
+    from gpucodegen.passes.decompose_softmax import DecomposeSoftmax
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.flatten_elements import FlattenElements
     from gpucodegen.passes.forward_ranks import ForwardRanks
@@ -55,6 +56,7 @@ def front_passes(
         PlaceAllocations(),
         ElementwiseToLinalg(),
         Specialize(function, types),
+        DecomposeSoftmax(),
         Generalize(),
         Bufferize(),
         LibraryCalls(tuple(handled)),
@@ -148,5 +150,12 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             relaxed=options.reassociate,
         ),
         OutlineCpu(),
-        Vectorize(bits, registers, threads, cache_bytes()),
+        Vectorize(
+            vector_bits=bits,
+            registers=registers,
+            threads=threads,
+            cache=cache_bytes(),
+            relaxed=options.reassociate,
+            exact=options.exact,
+        ),
     ]

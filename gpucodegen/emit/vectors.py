@@ -21,7 +21,7 @@ from gpucodegen.ir.attributes import (
     OpaqueAttr,
 )
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import VectorType
+from gpucodegen.ir.types import FloatType, VectorType
 
 WIDEST = 16
 """Bytes of the widest single memory access, and of the alignment of shared memory."""
@@ -343,11 +343,19 @@ def reduction(e: Emitter, op: Operation) -> None:
     source, *accumulator = op.operands
     ty = _vector_type(e, op, source)
     kind, name = vector_dtype(e, op, ty), _kind(op)
-    function = e.make(
-        f"reduce_{name}_{suffix(ty.shape, kind)}", "reduce", ty.shape[0], kind, name
-    )
+    factory = "reduce_freely" if _takes_any_order(op, name) else "reduce"
+    hint = f"{factory}_{name}_{suffix(ty.shape, kind)}"
+    function = e.make(hint, factory, ty.shape[0], kind, name)
     initial = [e.typed(v) for v in accumulator] or [_start(e, name, kind)]
     e.define(op.result, call(function, e.text(source), *initial))
+
+
+def _takes_any_order(op: Operation, kind: str) -> bool:
+    """Whether the order has no meaning, or the program says so."""
+    is_float = isinstance(op.results[0].type, FloatType)
+    flags = str(op.attributes.get("fastmath", ""))
+    is_ordered = is_float and kind in {"add", "mul"}
+    return not is_ordered or "reassoc" in flags or "fast>" in flags
 
 
 def multi_reduction(e: Emitter, op: Operation) -> None:

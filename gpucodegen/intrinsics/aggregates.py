@@ -228,6 +228,25 @@ def reduce(engine: Engine, n: int, name: str, kind: str) -> Any:
     )
 
 
+def reduce_freely(engine: Engine, n: int, name: str, kind: str) -> Any:
+    """``reduce_freely(v, init)``: the elements in a tree, then ``init``."""
+    tile = Tile((n,), carrier(name))
+    is_float = isinstance(tile.dtype, types.Float)
+    _, combine = ELEMENTWISE[KINDS[kind][is_float]]
+
+    def lower(low: Lowering, v: Any, total: Any) -> Any:
+        whole = low.pieces(v) if n % low.lanes(tile) == 0 else low.elements(tile, v)
+        (inner,) = folded(low, combine, [_tree(low, combine, whole)])
+        return combine(low, total, inner)
+
+    return engine.define(
+        f"reduce_freely_{kind}_{n}",
+        2,
+        lambda *_: signature(tile.dtype, tile, tile.dtype),
+        lower,
+    )
+
+
 def reduce_rows(engine: Engine, m: int, n: int, name: str, kind: str) -> Any:
     """``reduce_rows(v, init)``: each row combined, in a tree, with its ``init``."""
     tile, column = Tile((m, n), carrier(name)), Tile((m,), carrier(name))

@@ -43,6 +43,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "outerproduct": aggregates.outerproduct,
     "outerproduct_column": aggregates.outerproduct_column,
     "reduce": aggregates.reduce,
+    "reduce_freely": aggregates.reduce_freely,
     "reduce_rows": aggregates.reduce_rows,
     "round_to": narrow.round_to,
     "shuffle": shuffles.shuffle,

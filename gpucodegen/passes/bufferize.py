@@ -1,6 +1,6 @@
 """Tensors made buffers: tensor arguments are only read, tensor results are fresh.
 
-A value that is the only use of a buffer made here is updated in place; otherwise its
+A value is updated in place where nothing behind uses a buffer made here; otherwise its
 contents are copied first.  Buffers that do not leave the function are deallocated.
 """
 
@@ -108,16 +108,22 @@ class _Globals:
 
 @dataclass(slots=True)
 class _Bufferizer:
-    """Rewrites one function; ``buffers`` holds the memref of each tensor."""
+    """Rewrites one function; ``buffers`` holds the memref of each tensor.
+
+    ``uses`` counts those that may still come: structured operations keep no views of
+    their operands, and in a single block they run once.
+    """
 
     globals: _Globals
     buffers: dict[Value, Value] = field(default_factory=dict[Value, Value])
     owned: dict[Value, None] = field(default_factory=dict[Value, None])
     uses: Counter[Value] = field(default_factory=Counter[Value])
+    is_straight: bool = True
 
     def function(self, op: Operation) -> Operation:
         """The function on buffers."""
         self.uses = Counter(v for inner in op.walk() for v in inner.operands)
+        self.is_straight = len(op.regions[0].blocks) == 1
         blocks = tuple(map(self._block, op.regions[0].blocks))
         inputs = tuple(a.type for a in blocks[0].arguments)
         results = tuple(map(buffer_type, Function(op).result_types))
@@ -133,6 +139,8 @@ class _Bufferizer:
         for op in block.operations:
             builder.location = op.location
             self._one(builder, op)
+            if self.is_straight and op.dialect == "linalg":
+                self.uses.subtract(v for inner in op.walk() for v in inner.operands)
         return Block(arguments, tuple(builder.operations), block.label)
 
     def _argument(self, value: Value) -> Value:

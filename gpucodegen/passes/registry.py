@@ -17,6 +17,7 @@ PASSES: dict[str, str] = {
     "check-reads": "check_reads:CheckReads",
     "check-transfers": "pair_check:CheckTransfers",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
+    "decompose-softmax": "decompose_softmax:DecomposeSoftmax",
     "distribute": "loops.distribute:Distribute",
     "elementwise-to-linalg": "elementwise:ElementwiseToLinalg",
     "expand-copies": "expand_copies:ExpandCopies",

@@ -15,10 +15,9 @@ from gpucodegen.intrinsics.sim.machine import cuda
 SHAPED_NAMES = (
     "atomic broadcast_rows constant dma_start dma_wait extract from_elements heap"
     " heap_free insert load load_strided load_strided_masked load_tile load_tile_masked"
-    " local outerproduct outerproduct_column reduce reduce_rows shared shuffle splat"
-    " store"
-    " store_strided store_strided_masked store_tile store_tile_masked vload"
-    " vload_masked vstore vstore_masked"
+    " local outerproduct outerproduct_column reduce reduce_freely reduce_rows"
+    " shared shuffle splat store store_strided store_strided_masked"
+    " store_tile store_tile_masked vload vload_masked vstore vstore_masked"
 ).split()
 
 FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAMES} | {

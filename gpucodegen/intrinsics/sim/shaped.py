@@ -298,6 +298,11 @@ def reduce(n: int, name: str, kind: str) -> Twin:
     return call
 
 
+def reduce_freely(n: int, name: str, kind: str) -> Twin:
+    """``reduce_freely(v, init)``; here from the first to the last as well."""
+    return reduce(n, name, kind)
+
+
 def reduce_rows(m: int, n: int, name: str, kind: str) -> Twin:
     """``reduce_rows(v, init)``."""
     row = reduce(n, name, kind)

@@ -86,13 +86,13 @@ class LocalityFuser:
     ) -> list[int]:
         """All loops where all are parallel; else not the innermost ones."""
         chains = [chain_of(sunk(op)) for op in ends]
-        most = min(map(len, chains))
+        most = min(map(_around, chains))
         bodies = [chain_of(op) for op in ends]
         parallel = all(analysis.is_parallel(op) for chain in bodies for op in chain)
         return (
             [0]
             if parallel and len(chains[0]) == len(chains[1])
-            else [*range(most - 1, 0, -1)]
+            else [*range(most, 0, -1)]
         )
 
     def _stays_parallel(
@@ -108,6 +108,12 @@ class LocalityFuser:
             return all(again.is_parallel(op) for op in chain_of(nest))
         needed = self.threads > 1 and analysis.is_parallel(ends[0])
         return again.is_parallel(nest) or not needed
+
+
+def _around(chain: Sequence[Operation]) -> int:
+    """Loops of a chain that have loops in them."""
+    last = chain[-1].body.operations
+    return len(chain) - (not any(op.name == FOR for op in last))
 
 
 def _added(before: Sequence[Operation], after: Sequence[Operation]) -> Operation:

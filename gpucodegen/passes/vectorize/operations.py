@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.arith import bit_width
+from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
 
 _ARITHMETIC = (
@@ -14,10 +15,13 @@ _CASTS = (
     "index_castui"
 ).split()
 _MATH = "absf absi copysign fma sqrt rsqrt floor ceil trunc roundeven".split()
+_FUNCTIONS = (
+    "exp exp2 expm1 log log2 log10 log1p tanh sin cos erf powf".split()  # polynomials
+)
 
 ELEMENTWISE = frozenset(
     [f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)]
-    + [f"math.{name}" for name in _MATH]
+    + [f"math.{name}" for name in (*_MATH, *_FUNCTIONS)]
 )
 """Those that the processor computes in vectors; divisions of integers it does not."""
 
@@ -38,3 +42,17 @@ def lane_bits(ty: Type) -> int | None:
             return ty.width
         case _:
             return None
+
+
+FUNCTION_COST = 20
+"""About the operations that the polynomial of a function takes."""
+
+
+def cost(op: Operation) -> int:
+    """How many vector operations an operation takes, about.
+
+    >>> from gpucodegen.ir.operation import Operation
+    >>> cost(Operation("arith.addf")), cost(Operation("math.exp"))
+    (1, 20)
+    """
+    return FUNCTION_COST if op.name.removeprefix("math.") in _FUNCTIONS else 1

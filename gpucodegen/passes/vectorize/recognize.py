@@ -78,7 +78,7 @@ class Body:
 
     def _stream(self, op: Operation, memref: Value, indices: Sequence[Index]) -> bool:
         dimension = self._dimension(memref, indices)
-        if dimension is None or not self._holds((*op.operands[:1], *op.results)):
+        if dimension is None or not self.holds((*op.operands[:1], *op.results)):
             return False
         self.streams[op] = Stream(memref, tuple(indices), dimension)
         self.varying.update(op.results)
@@ -115,12 +115,12 @@ class Body:
             known = self.coefficient(index) is not None
         else:
             known = op.name in ELEMENTWISE
-        if not known or not self._holds((*op.operands, *op.results)):
+        if not known or not self.holds((*op.operands, *op.results)):
             return False
         self.varying.update(op.results)
         return True
 
-    def _holds(self, values: Sequence[Value]) -> bool:
+    def holds(self, values: Sequence[Value]) -> bool:
         """Whether vectors hold the values; buffers do not count."""
         widths = [
             lane_bits(v.type) for v in values if not isinstance(v.type, MemRefType)

@@ -1,6 +1,6 @@
 """Stores that go past the caches: which ones, and where whole registers of them begin.
 
-A store that streams must not be read again soon: nothing in its loop reads its buffer,
+A store that streams must not be read again soon: nothing in its loops reads its buffer,
 each iteration of the loops around writes other elements, and all that these loops touch
 is more than the caches hold.
 """
@@ -13,7 +13,7 @@ from itertools import takewhile
 from math import prod
 
 from gpucodegen.dialects.ops.memref_layouts import strided_form
-from gpucodegen.ir.operation import Value
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.vectorize.operations import lane_bits
@@ -26,10 +26,25 @@ BITS = frozenset({32, 64})
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """A loop: its variable and how many values it has, None if not known."""
+    """A loop: its variable and how many values it has, None if not known.
+
+    ``reads``: the buffers that are loaded from anywhere in it.
+    """
 
     iv: Value
     trips: int | None
+    reads: frozenset[Value] = frozenset()
+
+
+LOADS = frozenset(
+    "affine.load affine.vector_load memref.load vector.load vector.transfer_read "
+    "vector.maskedload".split()
+)
+
+
+def reads_of(op: Operation) -> frozenset[Value]:
+    """The buffers that an operation, or one nested in it, loads from."""
+    return frozenset(o.operands[0] for o in op.walk() if o.name in LOADS)
 
 
 def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | None:
@@ -39,6 +54,7 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
     of a core.
     """
     read = {s.memref for op, s in body.streams.items() if op.results}
+    read = read.union(*(loop.reads for loop in loops))
     stores = {op: s for op, s in body.streams.items() if not op.results}
     chosen = [
         op

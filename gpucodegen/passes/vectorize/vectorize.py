@@ -5,7 +5,12 @@ Legal iff no iteration of the loop depends on another one of the same execution:
     { d in distances of the loop's dependences : d != 0 } = {}
 
 The variables of the loops around are parameters.  Each element's operations stay, so
-results are the same bit for bit.
+results are the same bit for bit.  A loop that accumulates is legal iff
+
+    { d in distances of the loop's dependences : d != 0 and
+      not from the store of an accumulation to its own load } = {}
+
+and the accumulation may come in any order.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
+from gpucodegen.passes.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.vectorize.loops import (
     RANGES,
     Range,
@@ -30,7 +36,8 @@ from gpucodegen.passes.vectorize.loops import (
     vector_loop,
 )
 from gpucodegen.passes.vectorize.recognize import recognize
-from gpucodegen.passes.vectorize.streams import Around, mark_streaming
+from gpucodegen.passes.vectorize.rows import accumulate, row_of
+from gpucodegen.passes.vectorize.streams import Around, mark_streaming, reads_of
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes, thread_block
 
@@ -73,6 +80,8 @@ class Vectorize(ModulePass):
     registers: int = 16
     threads: int = 2
     cache: int = 1 << 20
+    relaxed: bool = False
+    exact: bool = False
 
     def apply(self, module: Module) -> Module:
         """Vectorize in every function with a body."""
@@ -144,7 +153,7 @@ class _Rewriter:
     ) -> Operation:
         range_ = _range(op)
         trips = range_ and range_.trips
-        inner = (*loops, *(Around(iv, trips) for iv in _variables(op)))
+        inner = (*loops, *(Around(iv, trips, reads_of(op)) for iv in _variables(op)))
         regions = tuple(
             Region(
                 tuple(
@@ -163,8 +172,12 @@ class _Rewriter:
     ) -> list[Operation]:
         """What replaces an innermost loop; nothing if it stays."""
         range_ = _range(op)
-        body = range_ and recognize(op.body.arguments[0], inner_operations(op))
-        if not range_ or not body or (range_.trips is None and not body.takes_masks):
+        if not range_:
+            return []
+        body = recognize(op.body.arguments[0], inner_operations(op))
+        if body is None:
+            return self._reduced(op, range_, context)
+        if range_.trips is None and not body.takes_masks:
             return []
         loop = InnerLoop(range_.trips, frozenset(body.bits))
         lanes = plan_lanes(loop, self.options.unit)
@@ -193,6 +206,26 @@ class _Rewriter:
         if memref in self.outermost and memref not in self.addresses:
             self.addresses[memref] = Value(INDEX, f"{memref.name}_at", memref.location)
         return self.addresses.get(memref)
+
+    def _reduced(
+        self, op: Operation, range_: Range, context: Sequence[Operation]
+    ) -> list[Operation]:
+        """A loop that accumulates, with partial results in lanes."""
+        order = Order(self.options.relaxed, self.options.exact)
+
+        def may_reduce() -> bool:
+            verdict = analyse([op], context, self.surroundings).verdict(op)
+            return verdict is not None and order.is_free(verdict)
+
+        found = op.name == "affine.for" and accumulating(
+            op.body.arguments[0], inner_operations(op)
+        )
+        row = found and row_of(found, range_, self.options.unit)
+        if not found or not row or not may_reduce():
+            return []
+        b = Builder(op.location)
+        accumulate(b, found, row)
+        return b.operations
 
     def _is_parallel(self, op: Operation, context: Sequence[Operation]) -> bool:
         """Whether the program says so, or no dependence says otherwise."""

@@ -1,0 +1,178 @@
+"""A loop that accumulates, on vectors: partial results in every lane, added up behind.
+
+for i by lanes * chains:   each chain combines a vector of its own
+the chains are combined
+for i by lanes:            full vectors that are left
+the rest, masked
+the lanes are combined with what the cell held before the loop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.attributes import OpaqueAttr
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import VectorType
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.indexing import Index, compact, from_map
+from gpucodegen.passes.linalg_to_affine import REASSOCIABLE
+from gpucodegen.passes.vectorize.accumulations import Accumulating, Accumulation
+from gpucodegen.passes.vectorize.loops import Range
+from gpucodegen.passes.vectorize.widen import Widened
+from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.tiling.row_plan import partial_results
+from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A range of iterations, cut in vectors of ``lanes``, ``chains`` at a time."""
+
+    first: Index
+    end: Index
+    lanes: int
+    chains: int
+
+    def until(self, step: int) -> Index:
+        """The end of the whole steps of so many iterations."""
+        return compact(self.first + compact(self.end - self.first) // step * step)
+
+    @property
+    def rest(self) -> Index:
+        """Iterations behind the last full vector."""
+        return compact(self.end - self.until(self.lanes))
+
+
+def row_of(loop: Accumulating, range_: Range, unit: VectorUnit) -> Row | None:
+    """How the iterations of a loop are cut; None if vectors do not pay."""
+    if len(range_.lowers) != 1 or len(range_.uppers) != 1:
+        return None
+    trips = range_.trips
+    lanes = plan_lanes(InnerLoop(trips, frozenset(loop.body.bits)), unit)
+    if not lanes:
+        return None
+    chains = partial_results(trips and trips // lanes, loop.cost, unit)
+    return Row(range_.lowers[0], range_.uppers[0], lanes, chains)
+
+
+def accumulate(b: Builder, loop: Accumulating, row: Row) -> None:
+    """Run the loop over the row; nothing happens if the row is empty."""
+    b.guard(
+        [compact(row.end - row.first) - 1],
+        lambda inner: _Reduced(loop, row).build(inner),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    loop: Accumulating
+    row: Row
+
+    def build(self, b: Builder) -> None:
+        row = self.row
+        wide, full = row.until(row.lanes * row.chains), row.until(row.lanes)
+        neutral = [self._neutral(b, a) for a in self.loop.accumulations]
+        chains = self._loop(b, row.first, wide, neutral * row.chains)
+        totals = self._joined(b, chains)
+        if row.chains > 1:
+            totals = self._loop(b, wide, full, totals)
+        if row.rest.constant != 0:
+            left = b.index(row.rest)
+            totals = self._iterations(b, full, totals, left)
+        for accumulation, total in zip(self.loop.accumulations, totals, strict=True):
+            _finish(b, accumulation, total)
+
+    def _neutral(self, b: Builder, accumulation: Accumulation) -> Value:
+        ty = accumulation.before.type
+        number = b.constant(accumulation.kind.neutral_of(ty), ty)
+        lanes = VectorType((self.row.lanes,), ty)
+        return b.add("vector.broadcast", (number,), [lanes], hint="start")[0]
+
+    def _loop(
+        self, b: Builder, first: Index, end: Index, totals: Sequence[Value]
+    ) -> Sequence[Value]:
+        """Steps of one vector for each set of accumulators."""
+        count, lanes = len(self.loop.accumulations), self.row.lanes
+        chains = len(totals) // count
+        trips = compact(end - first).constant
+        if trips == 0:
+            return totals
+
+        def body(inner: Builder, at: Index, values: Sequence[Value]) -> list[Value]:
+            made: list[Value] = []
+            for chain in range(chains):
+                own = values[chain * count : (chain + 1) * count]
+                made += self._iterations(inner, at + chain * lanes, own)
+            return made
+
+        if trips == chains * lanes:
+            return body(b, first, totals)
+        return b.carried_loop(
+            first,
+            end,
+            totals,
+            lambda inner, iv, values: body(inner, Index.of(iv), values),
+            step=chains * lanes,
+            hint=self.loop.body.iv.name,
+        )
+
+    def _iterations(
+        self,
+        b: Builder,
+        first: Index,
+        totals: Sequence[Value],
+        left: Value | None = None,
+    ) -> list[Value]:
+        """One vector of iterations, the first ``left`` of them if that is given."""
+        widened = Widened(self.loop.body, b, first, self.row.lanes, left)
+        pairs = list(zip(self.loop.accumulations, totals, strict=True))
+        widened.vectors.update((a.before, total) for a, total in pairs)
+        widened.build()
+        made = [widened.vector(a.after) for a, _ in pairs]
+        if widened.mask is None:
+            return made
+        return [
+            b.add("arith.select", (widened.mask, new, old), [old.type], hint=old.name)[
+                0
+            ]
+            for new, old in zip(made, totals, strict=True)
+        ]
+
+    def _joined(self, b: Builder, chains: Sequence[Value]) -> list[Value]:
+        """The chains of each accumulation combined, neighbours first."""
+        count = len(self.loop.accumulations)
+        joined: list[Value] = []
+        for position, accumulation in enumerate(self.loop.accumulations):
+            values = list(chains[position::count])
+            while len(values) > 1:
+                pairs = zip(values[::2], values[1::2], strict=False)
+                odd = values[len(values) & ~1 :]
+                values = [*(_combined(b, accumulation, *p) for p in pairs), *odd]
+            joined += values
+        return joined
+
+
+def _combined(b: Builder, accumulation: Accumulation, x: Value, y: Value) -> Value:
+    kind = accumulation.kind
+    attributes = {"fastmath": REASSOCIABLE} if kind.is_ordered else None
+    (value,) = b.add(kind.operation, (x, y), [x.type], attributes, hint=x.name)
+    return value
+
+
+def _finish(b: Builder, accumulation: Accumulation, total: Value) -> None:
+    """Combine the lanes and the cell."""
+    kind, load = accumulation.kind, affine.Load(accumulation.load)
+    place = from_map(load.map, load.map_operands)
+    before = b.load(load.memref, place, accumulation.before.name)
+    flags = {"fastmath": REASSOCIABLE} if kind.is_ordered else {}
+    (value,) = b.add(
+        "vector.reduction",
+        (total, before),
+        [before.type],
+        {"kind": OpaqueAttr(f"#vector.kind<{kind.name}>"), **flags},
+        hint=accumulation.after.name,
+    )
+    b.store(value, load.memref, place)

@@ -1,0 +1,207 @@
+"""Loops that accumulate, on vectors: where any order is allowed, and only there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from test_vectorize import kernel, run
+
+import gpucodegen as gcg
+from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.vectorize import Vectorize
+
+ROWS, COLUMNS = 3, 150
+TYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+COMBINE = {
+    "addf": np.add,
+    "mulf": np.multiply,
+    "maximumf": np.maximum,
+    "minimumf": np.minimum,
+    "maxnumf": np.fmax,
+    "minnumf": np.fmin,
+    "addi": np.add,
+    "muli": np.multiply,
+    "maxsi": np.maximum,
+    "minsi": np.minimum,
+    "xori": np.bitwise_xor,
+    "andi": np.bitwise_and,
+}
+FLAGS = "fastmath<reassoc>"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """``y[i] = y[i] OP (x[i][j] OP2 s) OP ..`` for ``first <= j < last``."""
+
+    dtype: str
+    combine: str
+    first: int
+    last: int
+    dynamic: bool
+    stores: bool
+    swapped: bool
+
+    @property
+    def arguments(self) -> str:
+        ty = f"memref<{ROWS}x{COLUMNS}x{self.dtype}>"
+        return f"%x: {ty}, %y: memref<{ROWS}x{self.dtype}>, %z: {ty}, %n: index"
+
+    @property
+    def body(self) -> str:
+        ty = f"memref<{ROWS}x{COLUMNS}x{self.dtype}>"
+        flags = FLAGS if self.combine in {"addf", "mulf"} else ""
+        operands = "%t, %o" if self.swapped else "%o, %t"
+        negate = "arith.subf" if self.dtype[0] == "f" else "arith.subi"
+        store = f"affine.store %t, %z[%i, %j] : {ty}" if self.stores else ""
+        return f"""
+        %c = arith.constant {"0.25" if self.dtype[0] == "f" else "3"} : {self.dtype}
+        affine.for %i = 0 to {ROWS} {{
+          affine.for %j = {self.first} to {"%n" if self.dynamic else self.last} {{
+            %a = affine.load %x[%i, %j] : {ty}
+            %t = {negate} %c, %a : {self.dtype}
+            {store}
+            %o = affine.load %y[%i] : memref<{ROWS}x{self.dtype}>
+            %r = arith.{self.combine} {operands} {flags} : {self.dtype}
+            affine.store %r, %y[%i] : memref<{ROWS}x{self.dtype}>
+          }}
+        }}"""
+
+    def check(self, target: str, bits: int, seed: int, holes: bool) -> None:
+        rng = np.random.default_rng(seed)
+        kind: Any = TYPES[self.dtype]
+        x = self._numbers(rng, (ROWS, COLUMNS)).astype(kind)
+        if holes and self.dtype[0] == "f":
+            x[rng.random(x.shape) < 0.01] = np.nan
+        y = self._numbers(rng, (ROWS,)).astype(kind)
+        z = np.zeros_like(x)
+        wide = np.float64 if self.dtype[0] == "f" else kind
+        constant = kind(0.25 if self.dtype[0] == "f" else 3)
+        terms = (constant - x)[:, self.first : max(self.first, self.last)]
+        want = y.astype(wide)
+        with np.errstate(all="ignore"):
+            for column in terms.T:
+                want = COMBINE[self.combine](want, column.astype(wide))
+        text = kernel(self.arguments, self.body, target)
+        run(vectorized(text, bits), target, x, y, z, self.last)
+        tolerance = 2e-5 if self.combine in {"addf", "mulf"} else 0
+        np.testing.assert_allclose(y, want, rtol=tolerance, atol=tolerance)
+        if self.stores:
+            kept = z[:, self.first : max(self.first, self.last)]
+            np.testing.assert_array_equal(kept, terms)
+
+    def _numbers(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        if self.dtype[0] == "i":
+            return rng.integers(-(2**31), 2**31, shape)
+        if self.combine == "mulf":
+            return 0.25 + np.sign(rng.standard_normal(shape)) * rng.uniform(
+                0.95, 1.05, shape
+            )
+        return rng.standard_normal(shape)
+
+
+@st.composite
+def reductions(draw: st.DrawFn) -> Reduction:
+    dtype = draw(st.sampled_from(list(TYPES)))
+    suited = [c for c in COMBINE if (c[-1] == "f") == (dtype[0] == "f")]
+    first = draw(st.integers(0, 5))
+    return Reduction(
+        dtype,
+        draw(st.sampled_from(suited)),
+        first,
+        draw(st.integers(first, COLUMNS)),
+        *(draw(st.booleans()) for _ in range(3)),
+    )
+
+
+def vectorized(text: str, bits: int = 256, *, relaxed: bool = False) -> gcg.Module:
+    made = run_pipeline(gcg.parse(text), [Vectorize(bits, relaxed=relaxed)])
+    assert str(gcg.parse(str(made))) == str(made)
+    return made
+
+
+WIDTHS = st.sampled_from([128, 256, 512])
+
+
+@settings(max_examples=50, deadline=None)
+@given(reductions(), WIDTHS, st.integers(0, 99), st.booleans())
+def test_in_the_emulator(found: Reduction, bits: int, seed: int, holes: bool):
+    found.check("sim", bits, seed, holes)
+
+
+@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(reductions(), WIDTHS, st.integers(0, 99), st.booleans())
+def test_on_the_processor(found: Reduction, bits: int, seed: int, holes: bool):
+    found.check("cpu", bits, seed, holes)
+
+
+PLAIN = Reduction("f32", "addf", 0, 100, dynamic=False, stores=False, swapped=False)
+
+
+def text_of(reduction: Reduction) -> str:
+    return kernel(reduction.arguments, reduction.body, "cpu")
+
+
+def test_sums_in_order_stay_unless_the_program_is_relaxed():
+    text = text_of(PLAIN).replace(FLAGS, "")
+    assert "vector" not in str(vectorized(text))
+    assert "vector.reduction" in str(vectorized(text, relaxed=True))
+
+
+def test_a_row_keeps_several_partial_results():
+    made = str(vectorized(text_of(PLAIN), 512))
+    assert made.count("vector.reduction <add>") == 1
+    assert made.count("affine.vector_load") == 4 + 1
+    assert made.count("vector.maskedload") == 1
+
+
+def test_a_negative_zero_stays():
+    zeros = np.full((ROWS, COLUMNS), 0.25, np.float32)
+    y = np.full(ROWS, -0.0, np.float32)
+    body = PLAIN.body.replace("arith.subf %c, %a", "arith.subf %a, %c")
+    text = kernel(PLAIN.arguments, body.replace("0.25", "0.0"), "cpu")
+    run(vectorized(text), "cpu", zeros * np.float32(-0.0), y, zeros, 100)
+    assert np.signbit(y).all()
+
+
+LEAKS = {
+    "the sum is used": "affine.store %r, %z[%i, %j] : memref<3x150xf32>",
+    "the cell moves": "",
+}
+
+
+@pytest.mark.parametrize("why", LEAKS)
+def test_what_is_no_reduction_stays(why: str):
+    body = PLAIN.body
+    if LEAKS[why]:
+        body = body.replace("affine.store %r", f"{LEAKS[why]}\naffine.store %r")
+    else:
+        body = body.replace("%y[%i]", "%y[%j floordiv 50]")
+    assert "vector" not in str(vectorized(kernel(PLAIN.arguments, body, "cpu")))
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_the_next_pass_over_a_row_reads_stays_in_the_cache(again: bool):
+    ty = "memref<4096x4096xf32>"
+    source = "%y" if again else "%x"
+    text = f"""func.func @f(%x: {ty}, %y: {ty}, %s: memref<4096xf32>) {{
+      affine.for %i = 0 to 4096 {{
+        affine.for %j = 0 to 4096 {{
+          %a = affine.load %x[%i, %j] : {ty}
+          %e = math.exp %a : f32
+          affine.store %e, %y[%i, %j] : {ty}
+        }}
+        affine.for %j = 0 to 4096 {{
+          %a = affine.load {source}[%i, %j] : {ty}
+          %o = affine.load %s[%i] : memref<4096xf32>
+          %r = arith.maximumf %o, %a : f32
+          affine.store %r, %s[%i] : memref<4096xf32>
+        }}
+      }}
+      return
+    }}"""
+    assert ("nontemporal" in str(vectorized(text))) is not again
