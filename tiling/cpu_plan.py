@@ -71,6 +71,11 @@ class Problem:
         return self.rows * self.columns * prod(self.reduction) * self.outer
 
     @property
+    def result_bytes(self) -> int:
+        """Size of the result."""
+        return self.rows * self.columns * self.outer * self.element_bits // 8
+
+    @property
     def skinny(self) -> bool:
         """Whether one thread takes all rows, and threads share the columns."""
         return self.rows <= SKINNY and self.outer == 1
@@ -108,6 +113,7 @@ class CpuPlan:
     ``outer_first``: the outer axes are sequential loops around the parallel ones.
     ``stripes``: parts of the columns that different threads take.
     ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
+    ``fetches``: the next tile of the result is fetched while one is computed.
     """
 
     rows: int
@@ -122,6 +128,7 @@ class CpuPlan:
     stripes: int
     parallel: bool
     turns: int = 1
+    fetches: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +195,7 @@ def plan_contraction(
         max(1, stripes) if parallel else 1,
         parallel,
         turns,
+        problem.result_bytes > model.cache and chunk < FETCHED_STEPS,
     )
 
 
@@ -203,6 +211,8 @@ CLASHING = 512
 """Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
 LINE = 64
 """Bytes of a cache line."""
+FETCHED_STEPS = 192
+"""Shorter reduction blocks wait for a result that is not in the second cache."""
 
 
 def _packed_stride(chunk: int, size: int) -> int:

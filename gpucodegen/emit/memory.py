@@ -286,6 +286,20 @@ def transpose(e: Emitter, op: Operation) -> None:
     )
 
 
+def prefetch(e: Emitter, op: Operation) -> None:
+    """``memref.prefetch`` and ``affine.prefetch``: a hint that GPUs do not take."""
+    hint = op.attributes.get("localityHint")
+    write = op.attributes.get("isWrite")
+    if e.target.name != "cpu" or not isinstance(hint, IntegerAttr):
+        return
+    buffer, indices = access(e, op, 0)
+    is_write = isinstance(write, IntegerAttr) and bool(write.value)
+    name = f"prefetch_{'write' if is_write else 'read'}{hint.value}"
+    function = e.make(name, "prefetch", is_write, hint.value)
+    offset = e.narrow(e.affine(buffer.at(indices)))
+    e.writer.line(str(call(function, buffer.pointer, offset)))
+
+
 def nothing(e: Emitter, op: Operation) -> None:
     """Operations without an effect in generated code."""
 
@@ -311,6 +325,6 @@ HANDLERS: dict[str, Handler] = {
     "memref.collapse_shape": reshape,
     "memref.expand_shape": reshape,
     "memref.transpose": transpose,
-    "memref.prefetch": nothing,
-    "affine.prefetch": nothing,
+    "memref.prefetch": prefetch,
+    "affine.prefetch": prefetch,
 }

@@ -17,7 +17,7 @@ from numba.core.types import (
 
 from gpucodegen.intrinsics import faces
 from gpucodegen.intrinsics.cpu_engine import ENGINE
-from gpucodegen.intrinsics.cpu_loops import one_at_a_time
+from gpucodegen.intrinsics.cpu_loops import one_at_a_time, prefetch
 from gpucodegen.intrinsics.cpu_memory import heap, heap_free, local, shared
 from gpucodegen.intrinsics.cpu_transfers import dma_start, dma_wait
 
@@ -40,7 +40,7 @@ PLAIN = faces.plain(ENGINE) | {
     "int32": int32,
     "int64": int64,
 }
-HINTS = {"one_at_a_time": one_at_a_time}
+HINTS = {"one_at_a_time": one_at_a_time, "prefetch": prefetch}
 """For LLVM only: without a meaning, so in no other face."""
 globals().update(FACTORIES | PLAIN | HINTS)
 

@@ -138,6 +138,16 @@ class Builder:
             "affine.store", (value, memref, *operands), (), {"map": AffineMapAttr(map_)}
         )
 
+    def prefetch(self, memref: Value, indices: Sequence[IndexLike]) -> None:
+        """``memref.prefetch`` of an element that will be read and written."""
+        operands = [self.index(i) for i in indices]
+        attributes: dict[str, Attribute] = {
+            "isWrite": IntegerAttr(1, I1),
+            "localityHint": IntegerAttr(3, I32),
+            "isDataCache": IntegerAttr(1, I1),
+        }
+        self.add("memref.prefetch", (memref, *operands), (), attributes)
+
     def allocate(self, op: str, ty: MemRefType, hint: str = "") -> Value:
         """``memref.alloc`` or ``memref.alloca`` of a static type."""
         sizes = {"operandSegmentSizes": segment_sizes(0, 0)}

@@ -21,6 +21,7 @@ SHAPES = {
     "one row": (1, 1100, 37),
     "one row, few columns": (1, 9, 5),
     "less than a tile": (5, 7, 3),
+    "tiles of the result are fetched before": (1100, 1300, 9),
     "inner products of rows and a vector": (37, 1, 100),
     "inner products of two columns": (530, 2, 129),
     "inner products of few columns": (9, 5, 64),
@@ -175,6 +176,8 @@ def test_plans_differ_as_named():
     assert planned(400, 300, 1024).left_stride > 512
     assert planned(403, 130, 600).left_stride == 0
     assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
+    assert planned(1100, 1300, 9).fetches
+    assert not planned(1100, 1300, 900).fetches
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
 
@@ -187,6 +190,25 @@ def test_inner_products_pay_for_few_columns(m: int, n: int, k: int, pays: bool):
     problem = Problem(m, n, (k,), 1, 64, True, False, k)
     model = CpuModel(2, VectorUnit(512, 32))
     assert dots_pay(Products(m, n, k, 64, copied=True), problem, model) == pays
+
+
+@pytest.mark.parametrize(("use", "action"), [("read", "read1"), ("write", "write1")])
+def test_prefetches_are_hints_for_processors(use: str, action: str):
+    text = f"""func.func @f(%A: memref<64xf32>) {{
+      affine.for %i = 0 to 64 {{
+        affine.prefetch %A[%i + 16], {use}, locality<1>, data : memref<64xf32>
+        %a = affine.load %A[%i] : memref<64xf32>
+        %b = arith.addf %a, %a : f32
+        affine.store %b, %A[%i] : memref<64xf32>
+      }}
+      return
+    }}"""
+    for target in ("cpu", "sim"):
+        program, a = gcg.compile(text, target=target), integers(64)
+        expected = 2 * a
+        program.f(a)
+        assert np.array_equal(a, expected)
+        assert (f"prefetch_{action}(" in program.source("f")) == (target == "cpu")
 
 
 def test_vectors_outside_of_loops():

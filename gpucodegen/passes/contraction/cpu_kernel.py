@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
@@ -21,6 +22,7 @@ from gpucodegen.passes.contraction.ranges import (
 from gpucodegen.passes.contraction.start import initial
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
+from gpucodegen.tiling.cpu_plan import LINE
 
 Step: TypeAlias = Callable[[Builder, Positions, Values], Values]
 """Adds one step of the reduction to an accumulator."""
@@ -75,8 +77,25 @@ class RowTiles:
             lanes = self.right.lanes(inner, here, panel, shape[1])
             return [inner.outerproduct(column, lanes, acc[0])]
 
+        if self.cut.plan.fetches:
+            self._fetch(b, at | {row.iv: at[row.iv] + shape[0]}, row, shape)
         extents = dict(zip((row, self.cut.column), shape, strict=True))
         self._accumulate(b, at, extents, step)
+
+    def _fetch(
+        self, b: Builder, at: Positions, row: Axis, shape: tuple[int, int]
+    ) -> None:
+        """Fetch the tile at a place, one element of each cache line."""
+        result, column = self.cut.contraction.result, self.cut.column
+        line = LINE * 8 // element_bits(self.cut.contraction.element)
+
+        def fetch(i: Builder, number: Value) -> None:
+            here = at | {row.iv: at[row.iv] + number}
+            for first in range(0, shape[1], line):
+                place = here | {column.iv: at[column.iv] + first}
+                i.prefetch(result.memref, result.at(place))
+
+        b.loop(0, shape[0], fetch, hint="line")
 
     def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
