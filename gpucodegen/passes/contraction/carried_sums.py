@@ -25,6 +25,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.domain import bounded
+from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.nests import Axis
 
@@ -72,7 +73,7 @@ def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:
             operations += _replaced(o, cell)
         return op.with_body([*operations, op.body.operations[-1]])
 
-    return InMemory(_without_stores_back(visit(nest, ())), tuple(buffers))
+    return InMemory(_without_stores_back(visit(nest, ()), shared), tuple(buffers))
 
 
 def _body(op: Operation) -> tuple[Operation, ...]:
@@ -172,10 +173,10 @@ def _plain(op: Operation, body: Sequence[Operation]) -> Operation:
     return made
 
 
-def _without_stores_back(nest: Operation) -> Operation:
+def _without_stores_back(nest: Operation, shared: Collection[Value]) -> Operation:
     """Stores of what was just loaded from the cell vanish, and loads that nobody uses.
 
-    Between the load and the store, the block has no loop and no other store to it.
+    Between the load and the store, nothing else may have changed the cell.
     """
 
     def cleaned(op: Operation) -> list[Operation] | None:
@@ -184,15 +185,16 @@ def _without_stores_back(nest: Operation) -> Operation:
         loaded: dict[Value, _Cell] = {}
         kept: list[Operation] = []
         for inner in op.body.operations:
-            if inner.regions:
-                loaded.clear()
             if inner.name == "affine.load":
                 loaded[inner.result] = _cell_of(inner)
-            if inner.name == "affine.store":
+            elif inner.name == "affine.store":
                 cell = _cell_of(inner)
                 if loaded.get(inner.operands[0]) == cell:
                     continue
-                loaded = {v: c for v, c in loaded.items() if c.memref != cell.memref}
+                others = {v: c for v, c in loaded.items() if c.memref != cell.memref}
+                loaded = {} if cell.memref in shared else others
+            elif not has_no_effect(inner):
+                loaded.clear()
             kept.append(inner)
         return [op.with_body(_without_dead_loads(kept))]
 
