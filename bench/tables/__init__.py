@@ -13,6 +13,7 @@ from bench.row import Line
 TABLES: dict[str, str] = {
     "matmul": "products of matrices, from linalg and from naive loops",
     "convolution": "convolutions of whole layers",
+    "layers": "the layers of ResNet-50 and depthwise ones, in both layouts",
     "streams": "copies, vector sums and transposes at the speed of memory",
     "examples": "every program of the examples",
     "rows": "sums, softmax and normalisation along rows",
