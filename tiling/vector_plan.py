@@ -85,3 +85,14 @@ def goes_past_caches(footprint: int, cache: int) -> bool:
     (True, False)
     """
     return footprint > BEYOND * cache
+
+
+def transposed_side(bits: int, lanes: int) -> int:
+    """Rows and columns of a block of a transposition: four cache lines of elements.
+
+    Its rows are in as many pages: as the first translation buffer holds.
+
+    >>> transposed_side(32, 16), transposed_side(64, 8)
+    (64, 32)
+    """
+    return max(lanes, 4 * 8 * LINE // bits // lanes * lanes)

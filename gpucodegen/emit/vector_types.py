@@ -8,13 +8,20 @@ from gpucodegen.emit.text import Text, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.attributes import DenseElementsAttr
 from gpucodegen.ir.float_formats import NARROW
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type, VectorType
 
 
 def shape_of(ty: Type) -> tuple[int, ...]:
     """Shape of a vector type; empty for a scalar."""
     return ty.shape if isinstance(ty, VectorType) else ()
+
+
+def vector_type(e: Emitter, op: Operation, value: Value) -> VectorType:
+    """The type of a value that is a vector."""
+    if not isinstance(value.type, VectorType):
+        raise e.broken(op, "a vector was expected")
+    return value.type
 
 
 def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:

@@ -53,6 +53,8 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "store_strided_masked": tiles.store_strided_masked,
     "store_tile": tiles.store_tile,
     "store_tile_masked": tiles.store_tile_masked,
+    "store_tile_streaming": streaming.store_tile_streaming,
+    "transpose": shuffles.transpose,
     "vload": tiles.vload,
     "vload_masked": tiles.vload_masked,
     "vload_selected": masks.vload_selected,

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics import memory
+from gpucodegen.intrinsics import memory, tiles
 from gpucodegen.intrinsics.elements import element
 from gpucodegen.intrinsics.lowering import (
     I32,
@@ -50,6 +50,55 @@ def vstore_streaming(engine: Engine, n: int, name: str) -> Any:
                 memory.store_rows(low, tile, lambda _: start, value, name, 0)
 
     return engine.define(f"vstore_streaming_{n}_{name}", 3, typing_rule, lower)
+
+
+def store_tile_streaming(engine: Engine, m: int, n: int, name: str) -> Any:
+    """``store_tile_streaming(p, off, row_stride, v)``: rows past the caches.
+
+    All rows if the first one and the stride are multiples of a register, else none.
+    """
+    tile = Tile((m, n), carrier(name))
+
+    def typing_rule(p: Any, off: Any, stride: Any, value: Any) -> Any:
+        if not is_pointer(p) or value != tile:
+            return None
+        index = tiles.index_type(off, stride)
+        return signature(types.void, p, index, index, value)
+
+    def lower(low: Lowering, p: Any, off: Any, stride: Any, value: Any) -> None:
+        start, width, builder = (
+            memory.address(low, p, off),
+            low.lanes(tile),
+            low.builder,
+        )
+
+        def row(i: int) -> Any:
+            return memory.address(
+                low, start, builder.mul(stride, number(stride.type, i))
+            )
+
+        if not engine.register_bytes or n % width or width == 1:
+            memory.store_rows(low, tile, row, value, name, 0)
+            return
+        size = width * element(name).size
+        pieces, per_row = low.pieces(value), low.per_row(tile)
+        fitting = builder.and_(
+            _is_multiple(low, start, size), _divides(low, stride, width)
+        )
+        with builder.if_else(fitting) as (fits, otherwise):
+            with fits:
+                for i in range(m):
+                    line = pieces[i * per_row : (i + 1) * per_row]
+                    _stream(low, row(i), line, size)
+            with otherwise:
+                memory.store_rows(low, tile, row, value, name, 0)
+
+    return engine.define(f"store_tile_streaming_{m}x{n}_{name}", 4, typing_rule, lower)
+
+
+def _divides(low: Lowering, stride: Any, width: int) -> Any:
+    rest = low.builder.and_(stride, number(stride.type, width - 1))
+    return low.builder.icmp_unsigned("==", rest, number(stride.type, 0))
 
 
 def _is_multiple(low: Lowering, place: Any, size: int) -> Any:

@@ -7,75 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 from vector_programs import Nest, nests
+from vector_runs import CACHES, WIDTHS, kernel, run, vectorized
 
 import gpucodegen as gcg
-from gpucodegen.emit import emit_program
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.vectorize import Vectorize
-from gpucodegen.runtime.buffers import Buffer
 from gpucodegen.runtime.device import cache_bytes
-from gpucodegen.runtime.loader import load_program
 from gpucodegen.tiling.vector_plan import BEYOND
 
-WIDTHS = st.sampled_from([128, 256, 512])
-CACHES = st.sampled_from([0, 1 << 20])
-"""Without a cache every store that may go past it does."""
 RNG = np.random.default_rng(11)
-
-
-def vectorized(text: str, bits: int = 256, cache: int = 1 << 20) -> gcg.Module:
-    """The module behind the pass, verified, its text read back."""
-    made = run_pipeline(gcg.parse(text), [Vectorize(bits, cache=cache)])
-    assert str(gcg.parse(str(made))) == str(made)
-    return made
-
-
-def kernel(arguments: str, body: str, target: str) -> str:
-    """A function ``f`` that runs ``body`` as a kernel of one thread."""
-    pairs = [part.split(": ", 1) for part in arguments.split(", %")]
-    names = ", ".join(f"%{name.lstrip('%')}" for name, _ in pairs)
-    types = ", ".join(ty for _, ty in pairs)
-    passed = ", ".join(f"%{name.lstrip('%')} : {ty}" for name, ty in pairs)
-    if target == "cpu":
-        return f"""
-        func.func private @k({arguments}) attributes {{gcg.kernel = "cpu"}} {{
-          {body}
-          return
-        }}
-        func.func @f({arguments}) {{
-          call @k({names}) : ({types}) -> ()
-          return
-        }}"""
-    return f"""
-    gpu.module @m {{ gpu.func @k({arguments}) kernel {{
-      {body}
-      gpu.return
-    }} }}
-    func.func @f({arguments}) {{
-      %one = arith.constant 1 : index
-      gpu.launch_func @m::@k blocks in (%one, %one, %one)
-          threads in (%one, %one, %one) args({passed})
-      return
-    }}"""
-
-
-def _buffer(value: Any) -> Any:
-    is_number = isinstance(value, int | float)
-    return value if is_number else Buffer.of(value, _element(value.dtype))
-
-
-def _element(dtype: Any) -> str:
-    return f"{dtype.kind}{8 * dtype.itemsize}"
-
-
-def run(module: gcg.Module, target: str, *arguments: Any) -> None:
-    """Execute ``f`` of a module of kernels."""
-    emitted = emit_program(module, target)
-    program = load_program(emitted, target)
-    passed = [_buffer(a) for a in arguments]
-    program.functions[emitted.entries["f"].python_name](program.runtime, *passed)
 
 
 def result(nest: Nest, module: gcg.Module, target: str, values: list[Any]) -> Any:

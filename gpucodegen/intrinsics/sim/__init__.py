@@ -29,6 +29,8 @@ FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAME
     "from_bits": narrow.from_code,
     "fused": narrow.fused,
     "round_to": narrow.round_to,
+    "store_tile_streaming": shaped.store_tile,
+    "transpose": shaped.transpose,
     "vload_selected": masks.vload_selected,
     "vstore_selected": masks.vstore_selected,
     "vstore_streaming": shaped.vstore,

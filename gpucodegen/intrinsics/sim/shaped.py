@@ -218,6 +218,12 @@ def broadcast_rows(m: int, n: int, name: str) -> Twin:
     return lambda v: np.broadcast_to(v, (m, n)).astype(dtype_of(name))
 
 
+def transpose(m: int, n: int, name: str) -> Twin:
+    """``transpose(v)``."""
+    del m, n, name
+    return lambda v: v.T.copy()
+
+
 def from_elements(shape: Shape, name: str) -> Twin:
     """``from_elements(x0, x1, ...)``."""
     return lambda *xs: np.array(xs, dtype_of(name)).reshape(shape)

@@ -1,7 +1,8 @@
 """Innermost loops whose iterations are independent become vector operations.
 
 `operations`: what has a vector form.  `recognize`: loops made of it.  `widen`: their
-bodies on vectors.  `loops`: full vectors and what is left.  `accumulations`: loops that
+bodies on vectors.  `loops`: full vectors and what is left.  `streams`: stores past the
+caches.  `planes`, `transposes`: two loops in tiles.  `accumulations`: loops that
 reduce.  `rows`: their partial results in lanes.  `vectorize`: the pass.
 """
 

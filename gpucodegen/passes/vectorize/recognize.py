@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.ops.memref_layouts import strided_form
+from gpucodegen.dialects.ops.memref_layouts import Strided, strided_form
 from gpucodegen.ir.affine import AffineExpr, Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
@@ -86,8 +86,7 @@ class Body:
 
     def _dimension(self, memref: Value, indices: Sequence[Index]) -> int | None:
         """The only dimension that the variable moves, by one element a time."""
-        ty = memref.type
-        form = strided_form(ty) if isinstance(ty, MemRefType) else None
+        form = layout_of(memref)
         moved = [d for d, index in enumerate(indices) if self._moves([index])]
         if form is None or len(moved) != 1 or form.strides[moved[0]] != 1:
             return None
@@ -127,6 +126,12 @@ class Body:
         ]
         self.bits.update(bits for bits in widths if bits)
         return None not in widths
+
+
+def layout_of(buffer: Value) -> Strided | None:
+    """Offset and strides of a buffer, if it has them."""
+    ty = buffer.type
+    return strided_form(ty) if isinstance(ty, MemRefType) else None
 
 
 def _mentions(expr: AffineExpr, position: AffineExpr) -> bool:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from math import prod
 
-from gpucodegen.dialects.ops.memref_layouts import strided_form
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, element_type
+from gpucodegen.ir.types import element_type
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.vectorize.operations import lane_bits
-from gpucodegen.passes.vectorize.recognize import Body, Stream
+from gpucodegen.passes.vectorize.recognize import Body, Stream, layout_of
 from gpucodegen.tiling.vector_plan import goes_past_caches
 
 BITS = frozenset({32, 64})
@@ -68,10 +67,10 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
 
 
 def _is_plain(stream: Stream) -> bool:
-    ty = stream.memref.type
-    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    form = layout_of(stream.memref)
     known = form is not None and None not in form.strides
-    return known and stream.is_last and lane_bits(element_type(ty)) in BITS
+    bits = lane_bits(element_type(stream.memref.type))
+    return known and stream.is_last and bits in BITS
 
 
 def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:
@@ -96,10 +95,9 @@ def misalignment(stream: Stream, address: Value, lanes: int) -> Index:
 
     ``address``: that of the buffer in bytes, a multiple of the size of an element.
     """
-    ty = stream.memref.type
-    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    form = layout_of(stream.memref)
     assert form is not None
-    size = (lane_bits(element_type(ty)) or 8) // 8
+    size = (lane_bits(element_type(stream.memref.type)) or 8) // 8
     position = Index.of(address) // size
     for index, stride in zip(stream.indices, form.strides, strict=True):
         position = position + index * (stride or 0)

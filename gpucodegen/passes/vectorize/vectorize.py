@@ -35,11 +35,18 @@ from gpucodegen.passes.vectorize.loops import (
     in_blocks,
     vector_loop,
 )
+from gpucodegen.passes.vectorize.planes import Line, recognize_transposition
 from gpucodegen.passes.vectorize.recognize import recognize
 from gpucodegen.passes.vectorize.rows import accumulate, row_of
 from gpucodegen.passes.vectorize.streams import Around, mark_streaming, reads_of
+from gpucodegen.passes.vectorize.transposes import Tiling
 from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes, thread_block
+from gpucodegen.tiling.vector_plan import (
+    InnerLoop,
+    plan_lanes,
+    thread_block,
+    transposed_side,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +150,11 @@ class _Rewriter:
             elif op.name in FUNCTIONS:
                 made.append(self.function(op) if op.regions[0].blocks else op)
             else:
-                made += self._loop(op, before, loops) or [
-                    self._inside(op, before, loops)
-                ]
+                made += (
+                    self._transposition(op, before)
+                    or self._loop(op, before, loops)
+                    or [self._inside(op, before, loops)]
+                )
         return made
 
     def _inside(
@@ -201,6 +210,29 @@ class _Rewriter:
         build(b, range_)
         return b.operations
 
+    def _transposition(
+        self, op: Operation, context: Sequence[Operation]
+    ) -> list[Operation]:
+        """What replaces two loops that transpose; nothing if they do not."""
+        outer = _line(op)
+        loop = _only_loop(op) if outer else None
+        inner = _line(loop) if loop else None
+        if outer is None or loop is None or inner is None:
+            return []
+        if outer.iv in inner.lower.values:
+            return []
+        nest = recognize_transposition(outer, inner, inner_operations(loop))
+        lanes = nest and self.options.unit.lanes(nest.bits)
+        if not nest or not lanes or min(outer.trips, inner.trips) < lanes:
+            return []
+        analysis = analyse([op], context, self.surroundings)
+        if not all(map(analysis.is_parallel, (op, loop))):
+            return []
+        target = nest.streaming_target(lanes, self.options.cache)
+        address = target and self._address(target)
+        tiling = Tiling(nest, lanes, transposed_side(nest.bits, lanes), address)
+        return tiling.build(parallel=op.name == "affine.parallel")
+
     def _address(self, memref: Value) -> Value | None:
         """The address of a buffer; None of those made inside of loops."""
         if memref in self.outermost and memref not in self.addresses:
@@ -241,6 +273,23 @@ FUNCTIONS = frozenset({"func.func", "gpu.func"})
 def _range(op: Operation) -> Range | None:
     range_of = RANGES.get(op.name)
     return range_of and range_of(op)
+
+
+def _line(op: Operation) -> Line | None:
+    """A loop of a constant number of iterations from a single lower bound."""
+    range_ = _range(op)
+    if not range_ or not range_.trips:
+        return None
+    return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
+
+
+def _only_loop(op: Operation) -> Operation | None:
+    """The ``affine.for`` that is all of a loop's body."""
+    match inner_operations(op):
+        case (loop,) if loop.name == "affine.for":
+            return loop
+        case _:
+            return None
 
 
 def _variables(op: Operation) -> tuple[Value, ...]:

@@ -36,9 +36,10 @@ class Widened:
             )
         for op in self.body.operations:
             self.b.location = op.location
-            self._operation(op)
+            self.operation(op)
 
-    def _operation(self, op: Operation) -> None:
+    def operation(self, op: Operation) -> None:
+        """One operation of the body."""
         stream = self.body.streams.get(op)
         if stream is not None and op.results:
             self.vectors[op.result] = self._load(stream, op.result)

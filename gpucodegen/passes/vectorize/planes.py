@@ -1,0 +1,140 @@
+"""Nests of two loops whose accesses move by one dimension of a buffer with each.
+
+Where the stores are consecutive along one loop and some loads along the other, the nest
+is a transposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import element_type
+from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.vectorize.operations import lane_bits
+from gpucodegen.passes.vectorize.recognize import Body, layout_of
+from gpucodegen.tiling.vector_plan import goes_past_caches
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A loop from a constant, or an index, over a constant number of iterations."""
+
+    iv: Value
+    lower: Index
+    trips: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """An access that moves with both loops: along which dimensions."""
+
+    memref: Value
+    indices: tuple[Index, ...]
+    row: int
+    column: int
+    transposed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Transposition:
+    """A nest of two parallel loops: the stores are consecutive along ``columns``."""
+
+    rows: Line
+    columns: Line
+    body: Body
+    planes: dict[Operation, Plane]
+
+    @property
+    def bits(self) -> int:
+        """Width of the elements."""
+        return next(iter(self.body.bits))
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of all arrays that the nest touches."""
+        arrays = {plane.memref for plane in self.planes.values()}
+        return len(arrays) * self.rows.trips * self.columns.trips * self.bits // 8
+
+    def streaming_target(self, lanes: int, cache: int) -> Value | None:
+        """The buffer whose tiles go past the caches: only written, rows aligned alike.
+
+        ``cache``: bytes of the second level of a core.
+        """
+        read = {plane.memref for op, plane in self.planes.items() if op.results}
+        written = [plane for op, plane in self.planes.items() if not op.results]
+        (store, *others) = written
+        form = layout_of(store.memref)
+        aligned = form is not None and not any(
+            (s or 1) % lanes for s in form.strides[:-1]
+        )
+        large = goes_past_caches(self.footprint, cache)
+        lone = not others and store.memref not in read
+        return store.memref if aligned and large and lone else None
+
+
+def recognize_transposition(
+    outer: Line, inner: Line, operations: Sequence[Operation]
+) -> Transposition | None:
+    """The nest as a transposition, if its accesses are planes and some are turned."""
+    for rows, columns in ((outer, inner), (inner, outer)):
+        found = _oriented(rows, columns, operations)
+        if found is not None:
+            return found
+    return None
+
+
+def _oriented(
+    rows: Line, columns: Line, operations: Sequence[Operation]
+) -> Transposition | None:
+    ivs = {rows.iv, columns.iv}
+    body = Body(columns.iv, tuple(operations), varying=set(ivs))
+    planes: dict[Operation, Plane] = {}
+    for op in operations:
+        plane = _plane(op, rows.iv, columns.iv)
+        if plane is not None:
+            planes[op] = plane
+            body.varying.update(op.results)
+            body.bits.add(lane_bits(element_type(plane.memref.type)) or 0)
+        elif _uses(op, ivs) or op.name == "affine.store" or not body.admit(op):
+            return None
+    made = Transposition(rows, columns, body, planes)
+    turned = {plane.transposed for op, plane in planes.items() if op.results}
+    stored = {plane.transposed for op, plane in planes.items() if not op.results}
+    same_width = len(body.bits) == 1 and made.bits in {32, 64}
+    return made if same_width and True in turned and stored == {False} else None
+
+
+def _uses(op: Operation, ivs: set[Value]) -> bool:
+    return any(value in ivs for value in op.operands)
+
+
+def _plane(op: Operation, row: Value, column: Value) -> Plane | None:
+    """The access of ``op`` if it moves by one dimension of a buffer with each loop."""
+    if op.name not in {"affine.load", "affine.store"}:
+        return None
+    access = affine.Load(op) if op.results else affine.Store(op)
+    indices = tuple(from_map(access.map, access.map_operands))
+    places = [_dimension(indices, iv) for iv in (row, column)]
+    form = layout_of(access.memref) if _has_lanes(access.memref) else None
+    if form is None or None in places or places[0] == places[1]:
+        return None
+    r, c = (place or 0 for place in places)
+    strides = (form.strides[r], form.strides[c])
+    if 1 not in strides or None in strides:
+        return None
+    return Plane(access.memref, indices, r, c, strides[1] != 1)
+
+
+def _has_lanes(buffer: Value) -> bool:
+    return lane_bits(element_type(buffer.type)) is not None
+
+
+def _dimension(indices: Sequence[Index], iv: Value) -> int | None:
+    """The only dimension that a variable moves, by one."""
+    moved = [d for d, index in enumerate(indices) if iv in index.values]
+    if len(moved) != 1 or Body(iv, ()).coefficient(indices[moved[0]]) != 1:
+        return None
+    return moved[0]

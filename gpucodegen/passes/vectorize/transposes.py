@@ -1,0 +1,193 @@
+"""Two loops, the stores follow one and some loads the other: tiles in registers.
+
+A tile is as many rows as a vector has lanes.  Loads that follow the other loop are
+transposed by shuffles, so that memory is read and written by whole vectors only.  Tiles
+are visited in square blocks, whose rows share pages and cache lines.
+
+    for blocks of rows:             (parallel if the nest was)
+      for blocks of columns: for rows, columns of the block: full tiles
+      what is left of the columns
+    what is left of the rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.ir.types import I64, VectorType
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.indexing import Index, replace_values
+from gpucodegen.passes.vectorize.planes import Plane, Transposition
+from gpucodegen.passes.vectorize.recognize import Stream
+from gpucodegen.passes.vectorize.streams import misalignment
+from gpucodegen.passes.vectorize.widen import Widened
+
+
+@dataclass(slots=True)
+class _Tile(Widened):
+    """``rows x lanes`` iterations of both loops as tiles."""
+
+    rows: int = 1
+    planes: dict[Operation, Plane] = field(default_factory=dict[Operation, Plane])
+    streams: bool = False
+
+    def operation(self, op: Operation) -> None:
+        """One operation of the body."""
+        plane = self.planes.get(op)
+        if plane is None:
+            Widened.operation(self, op)
+        elif op.results:
+            self.vectors[op.result] = self._read(plane, op.result)
+        else:
+            self._write(plane, self.vector(op.operands[0]))
+
+    def _type(self, value: Value) -> VectorType:
+        return VectorType((self.rows, self.lanes), value.type)
+
+    def _read(self, plane: Plane, value: Value) -> Value:
+        indices, ty = [self.placed(i) for i in plane.indices], self._type(value)
+        memref, dims = plane.memref, [plane.row, plane.column]
+        if not plane.transposed:
+            return self.b.transfer_read(memref, indices, ty, dims, hint=value.name)
+        turned = replace(ty, shape=ty.shape[::-1])
+        read = self.b.transfer_read(
+            memref, indices, turned, dims[::-1], hint=value.name
+        )
+        order = {"permutation": DenseArrayAttr(I64, (1, 0))}
+        (result,) = self.b.add(
+            "vector.transpose", (read,), [ty], order, hint=value.name
+        )
+        return result
+
+    def _write(self, plane: Plane, tile: Value) -> None:
+        indices, rank = [self.placed(i) for i in plane.indices], len(plane.indices)
+        dims = [plane.row, plane.column]
+        if self.streams and dims == [rank - 2, rank - 1]:
+            self.b.streaming_store(tile, plane.memref, indices)
+        else:
+            self.b.transfer_write(tile, plane.memref, indices, dims)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """A transposition in tiles of ``lanes`` rows and columns, in blocks of ``side``.
+
+    ``address``: that of what is stored, where its whole tiles go past the caches.
+    """
+
+    nest: Transposition
+    lanes: int
+    side: int
+    address: Value | None = None
+
+    def build(self, *, parallel: bool) -> list[Operation]:
+        """The loops; ``parallel`` ones over blocks of rows."""
+        rows, b = self.nest.rows, Builder(self.nest.body.operations[0].location)
+        full = rows.trips - rows.trips % self.lanes
+
+        def block(inner: Builder, number: Value) -> None:
+            first = rows.lower + Index.of(number) * self.side
+            self._rows(inner, first, rows.lower + full)
+
+        blocks = -(-full // self.side)
+        if parallel and blocks:
+            b.parallel([blocks], lambda i, ivs: block(i, ivs[0]), [rows.iv.name])
+        elif blocks:
+            b.loop(0, blocks, block, hint=rows.iv.name)
+        if full < rows.trips:
+            last = b.index(rows.lower + full)
+            self._line(b, last, rows.trips - full, self.nest.columns.lower)
+        return b.operations
+
+    def _rows(self, b: Builder, first: Index, end: Index) -> None:
+        """A block of rows: blocks of columns, then the columns that are left."""
+        columns = self.nest.columns
+        start = columns.lower + self._head(b, first)
+        past = columns.lower + columns.trips - (self.lanes - 1)
+        last = [first + self.side, end]
+
+        def block(i: Builder, at: Value) -> None:
+            def row(j: Builder, r: Value) -> None:
+                def tile(k: Builder, c: Value) -> None:
+                    self._tile(k, r, Index.of(c), (self.lanes, self.lanes))
+
+                ends = [Index.of(at) + self.side, past]
+                j.loop(at, ends, tile, step=self.lanes, hint=columns.iv.name)
+
+            i.loop(first, last, row, step=self.lanes, hint=self.nest.rows.iv.name)
+
+        b.loop(start, past, block, step=self.side, hint=columns.iv.name)
+        if self.address is not None:
+            end_of_columns = columns.lower + columns.trips
+            left = start + (end_of_columns - start) // self.lanes * self.lanes
+            for begin, stop in ((columns.lower, start), (left, end_of_columns)):
+                self._scalars(b, (first, last), (begin, stop))
+        elif columns.trips % self.lanes:
+
+            def rest(i: Builder, r: Value) -> None:
+                self._rest(i, r, self.lanes)
+
+            b.loop(first, last, rest, step=self.lanes, hint=self.nest.rows.iv.name)
+
+    def _head(self, b: Builder, first: Index) -> Index:
+        """Columns before the first register of a row that goes past the caches."""
+        if self.address is None:
+            return Index.of(0)
+        store = next(p for op, p in self.nest.planes.items() if not op.results)
+        columns, rows = self.nest.columns, self.nest.rows
+        known = {columns.iv: columns.lower, rows.iv: first}
+        indices = tuple(replace_values(i, known) for i in store.indices)
+        stream = Stream(store.memref, indices, store.column)
+        head = b.index(misalignment(stream, self.address, self.lanes), "head")
+        return Index.of(head)
+
+    def _line(self, b: Builder, row: Value, count: int, first: Index) -> None:
+        """Some rows over all columns."""
+        columns = self.nest.columns
+        full = columns.trips - columns.trips % self.lanes
+
+        def tile(i: Builder, c: Value) -> None:
+            self._tile(i, row, Index.of(c), (count, self.lanes))
+
+        if full:
+            b.loop(first, first + full, tile, step=self.lanes, hint=columns.iv.name)
+        if full < columns.trips:
+            self._rest(b, row, count)
+
+    def _rest(self, b: Builder, row: Value, count: int) -> None:
+        """The last columns of some rows."""
+        columns = self.nest.columns
+        left = columns.trips % self.lanes
+        place = columns.lower + (columns.trips - left)
+        self._tile(b, row, place, (count, left))
+
+    def _tile(
+        self, b: Builder, row: Value, column: Index, shape: tuple[int, int]
+    ) -> None:
+        count, lanes = shape
+        streams = self.address is not None and shape == (self.lanes, self.lanes)
+        tile = _Tile(self.nest.body, b, column, lanes)
+        tile.rows, tile.planes, tile.streams = count, self.nest.planes, streams
+        tile.scalars[self.nest.rows.iv] = row
+        tile.build()
+
+    def _scalars(
+        self,
+        b: Builder,
+        rows: tuple[Index, Sequence[Index]],
+        columns: tuple[Index, Index],
+    ) -> None:
+        """Elements one by one."""
+
+        def element(i: Builder, r: Value, c: Value) -> None:
+            known = {self.nest.rows.iv: r, self.nest.columns.iv: c}
+            i.operations += [clone(op, known) for op in self.nest.body.operations]
+
+        def row(i: Builder, r: Value) -> None:
+            hint = self.nest.columns.iv.name
+            i.loop(*columns, lambda j, c: element(j, r, c), hint=hint)
+
+        b.loop(*rows, row, hint=self.nest.rows.iv.name)
