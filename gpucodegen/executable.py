@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
+from warnings import catch_warnings, simplefilter, warn
 
 from gpucodegen.ir.types import Type
-from gpucodegen.passes.reachable import reachable
 from gpucodegen.pipeline import front_passes, mapping_passes
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.copy_plan import PlannedTransfer
+    from gpucodegen.lowered import Lowered
     from gpucodegen.options import Options
     from gpucodegen.passes.base import ModulePass
     from gpucodegen.runtime.spec import KernelSpec
@@ -29,7 +31,8 @@ class Executable:
     name: str
     target: str
     source: str
-    stages: Stages
+    made: Stages
+    lower_again: Callable[[], Stages]
     host: Callable[..., Any]
     runtime: Any
     written: tuple[bool, ...]
@@ -39,6 +42,13 @@ class Executable:
     transfers: tuple[PlannedTransfer, ...] = ()
     groups: tuple[object, ...] = ()
     """Per argument, what those that may overlap have in common, or None."""
+
+    @property
+    def stages(self) -> Stages:
+        """The module after each pass; the passes run if the disk held their end."""
+        if not self.made:
+            self.made.extend(self.lower_again())
+        return self.made
 
     def check(
         self,
@@ -131,20 +141,75 @@ class Executable:
         )
 
 
+_ONE_AT_A_TIME = RLock()
+"""Catching warnings changes the whole process."""
+
+
 def build(
     module: Module,
     name: str,
     key: tuple[str, tuple[Type | None, ...]],
     options: Options,
+    text: str = "",
 ) -> Executable:
-    """Run the pipeline, emit the source and make it callable."""
+    """Run the pipeline, emit the source and make it callable.
+
+    ``text`` of the module, where it has one, finds what an earlier process made of it.
+    """
+    from gpucodegen import lowered as kept
     from gpucodegen.tuning import tuned_options
 
     target, types = key
-    stages: Stages = []
     options = tuned_options(module, name, types, options)
+    stages: Stages = []
+    known = place = None
+    if text:
+        location = module.functions[name].location
+        place = kept.key_of(text, location, name, target, types, options)
+        known = kept.load(place)
+    if known is None:
+        with _ONE_AT_A_TIME, catch_warnings(record=True) as told:
+            simplefilter("always")
+            known = lower(module, name, key, options, stages)
+        for warning in told:
+            warn(warning.message, stacklevel=2)
+        if place and not told:
+            kept.keep(place, known)
+    return _load(known, module, name, key, options, stages)
+
+
+def lower(
+    module: Module,
+    name: str,
+    key: tuple[str, tuple[Type | None, ...]],
+    options: Options,
+    stages: Stages,
+) -> Lowered:
+    """Run all passes and emit the source; every stage is appended to ``stages``."""
+    from gpucodegen.dialects.alias_groups import alias_groups
+    from gpucodegen.emit import emit_program
+    from gpucodegen.lowered import Lowered
+    from gpucodegen.passes.reachable import reachable
+    from gpucodegen.runtime.device import thread_count
+    from gpucodegen.runtime.loader import CONTRACTED, kernel_spec
+
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    return _load(mapped, name, target, stages, options)
+    face = "cpu" if key[0] == "cpu" else "cuda"
+    emitted = emit_program(mapped, face, frozenset(options.handlers))
+    fastmath = () if options.exact else CONTRACTED
+    threads = options.threads or thread_count()
+    entry = emitted.entries[name]
+    return Lowered(
+        emitted.host_source,
+        tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
+        dict(emitted.constants),
+        entry.python_name,
+        emitted.source_of(name),
+        tuple(entry.written),
+        tuple(entry.overwritten),
+        emitted.transfers_of(name),
+        alias_groups(mapped.functions[name]),
+    )
 
 
 def map_module(
@@ -169,30 +234,33 @@ def map_module(
 
 
 def _load(
-    module: Module, name: str, target: str, stages: Stages, options: Options
+    lowered: Lowered,
+    module: Module,
+    name: str,
+    key: tuple[str, tuple[Type | None, ...]],
+    options: Options,
+    stages: Stages,
 ) -> Executable:
-    from gpucodegen.dialects.alias_groups import alias_groups
-    from gpucodegen.emit import emit_program
-    from gpucodegen.runtime.device import thread_count
-    from gpucodegen.runtime.loader import CONTRACTED, load_program
+    from gpucodegen.runtime.loader import load_program
 
-    face = "cpu" if target == "cpu" else "cuda"
-    emitted = emit_program(module, face, frozenset(options.handlers))
-    fastmath = () if options.exact else CONTRACTED
-    threads = options.threads or thread_count()
-    loaded = load_program(emitted, target, options.handlers, fastmath, threads)
-    entry = emitted.entries[name]
+    def lower_again() -> Stages:
+        again: Stages = []
+        lower(module, name, key, options, again)
+        return again
+
+    loaded = load_program(lowered, key[0], options.handlers)
     return Executable(
         name,
-        target,
-        emitted.source_of(name),
+        key[0],
+        lowered.source,
         stages,
-        loaded.functions[entry.python_name],
+        lower_again,
+        loaded.functions[lowered.python_name],
         loaded.runtime,
-        tuple(entry.written),
-        tuple(entry.overwritten),
+        lowered.written,
+        lowered.overwritten,
         options,
         loaded.kernels,
-        emitted.transfers_of(name),
-        alias_groups(module.functions[name]),
+        lowered.transfers,
+        lowered.groups,
     )

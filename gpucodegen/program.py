@@ -215,7 +215,9 @@ class Function:
         key = (target, types)
         if key not in known:
             try:
-                known[key] = build(self.module, self.view.name, key, self.options)
+                known[key] = build(
+                    self.module, self.view.name, key, self.options, self.text
+                )
             except errors.Error as error:
                 if self.text and not error.source_lines:
                     error.with_source(self.text)

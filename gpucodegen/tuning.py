@@ -15,6 +15,7 @@ from gpucodegen.schedules import Schedules, point_of, schedules, with_point
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
@@ -132,10 +133,16 @@ def _time(
 
 def tuning_store() -> Any:
     """The database of trials in the cache directory."""
-    from gpucodegen.runtime.cache import cache_directory
     from gpucodegen.tiling.store import Store
 
-    return Store(cache_directory() / "tuning.sqlite")
+    return Store(tuning_path())
+
+
+def tuning_path() -> Path:
+    """Where that database lies, once something was tuned."""
+    from gpucodegen.runtime.cache import cache_directory
+
+    return cache_directory() / "tuning.sqlite"
 
 
 def tuning_identity(program: Program, name: str, arguments: Sequence[Any]) -> str:
@@ -175,6 +182,8 @@ def tuned_options(
     from gpucodegen.runtime.device import host_name
 
     if not options.tuned or options.tile_sizes or options.register_tile:
+        return options
+    if not tuning_path().exists():
         return options
     best = tuning_store().best(identity(module, name, types, options, host_name()))
     return options if best is None else with_point(options, best.point)

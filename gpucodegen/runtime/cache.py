@@ -51,6 +51,21 @@ def package_digest() -> str:
     return digest(*(file.read_bytes() for file in files))
 
 
+@cache
+def sources_digest() -> str:
+    """Changes whenever a file of this package, or a version of islpy, does."""
+    from importlib.metadata import version
+
+    root = Path(__file__).parents[1]
+    found: list[tuple[str, int, int]] = []
+    for folder, _, files in os.walk(root, followlinks=True):
+        for name in files:
+            if name.endswith(".py"):
+                status = (path := Path(folder, name)).stat()
+                found.append((str(path), status.st_size, status.st_mtime_ns))
+    return digest(sorted(found), version("islpy"))
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """Entries of one kind, in a subfolder of the cache directory."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gpucodegen.runtime import cache, modules
+from gpucodegen.runtime import cache, machine_code, modules, threads
 from gpucodegen.runtime.spec import KernelSpec
 
 OBJECTS = cache.Store("cpu")
@@ -25,12 +25,21 @@ class CpuKernel:
 
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
+    loaded = machine_code.load(spec)
+    if loaded is not None:
+        return CpuKernel(spec, loaded, from_cache=True)
     dispatcher, types = _dispatcher(spec)
-    entries = _Entries(_key(spec))
+    entries = _Entries(_key(spec), machine_code.is_kept(spec))
     dispatcher._cache = entries  # noqa: SLF001 - Numba's caches are chosen this way only
     dispatcher.compile(types)
     dispatcher.disable_compile()
-    return CpuKernel(spec, dispatcher.overloads[types].entry_point, entries.hit)
+    compiled = dispatcher.overloads[types]
+    if not entries.hit:
+        machine_code.keep(spec, compiled)
+    entry = compiled.entry_point
+    if spec.parallel:
+        entry = threads.on_threads(entry, spec.threads, threads.numba_pool())
+    return CpuKernel(spec, entry, entries.hit)
 
 
 def assembly(spec: KernelSpec) -> str:
@@ -87,10 +96,14 @@ def _key(spec: KernelSpec) -> str:
 
 
 class _Entries:
-    """The cache of one dispatcher, as Numba asks for it."""
+    """The cache of one dispatcher, as Numba asks for it.
 
-    def __init__(self, key: str) -> None:
+    With ``trusted`` off, it only remembers.
+    """
+
+    def __init__(self, key: str, trusted: bool) -> None:
         self.key = key
+        self.trusted = trusted
         self.hit = False
         self.cache_path = str(OBJECTS.path(key))
 
@@ -98,7 +111,7 @@ class _Entries:
         """The compiled kernel, or None; a payload that does not load is rebuilt."""
         from numba.core.compiler import CompileResult
 
-        payload = OBJECTS.get(self.key)
+        payload = OBJECTS.get(self.key) if self.trusted else None
         if payload is None:
             return None
         target_context.refresh()

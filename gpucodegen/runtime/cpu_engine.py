@@ -74,10 +74,6 @@ class NumpyEngine:
         from gpucodegen.runtime.cpu import compile_cpu
 
         entry = compile_cpu(spec).entry
-        if spec.parallel:
-            from gpucodegen.runtime.threads import on_threads
-
-            entry = on_threads(entry, spec.threads)
 
         def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
             entry(*[a.pointer if type(a) is Buffer else a for a in args])

@@ -91,6 +91,11 @@ def thread_count() -> int:
         chosen = os.environ.get(name, "").partition(",")[0].strip()
         if chosen.isdigit() and int(chosen) > 0:
             return int(chosen)
+    return processors()
+
+
+def processors() -> int:
+    """Processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -50,18 +50,15 @@ def load_program(
     emitted: Emitted,
     target: str,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
-    fastmath: tuple[str, ...] = CONTRACTED,
-    threads: int = 0,
 ) -> Loaded:
     """Load a program for a target; kernels compile when they first run.
 
-    ``handlers`` run the operations that the program does not know.  ``fastmath`` holds
-    the LLVM flags of all kernels.  Parallel kernels on the CPU run on ``threads``
-    threads, 0 for as many as Numba would use; for one, they are compiled as sequential.
+    ``handlers`` run the operations that the program does not know.
     """
     module = modules.load(emitted.host_source)
     kernels = tuple(
-        kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels
+        kernel if isinstance(kernel, KernelSpec) else kernel_spec(kernel)
+        for kernel in emitted.kernels
     )
     functions = {
         name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
@@ -85,7 +82,11 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel_spec(
     kernel: Any, fastmath: tuple[str, ...] = CONTRACTED, threads: int = 0
 ) -> KernelSpec:
-    """What the compilers need of an emitted kernel."""
+    """What the compilers need of an emitted kernel; ``fastmath``: LLVM flags.
+
+    Parallel kernels on the CPU run on ``threads`` threads, 0 for as many as Numba would
+    use; for one, they are compiled as sequential.
+    """
     params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
     return KernelSpec(
         kernel.name,

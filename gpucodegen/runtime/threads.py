@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -16,15 +17,26 @@ from typing import Any
 Entry = Callable[..., None]
 
 
-def on_threads(entry: Entry, wanted: int) -> Entry:
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Threads of a process: ``size`` of them, of which ``get()`` are in use.
+
+    A parallel kernel holds ``turn`` while it runs.
+    """
+
+    get: Callable[[], int]
+    choose: Callable[[int], object]
+    size: int
+    turn: AbstractContextManager[Any]
+
+
+def on_threads(entry: Entry, wanted: int, pool: Pool) -> Entry:
     """A parallel kernel on ``wanted`` threads, 0 for all that Numba would use.
 
     The caller's own ``numba.set_num_threads`` is as before after each call.
     """
-    import numba
-
-    count = min(wanted or numba.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
-    get, choose, turn = numba.get_num_threads, numba.set_num_threads, _turn()
+    count = min(wanted or pool.get(), pool.size)
+    get, choose, turn = pool.get, pool.choose, pool.turn
 
     def call(*arguments: Any) -> None:
         before = get()
@@ -42,13 +54,19 @@ def on_threads(entry: Entry, wanted: int) -> Entry:
 
 
 @cache
-def _turn() -> AbstractContextManager[Any]:
-    """What a parallel kernel holds while it runs.
+def numba_pool() -> Pool:
+    """The threads of Numba, started.
 
-    Numba's pool ``workqueue``, which serves where neither OpenMP nor TBB is found, ends
-    the process if two threads of Python use it at once.
+    Its pool ``workqueue``, which serves where neither OpenMP nor TBB is found, ends the
+    process if two threads of Python use it at once.
     """
     import numba
 
     numba.get_num_threads()  # starts the pool, which chooses its kind
-    return Lock() if numba.threading_layer() == "workqueue" else nullcontext()
+    alone = numba.threading_layer() == "workqueue"
+    return Pool(
+        numba.get_num_threads,
+        numba.set_num_threads,
+        numba.config.NUMBA_NUM_THREADS,
+        Lock() if alone else nullcontext(),
+    )

@@ -81,11 +81,11 @@ USED = """
 import numba, numpy as np, gpucodegen as gcg
 from gpucodegen.runtime import threads
 used, entry_of = [], threads.on_threads
-def watched(entry, wanted):
+def watched(entry, wanted, pool):
     def call(*arguments):
         used.append(numba.get_num_threads())
         entry(*arguments)
-    return entry_of(call, wanted)
+    return entry_of(call, wanted, pool)
 threads.on_threads = watched
 x = np.ones(64, np.int32)
 for wanted in (2, 3, 99, 2):
@@ -138,7 +138,7 @@ def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> No
 
     def work(problem: tuple[Any, ...]) -> None:
         call = program.f if unbound else program["f"].bind(*problem)
-        for _ in range(20):
+        for _ in range(8):
             problem[2][...] = 0
             call(*problem) if unbound else call()
             expected = problem[0].astype(np.float64) @ problem[1]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.small_floats import single_bits
+from gpucodegen.intrinsics.single_bits import single_bits
 from gpucodegen.ir.float_formats import FORMATS, SMALL, decode_table
 
 Twin = Callable[..., Any]

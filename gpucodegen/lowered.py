@@ -1,0 +1,84 @@
+"""A function after all passes and emission, as it is kept on disk.
+
+Comes in: the text of a program, a function, argument types and options.  Goes out: what
+an earlier process made of them, so that this one needs neither passes nor isl.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.options import Options
+from gpucodegen.runtime import cache
+from gpucodegen.runtime.spec import KernelSpec
+
+if TYPE_CHECKING:
+    from gpucodegen.emit.copy_plan import PlannedTransfer
+
+STORE = cache.Store("program")
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """Generated source and what a call has to know of it."""
+
+    host_source: str
+    kernels: tuple[KernelSpec, ...]
+    constants: Mapping[str, Any]
+    python_name: str
+    source: str
+    written: tuple[bool, ...]
+    overwritten: tuple[bool, ...]
+    transfers: tuple[PlannedTransfer, ...]
+    groups: tuple[object, ...]
+
+
+def key_of(
+    text: str,
+    place: object,
+    name: str,
+    target: str,
+    types: Sequence[object],
+    options: Options,
+) -> str:
+    """All that decides over what comes out; ``place`` is where the text stands."""
+    from gpucodegen.runtime.device import cache_bytes, thread_count
+    from gpucodegen.runtime.machine_code import host
+
+    chosen = {field.name: getattr(options, field.name) for field in fields(options)}
+    chosen["handlers"] = sorted(options.handlers)
+    return cache.digest(
+        text,
+        str(place),
+        name,
+        target,
+        tuple(map(str, types)),
+        chosen,
+        thread_count(),
+        cache_bytes(),
+        host(),
+        cache.sources_digest(),
+    )
+
+
+def load(key: str) -> Lowered | None:
+    """What was kept, or None; a record that does not load is made again."""
+    payload = STORE.get(key)
+    if payload is None:
+        return None
+    try:
+        return pickle.loads(payload)  # noqa: S301 - checked, in a private folder
+    except Exception:  # noqa: BLE001 - whatever a damaged record raises
+        return None
+
+
+def keep(key: str, lowered: Lowered) -> None:
+    """Keep a function; one that cannot be written down is made again every time."""
+    try:
+        payload = pickle.dumps(lowered)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return
+    STORE.put(key, payload)

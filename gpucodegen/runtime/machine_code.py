@@ -1,0 +1,150 @@
+"""Compiled kernels as object files: a later process runs them without Numba.
+
+Comes in: what Numba made of a kernel.  Goes out, now or in another process: a function
+of addresses and numbers.  Importing Numba takes longer than loading a hundred kernels,
+so a process that finds all of its kernels here never does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from gpucodegen.runtime import cache as disk
+from gpucodegen.runtime import helpers, threads
+from gpucodegen.runtime.spec import KernelSpec
+
+OBJECTS = disk.Store("object")
+TYPES = {
+    "i8": ctypes.c_int8,
+    "i16": ctypes.c_int16,
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "index": ctypes.c_int64,
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
+}
+"""Numbers that are passed as C passes them."""
+
+Entry = Callable[..., None]
+
+
+def keep(spec: KernelSpec, compiled: Any) -> None:
+    """Store what Numba compiled, if it can be loaded without it."""
+    if _types(spec) is None or compiled.library.has_dynamic_globals:
+        return
+    library = compiled.library
+    header = {
+        "entry": compiled.fndesc.llvm_cfunc_wrapper_name,
+        "needs": sorted(_undefined(library._final_module)),  # noqa: SLF001
+    }
+    code = library._get_compiled_object()  # noqa: SLF001
+    OBJECTS.put(_key(spec), json.dumps(header).encode() + b"\n" + code)
+
+
+def _undefined(module: Any) -> Iterable[str]:
+    """The symbols that a module takes from elsewhere."""
+    for symbol in (*module.functions, *module.global_variables):
+        if symbol.is_declaration and not symbol.name.startswith("llvm."):
+            yield symbol.name
+
+
+def is_kept(spec: KernelSpec) -> bool:
+    """Whether a later process finds the kernel, or could not have it from here."""
+    return _types(spec) is None or OBJECTS.get(_key(spec)) is not None
+
+
+def load(spec: KernelSpec) -> Entry | None:
+    """The kernel as it was kept; None if it was not, or if Numba is here anyway."""
+    if "numba" in sys.modules:
+        return None
+    types = _types(spec)
+    stored = None if types is None else OBJECTS.get(_key(spec))
+    if stored is None:
+        return None
+    header, _, code = stored.partition(b"\n")
+    facts = json.loads(header)
+    if not all(map(_is_found, facts["needs"])):
+        return None
+    entry = _linked(facts["entry"], code, types or ())
+    if not spec.parallel:
+        return entry
+    pool = helpers.openmp_pool()
+    return None if pool is None else threads.on_threads(entry, spec.threads, pool)
+
+
+def _types(spec: KernelSpec) -> Sequence[Any] | None:
+    """C's types of the parameters, or None if one has none."""
+    kinds = [
+        ctypes.c_void_p if kind == "pointer" else TYPES.get(dtype)
+        for kind, dtype in spec.signature
+    ]
+    return None if None in kinds else kinds
+
+
+def _is_found(symbol: str) -> bool:
+    """Whether the process, or a helper of Numba, has a symbol; LLVM is told where."""
+    import llvmlite.binding as llvm
+
+    known = llvm.address_of_symbol(symbol)
+    if known:
+        return True
+    address = helpers.address_of(symbol)
+    if address:
+        llvm.add_symbol(symbol, address)
+    return bool(address)
+
+
+def _linked(name: str, code: bytes, types: Sequence[Any]) -> Entry:
+    import llvmlite.binding as llvm
+
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return ctypes.CFUNCTYPE(None, *types)(engine.get_function_address(name))
+
+
+@cache
+def _engine() -> Any:
+    """Where object files are linked; lives as long as the process."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+def _key(spec: KernelSpec) -> str:
+    return disk.digest(
+        spec.source,
+        spec.name,
+        spec.signature,
+        spec.parallel,
+        spec.fastmath,
+        host(),
+        disk.package_digest(),
+    )
+
+
+@cache
+def host() -> tuple[object, ...]:
+    """What machine code depends on besides its source; told without Numba."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    settings = [item for item in os.environ.items() if item[0].startswith("NUMBA_")]
+    return (
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        sorted(settings),
+        llvmlite.__version__,
+        version("numba"),
+        sys.version_info[:2],
+    )

@@ -1,0 +1,117 @@
+"""A process that finds its programs on disk neither analyses nor compiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.readme import ROOT
+
+RUN = """
+import sys
+from examples.catalogue import PROGRAMS
+from examples.polybench.catalogue import KERNELS
+import gpucodegen as gcg
+program = (PROGRAMS | KERNELS)[{name!r}]
+compiled = gcg.compile(program.path, target="cpu", threads={threads})[program.entry]
+program.run(compiled, {size})
+heavy = sorted({{"numba", "islpy", "gpucodegen.passes.base"}} & set(sys.modules))
+print("loaded:", *heavy)
+{more}
+"""
+PRODUCT = {"M": 256, "N": 256, "K": 192}
+CASES = (
+    ("linalg_matmul_f32", PRODUCT, 2),
+    ("linalg_matmul_tensor", PRODUCT, 1),
+    ("trsm", None, 1),
+    ("gemm", None, 1),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path / "cache")
+
+
+def run(folder: str, name: str, size: object, threads: int, more: str = "") -> str:
+    code = RUN.format(name=name, size=size, threads=threads, more=more)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | {"GPUCODEGEN_CACHE_DIR": folder},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(("name", "size", "threads"), CASES, ids=str)
+def test_a_warm_start_needs_neither_passes_nor_isl_nor_numba(
+    folder: str, name: str, size: object, threads: int
+) -> None:
+    assert "numba" in run(folder, name, size, threads)
+    assert run(folder, name, size, threads) == "loaded:"
+
+
+AFTER = """
+import numba
+@numba.njit(parallel=True)
+def total(n):
+    s = 0
+    for i in numba.prange(n):
+        s += i
+    return s
+assert total(1000) == 499500
+program.run(compiled, {"M": 300, "N": 256, "K": 256})
+program.run(compiled, {"M": 256, "N": 256, "K": 192})
+print(len(compiled.executable().stages) > 10, "matmul" in compiled.executable().source)
+"""
+
+
+def test_numba_and_the_passes_may_come_later(folder: str) -> None:
+    run(folder, "linalg_matmul_f32", PRODUCT, 2)
+    assert run(folder, "linalg_matmul_f32", PRODUCT, 2, AFTER) == "loaded:\nTrue True"
+
+
+def test_other_options_and_extents_are_other_programs(folder: str) -> None:
+    size = {"M": 64, "N": 64}
+    run(folder, "row_sum", size, 1)
+    assert "passes" in run(folder, "row_sum", size, 2)
+    assert "passes" in run(folder, "row_sum", size | {"M": 65}, 1)
+
+
+@pytest.mark.parametrize("kind", ["program", "object"])
+def test_damaged_entries_are_made_again(folder: str, kind: str) -> None:
+    run(folder, "trsm", None, 1)
+    for entry in (Path(folder) / kind).iterdir():
+        entry.write_bytes(entry.read_bytes()[:-9])
+    assert "loaded:" in run(folder, "trsm", None, 1)
+    assert run(folder, "trsm", None, 1) == "loaded:"
+
+
+WARNS = """
+import warnings, sys, gpucodegen as gcg, numpy as np
+TEXT = '''func.func @f(%x: memref<4xf32>) {
+  %b = memref.alloc() : memref<4xf32>
+  affine.for %i = 0 to 4 {
+    %v = affine.load %b[%i] : memref<4xf32>
+    affine.store %v, %x[%i] : memref<4xf32>
+  }
+  return
+}'''
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    gcg.compile(TEXT, target="cpu").f(np.zeros(4, np.float32))
+print(len(told))
+"""
+
+
+def test_a_program_that_warns_warns_every_time(folder: str) -> None:
+    for _ in range(2):
+        assert run(folder, "trsm", None, 1, WARNS).splitlines()[-1] == "1"
