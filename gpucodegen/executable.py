@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
@@ -219,7 +219,34 @@ def map_module(
     options: Options,
     stages: Stages,
 ) -> Module:
-    """The module of mapped kernels; every stage is appended to ``stages``."""
+    """The module of mapped kernels; every stage is appended to ``stages``.
+
+    Time loops whose tiles are not proven within the limits of the proof run without.
+    """
+    from gpucodegen import errors
+
+    if key[0] != "cpu" or not options.time_tiles:
+        return _mapped(module, name, key, options, stages)
+    before = len(stages)
+    try:
+        return _mapped(module, name, key, options, stages)
+    except errors.RaceFound as problem:
+        del stages[before:]
+        plain = replace(options, time_tiles=False)
+        mapped = _mapped(module, name, key, plain, stages)
+        place, reason = module.functions[name].location, problem.message
+        given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
+        warn(given_up, stacklevel=2)
+        return mapped
+
+
+def _mapped(
+    module: Module,
+    name: str,
+    key: tuple[str, tuple[Type | None, ...]],
+    options: Options,
+    stages: Stages,
+) -> Module:
     from gpucodegen.passes.base import run_pipeline
 
     target, types = key

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.executable import Executable
 
-MAX_SPECIALIZATIONS = 16
+MAX_SPECIALIZATIONS = 64
 """Shapes a function is compiled for before dynamic extents take over."""
 MAX_FORMS = 256
 """Forms of calls whose checks are remembered."""

@@ -149,6 +149,7 @@ from gpucodegen.errors.warnings import (
     ProvenOutOfBounds,
     RangeCrossesFunction,
     SequentialFallback,
+    TimeTilesUnproven,
     UndefinedRead,
     UnregisteredOperationKept,
 )
@@ -230,6 +231,7 @@ __all__ = [
     "ShapeMismatch",
     "ShapesDisagree",
     "SharedRace",
+    "TimeTilesUnproven",
     "TooDeep",
     "TooLarge",
     "TransferOvertaken",

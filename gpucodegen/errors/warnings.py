@@ -108,3 +108,11 @@ class OrderKept(CodegenWarning):
     code = "W016"
     template = "the loops ({loops}) keep their order: {reason}"
     remedy = "Simplify their bounds and subscripts, or split the nest"
+
+
+class TimeTilesUnproven(CodegenWarning):
+    """Tiles of a time loop that could not be proven free of races in time."""
+
+    code = "W017"
+    template = "the time loops of '{function}' run without tiles: {reason}"
+    remedy = "Pass time_tiles=False to start without them"
