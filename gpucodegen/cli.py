@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "emit": "the generated Python source",
     "run": "run a function on arrays",
     "tune": "find and store the best tile sizes",
+    "bench": "the benchmark tables: programs against their peers (in a clone)",
     "doctor": "what was found on this machine, and how to install what is missing",
 }
 

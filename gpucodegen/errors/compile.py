@@ -230,3 +230,14 @@ class NoPicture(CompileError):
     code = "C040"
     template = "there is no picture of {what}: {reason}"
     remedy = "{hint}"
+
+
+class NoBenchmarks(CompileError):
+    """The benchmarks asked of a package without them."""
+
+    code = "C041"
+    template = "{folder} holds no benchmarks: they are not part of the wheel"
+    remedy = (
+        "Clone the repository, run 'pip install -e .' in it, and call that"
+        " installation's 'gpucodegen bench'"
+    )

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,8 @@ from bench.row import OURS, Limit, Row, Settings, Work, attempt
 from bench.tables import TABLES, lines
 from bench.tables.examples import peers_of
 from examples.catalogue import PROGRAMS
+from gpucodegen import cli
+from gpucodegen.commands import bench as bench_command
 from tests.house.readme import ROOT
 
 QUICK = Settings(threads=1, budget=0.01)
@@ -185,18 +185,32 @@ def test_committed_results_are_whole(path: Path) -> None:
     assert path.with_suffix(".svg").read_text(encoding="utf-8") == roofline(kept)
 
 
-def test_command_prints_a_table(tmp_path: Path) -> None:
-    command = "-m bench examples trsv --budget 0.1 --threads 1 --out".split()
-    done = subprocess.run(
-        [sys.executable, *command, tmp_path],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "trsv 1000" in done.stdout
-    assert len(list(tmp_path.iterdir())) == 3
+def test_the_subcommand_measures_in_the_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bench.py").write_text("raise RuntimeError('not this one')")
+    monkeypatch.chdir(tmp_path)
+    options = "--budget=0.1 --threads=1 --clock=cpu --out=results".split()
+    assert cli.main(["bench", "examples", "trsv", *options]) == 0
+    assert "trsv 1000" in capfd.readouterr().out
+    kept = {path.suffix: path for path in (tmp_path / "results").iterdir()}
+    assert set(kept) == {".json", ".md", ".svg"}
+    assert json.loads(kept[".json"].read_text())["clock"] == "cpu"
+
+
+def test_the_subcommand_hands_on_the_exit_status(capfd: Any) -> None:
+    assert cli.main(["bench", "no_such_table"]) == 2
+    assert "'matmul'" in capfd.readouterr().err
+
+
+def test_the_wheel_has_no_benchmarks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_command, "CLONE", tmp_path)
+    assert cli.main(["bench"]) == 1
+    told = capsys.readouterr().err
+    assert f"{tmp_path} holds no benchmarks" in told
+    assert "Clone the repository" in told
 
 
 def test_arguments_are_copied() -> None:
