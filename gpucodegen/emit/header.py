@@ -46,9 +46,7 @@ class Header:
     names: Names
     _plain: set[str] = field(default_factory=set[str])
     _special: set[str] = field(default_factory=set[str])
-    _made: dict[tuple[str, tuple[Argument, ...]], tuple[str, str]] = field(
-        default_factory=dict[tuple[str, tuple[Argument, ...]], tuple[str, str]]
-    )
+    _made: dict[str, str] = field(default_factory=dict[str, str])
 
     def plain(self, name: str) -> str:
         """Import a ready-made intrinsic; its name is reserved in every scope."""
@@ -62,12 +60,14 @@ class Header:
         return f"-{name}" if value < 0 else name
 
     def made(self, hint: str, factory: str, *arguments: Argument) -> str:
-        """The name of what a factory makes for the arguments."""
-        key = (factory, arguments)
-        if key not in self._made:
-            call = f"intrinsics.{factory}({', '.join(map(literal, arguments))})"
-            self._made[key] = (self.names.fresh(hint, lasting=True), call)
-        return self._made[key][0]
+        """The name of what a factory makes for the arguments.
+
+        Their text tells them apart: the numbers 0.0 and -0.0 are equal.
+        """
+        call = f"intrinsics.{factory}({', '.join(map(literal, arguments))})"
+        if call not in self._made:
+            self._made[call] = self.names.fresh(hint, lasting=True)
+        return self._made[call]
 
     def lines(self) -> list[str]:
         """Imports, then the intrinsics made for this module, in order of name."""
@@ -77,7 +77,7 @@ class Header:
         if self._plain:
             lines += _import(self.face, sorted(self._plain))
         defined = [f'{name} = float("{name}")' for name in self._special]
-        defined += [f"{name} = {call}" for name, call in self._made.values()]
+        defined += [f"{name} = {call}" for call, name in self._made.items()]
         if defined:
             lines += ["", *sorted(defined)]
         return lines

@@ -11,6 +11,9 @@ from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type, VectorType
 
+ZEROS = frozenset({"0", "0.0"})
+"""Texts of the number zero, which -0.0 equals and is not."""
+
 
 def shape_of(ty: Type) -> tuple[int, ...]:
     """Shape of a vector type; empty for a scalar."""
@@ -52,7 +55,6 @@ def vector_constant(e: Emitter, op: Operation, value: DenseElementsAttr) -> Text
     given = (v for v in value.values if isinstance(v, int | float))
     numbers = tuple(in_range(make(v), kind) for v in given)
     shape = suffix(ty.shape, kind)
-    zeros = value.is_splat and not numbers[0]
-    hint = f"{'zeros' if zeros else 'constant'}_{shape}"
     content = numbers[0] if value.is_splat else numbers
+    hint = f"{'zeros' if repr(content) in ZEROS else 'constant'}_{shape}"
     return call(e.make(hint, "constant", ty.shape, kind, content))

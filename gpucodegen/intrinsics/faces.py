@@ -28,7 +28,6 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "bits_of": narrow.bits_of,
     "broadcast_rows": aggregates.broadcast_rows,
     "cast": conversions.cast,
-    "constant": aggregates.constant,
     "extract": aggregates.extract,
     "first_lanes": masks.first_lanes,
     "from_bits": narrow.from_bits,
@@ -71,10 +70,25 @@ MEMORY = ("dma_start", "dma_wait", "heap", "heap_free", "local", "shared")
 
 def shaped(engine: Engine) -> dict[str, Any]:
     """Factories of one compiler; the same request gives the same intrinsic."""
-    return {name: cache(partial(make, engine)) for name, make in SHAPED.items()} | {
+    made = {name: cache(partial(make, engine)) for name, make in SHAPED.items()}
+    return made | {
+        "constant": _by_text(partial(aggregates.constant, engine)),
         "cmpi": cache(partial(_compare, engine, floats=False)),
         "cmpf": cache(partial(_compare, engine, floats=True)),
     }
+
+
+def _by_text(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory whose requests are the same if their text is: -0.0 equals 0.0."""
+    made: dict[str, Any] = {}
+
+    def factory(*arguments: Any) -> Any:
+        key = repr(arguments)
+        if key not in made:
+            made[key] = make(*arguments)
+        return made[key]
+
+    return factory
 
 
 def _compare(engine: Engine, predicate: str, *, floats: bool) -> Any:

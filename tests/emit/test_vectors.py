@@ -117,6 +117,37 @@ def test_values(target: str):
     np.testing.assert_allclose(y, expected_values(x), rtol=1e-5)
 
 
+SIGNED_ZEROS = """
+  %c0 = arith.constant 0 : index
+  %positive = arith.constant dense<0.0> : vector<4x{element}>
+  %negative = arith.constant dense<-0.0> : vector<4x{element}>
+  %mixed = arith.constant dense<[0.0, -0.0, -0.0, 0.0]> : vector<4x{element}>
+  %changed = arith.constant dense<[-0.0, -0.0, 0.0, 0.0]> : vector<4x{element}>
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c12 = arith.constant 12 : index
+  %p = arith.constant 0.0 : {element}
+  %n = arith.constant -0.0 : {element}
+  %c16 = arith.constant 16 : index
+  %c17 = arith.constant 17 : index
+  vector.store %positive, %y[%c0] : memref<18x{element}>, vector<4x{element}>
+  vector.store %negative, %y[%c4] : memref<18x{element}>, vector<4x{element}>
+  vector.store %mixed, %y[%c8] : memref<18x{element}>, vector<4x{element}>
+  vector.store %changed, %y[%c12] : memref<18x{element}>, vector<4x{element}>
+  memref.store %p, %y[%c16] : memref<18x{element}>
+  memref.store %n, %y[%c17] : memref<18x{element}>"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("element", "dtype"), [("f32", "f4"), ("f64", "f8")])
+def test_zeros_keep_their_sign(target: str, element: str, dtype: str):
+    y = np.ones(18, dtype)
+    run(f"%y: memref<18x{element}>", SIGNED_ZEROS.format(element=element), target, y)
+    assert not y.any()
+    want = [0] * 4 + [1] * 4 + [0, 1, 1, 0] + [1, 1, 0, 0] + [0, 1]
+    np.testing.assert_array_equal(np.signbit(y), want)
+
+
 INTEGERS = """
   %c0 = arith.constant 0 : index
   %a = vector.load %x[%c0] : memref<?xi32>, vector<4xi32>

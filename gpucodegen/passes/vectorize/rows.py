@@ -87,9 +87,8 @@ class _Reduced:
 
     def _neutral(self, b: Builder, accumulation: Accumulation) -> Value:
         ty = accumulation.before.type
-        number = b.constant(accumulation.kind.neutral_of(ty), ty)
         lanes = VectorType((self.row.lanes,), ty)
-        return b.add("vector.broadcast", (number,), [lanes], hint="start")[0]
+        return b.constant(accumulation.kind.neutral_of(ty), lanes)
 
     def _loop(
         self, b: Builder, first: Index, end: Index, totals: Sequence[Value]
