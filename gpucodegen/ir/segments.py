@@ -20,6 +20,15 @@ def segment_sizes(groups: Sequence[Sequence[Value]]) -> DenseArrayAttr:
     return DenseArrayAttr(I32, tuple(map(len, groups)))
 
 
+def segment_counts(*sizes: int) -> DenseArrayAttr:
+    """The same attribute from the lengths of the groups.
+
+    >>> print(segment_counts(1, 2))
+    array<i32: 1, 2>
+    """
+    return DenseArrayAttr(I32, sizes)
+
+
 def split(
     values: Sequence[Value], sizes: Sequence[int]
 ) -> tuple[tuple[Value, ...], ...]:

@@ -30,6 +30,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.elements import DenseResourceAttr, SparseElementsAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import (
     ComplexType,
     FunctionType,
@@ -39,7 +40,7 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
 )
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
 
 
@@ -182,7 +183,7 @@ class _Bufferizer:
         self, b: Builder, ty: MemRefType, sizes: list[Value], hint: str = ""
     ) -> Value:
         """A fresh buffer of given dynamic sizes."""
-        attributes = {"operandSegmentSizes": segment_sizes(len(sizes), 0)}
+        attributes = {"operandSegmentSizes": segment_counts(len(sizes), 0)}
         (buffer,) = b.add("memref.alloc", sizes, [ty], attributes, hint=hint)
         self.owned[buffer] = None
         return buffer

@@ -2,75 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
     Attribute,
-    DenseArrayAttr,
     DenseElementsAttr,
     IntegerAttr,
     IntegerSetAttr,
-    OpaqueAttr,
     index_attr,
-    number,
 )
-from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import (
     I1,
     I32,
     I64,
     INDEX,
-    FloatType,
     MemRefType,
     Type,
     VectorType,
     element_type,
 )
 from gpucodegen.passes.indexing import Index, as_map, as_set
+from gpucodegen.passes.operation_list import IndexLike
+from gpucodegen.passes.vector_builder import VectorBuilder
 
-IndexLike = Index | Value | int
 Body = Callable[["Builder", Value], None]
 
 
-def segment_sizes(*sizes: int) -> DenseArrayAttr:
-    """``operandSegmentSizes``."""
-    return DenseArrayAttr(I32, sizes)
-
-
 @dataclass(slots=True)
-class Builder:
-    """An open list of operations at one place in the program."""
-
-    location: Location = UNKNOWN
-    operations: list[Operation] = field(default_factory=list[Operation])
-
-    def add(
-        self,
-        name: str,
-        operands: Sequence[Value] = (),
-        results: Sequence[Type] = (),
-        attributes: Mapping[str, Attribute] | None = None,
-        regions: Sequence[Region] = (),
-        hint: str = "",
-    ) -> tuple[Value, ...]:
-        """Append an operation and return its results."""
-        values = tuple(Value(ty, hint, self.location) for ty in results)
-        self.operations.append(
-            Operation(
-                name,
-                tuple(operands),
-                values,
-                attributes or {},
-                tuple(regions),
-                location=self.location,
-            )
-        )
-        return values
+class Builder(VectorBuilder):
+    """Operations on memory and vectors, loops and conditions."""
 
     def nested(self, body: Callable[[Builder], None]) -> list[Operation]:
         """The operations that ``body`` builds, at the same location."""
@@ -79,43 +45,6 @@ class Builder:
         return inner.operations
 
     # -- index values and constants --------------------------------------------------
-
-    def index(self, item: IndexLike, hint: str = "") -> Value:
-        """The SSA value of an index expression (``affine.apply`` or a constant)."""
-        if isinstance(item, Value):
-            return item
-        index = Index.of(item)
-        if index.constant is not None:
-            return self.constant(index.constant, INDEX)
-        if index.expr == Dim(0):
-            return index.values[0]
-        map_, operands = as_map([index])
-        (value,) = self.add(
-            "affine.apply", operands, [INDEX], {"map": AffineMapAttr(map_)}, hint=hint
-        )
-        return value
-
-    def smallest(self, items: Sequence[Index], hint: str = "") -> Value:
-        """The SSA value of the smallest of several index expressions."""
-        if len(items) == 1:
-            return self.index(items[0], hint)
-        map_, operands = as_map(items)
-        attributes = {"map": AffineMapAttr(map_)}
-        (value,) = self.add("affine.min", operands, [INDEX], attributes, hint=hint)
-        return value
-
-    def constant(self, value: float, ty: Type) -> Value:
-        """``arith.constant`` of a scalar, or of a vector filled with it."""
-        attribute: Attribute
-        if isinstance(ty, VectorType):
-            scalar = float(value) if isinstance(ty.element, FloatType) else int(value)
-            attribute = DenseElementsAttr((scalar,), ty, ty.element)
-        else:
-            attribute = number(value, ty)
-        (result,) = self.add("arith.constant", (), [ty], {"value": attribute}, hint="c")
-        return result
-
-    # -- memory ----------------------------------------------------------------------
 
     def load(
         self, memref: Value, indices: Sequence[IndexLike], hint: str = ""
@@ -150,177 +79,9 @@ class Builder:
 
     def allocate(self, op: str, ty: MemRefType, hint: str = "") -> Value:
         """``memref.alloc`` or ``memref.alloca`` of a static type."""
-        sizes = {"operandSegmentSizes": segment_sizes(0, 0)}
+        sizes = {"operandSegmentSizes": segment_counts(0, 0)}
         (value,) = self.add(op, (), [ty], sizes, hint=hint)
         return value
-
-    def vector_load(
-        self,
-        memref: Value,
-        indices: Sequence[IndexLike],
-        ty: VectorType,
-        hint: str = "",
-    ) -> Value:
-        """``vector.load`` of consecutive elements of the last dimension."""
-        operands = [self.index(i) for i in indices]
-        (value,) = self.add("vector.load", (memref, *operands), [ty], hint=hint)
-        return value
-
-    def affine_vector_load(
-        self,
-        memref: Value,
-        indices: Sequence[IndexLike],
-        ty: VectorType,
-        hint: str = "",
-    ) -> Value:
-        """``affine.vector_load`` of consecutive elements of the last dimension."""
-        map_, operands = as_map(indices)
-        attributes = {"map": AffineMapAttr(map_)}
-        (value,) = self.add(
-            "affine.vector_load", (memref, *operands), [ty], attributes, hint=hint
-        )
-        return value
-
-    def affine_vector_store(
-        self, vector: Value, memref: Value, indices: Sequence[IndexLike]
-    ) -> None:
-        """``affine.vector_store`` of consecutive elements of the last dimension."""
-        map_, operands = as_map(indices)
-        attributes = {"map": AffineMapAttr(map_)}
-        self.add("affine.vector_store", (vector, memref, *operands), (), attributes)
-
-    def streaming_store(
-        self, vector: Value, memref: Value, indices: Sequence[IndexLike]
-    ) -> None:
-        """``vector.store`` that goes past the caches."""
-        operands = (vector, memref, *(self.index(i) for i in indices))
-        self.add("vector.store", operands, (), {"nontemporal": IntegerAttr(1, I1)})
-
-    def masked_load(
-        self,
-        memref: Value,
-        indices: Sequence[IndexLike],
-        mask: Value,
-        otherwise: Value,
-        hint: str = "",
-    ) -> Value:
-        """``vector.maskedload``; lanes that the mask leaves out are ``otherwise``."""
-        operands = (memref, *(self.index(i) for i in indices), mask, otherwise)
-        (value,) = self.add("vector.maskedload", operands, [otherwise.type], hint=hint)
-        return value
-
-    def masked_store(
-        self, vector: Value, memref: Value, indices: Sequence[IndexLike], mask: Value
-    ) -> None:
-        """``vector.maskedstore`` of the lanes of the mask."""
-        places = [self.index(i) for i in indices]
-        self.add("vector.maskedstore", (memref, *places, mask, vector))
-
-    def transfer_read(
-        self,
-        memref: Value,
-        indices: Sequence[IndexLike],
-        ty: VectorType,
-        dimensions: Sequence[int],
-        *,
-        in_bounds: bool = True,
-        last_in_bounds: bool = True,
-        hint: str = "",
-    ) -> Value:
-        """``vector.transfer_read`` of a tile spanned by some dimensions."""
-        padding = self.constant(0, ty.element)
-        operands = [self.index(i) for i in indices]
-        (value,) = self.add(
-            "vector.transfer_read",
-            (memref, *operands, padding),
-            [ty],
-            _transfer_attributes(
-                len(indices), dimensions, in_bounds, in_bounds and last_in_bounds
-            )
-            | {"operandSegmentSizes": segment_sizes(1, len(indices), 1, 0)},
-            hint=hint,
-        )
-        return value
-
-    def transfer_write(
-        self,
-        vector: Value,
-        memref: Value,
-        indices: Sequence[IndexLike],
-        dimensions: Sequence[int],
-        *,
-        in_bounds: bool = True,
-    ) -> None:
-        """``vector.transfer_write`` of a tile spanned by ``dimensions``."""
-        operands = [self.index(i) for i in indices]
-        self.add(
-            "vector.transfer_write",
-            (vector, memref, *operands),
-            (),
-            _transfer_attributes(len(indices), dimensions, in_bounds, in_bounds)
-            | {"operandSegmentSizes": segment_sizes(1, 1, len(indices), 0)},
-        )
-
-    def outerproduct(self, column: Value, row: Value, accumulator: Value) -> Value:
-        """``accumulator + column (x) row``."""
-        (value,) = self.add(
-            "vector.outerproduct",
-            (column, row, accumulator),
-            [accumulator.type],
-            {"kind": _ADD_KIND},
-            hint=accumulator.name or "acc",
-        )
-        return value
-
-    def broadcast(self, value: Value, ty: VectorType, hint: str = "") -> Value:
-        """``vector.broadcast`` of a scalar, or of one row to all rows."""
-        (result,) = self.add("vector.broadcast", (value,), [ty], hint=hint)
-        return result
-
-    def row_sums(self, tile: Value, column: Value) -> Value:
-        """Each row of ``tile`` added up, in any order, to its element of ``column``."""
-        attributes = {"kind": _ADD_KIND, "reduction_dims": DenseArrayAttr(I64, (1,))}
-        (value,) = self.add(
-            "vector.multi_reduction",
-            (tile, column),
-            [column.type],
-            attributes,
-            hint="s",
-        )
-        return value
-
-    def element(self, vector: Value, position: int) -> Value:
-        """One element of a vector of one dimension."""
-        where = {"static_position": DenseArrayAttr(I64, (position,))}
-        ty = element_type(vector.type)
-        (value,) = self.add("vector.extract", (vector,), [ty], where)
-        return value
-
-    def every(self, vector: Value, step: int) -> Value:
-        """Each ``step``-th lane from the first on (``vector.shuffle``)."""
-        ty = vector.type
-        assert isinstance(ty, VectorType)
-        lanes = tuple(range(0, ty.shape[0], step))
-        (value,) = self.add(
-            "vector.shuffle",
-            (vector, vector),
-            [VectorType((len(lanes),), ty.element)],
-            {"mask": DenseArrayAttr(I64, lanes)},
-            hint=vector.name,
-        )
-        return value
-
-    def multiply_add(self, one: Value, other: Value, total: Value) -> Value:
-        """``one * other + total``, fused where the elements are floats."""
-        ty, hint = total.type, total.name
-        if isinstance(element_type(ty), FloatType):
-            (value,) = self.add("vector.fma", (one, other, total), [ty], hint=hint)
-            return value
-        (product,) = self.add("arith.muli", (one, other), [ty], hint="p")
-        (value,) = self.add("arith.addi", (total, product), [ty], hint=hint)
-        return value
-
-    # -- structure -------------------------------------------------------------------
 
     def loop(
         self,
@@ -365,7 +126,7 @@ class Builder:
                 "lowerBoundMap": AffineMapAttr(lower_map),
                 "upperBoundMap": AffineMapAttr(upper_map),
                 "step": index_attr(step),
-                "operandSegmentSizes": segment_sizes(
+                "operandSegmentSizes": segment_counts(
                     len(lower_operands), len(upper_operands), len(initial)
                 ),
             },
@@ -457,15 +218,3 @@ class Builder:
 
 def _bounds(bound: IndexLike | Sequence[IndexLike]) -> Sequence[IndexLike]:
     return [bound] if isinstance(bound, Index | Value | int) else bound
-
-
-def _transfer_attributes(
-    rank: int, dimensions: Sequence[int], inside: bool, last_inside: bool
-) -> dict[str, Attribute]:
-    permutation = AffineMap(rank, 0, tuple(Dim(d) for d in dimensions))
-    bounds = [inside] * (len(dimensions) - 1) + [last_inside]
-    flags = ArrayAttr(tuple(IntegerAttr(int(flag), I1) for flag in bounds))
-    return {"permutation_map": AffineMapAttr(permutation), "in_bounds": flags}
-
-
-_ADD_KIND = OpaqueAttr("#vector.kind<add>")

@@ -18,9 +18,10 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import INDEX, MemRefType, TensorType, element_type
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 
 Scalars = Callable[[Builder, Sequence[Value]], Value]
 
@@ -146,7 +147,7 @@ class _Softmax:
                 "tensor.empty", sizes, [TensorType(shape, element)], hint=hint
             )
             return rows
-        counts = {"operandSegmentSizes": segment_sizes(len(sizes), 0)}
+        counts = {"operandSegmentSizes": segment_counts(len(sizes), 0)}
         (rows,) = self.b.add(
             "memref.alloc", sizes, [MemRefType(shape, element)], counts, hint=hint
         )

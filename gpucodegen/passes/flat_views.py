@@ -15,8 +15,9 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
 )
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX, MemRefType, VectorType
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 
 
 def scaled(b: Builder, value: Value, factor: int) -> Value:
@@ -76,7 +77,7 @@ def with_columns(view: Operation, columns: Sequence[Sequence[Mixed]]) -> Operati
         )
         for name, entries in zip(COLUMNS, columns, strict=True)
     }
-    segments = segment_sizes(1, *map(len, dynamic))
+    segments = segment_counts(1, *map(len, dynamic))
     return view.with_(
         operands=(view.operands[0], *(value for values in dynamic for value in values)),
         attributes={**view.attributes, **attributes, "operandSegmentSizes": segments},

@@ -16,8 +16,9 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
 )
 from gpucodegen.ir.operation import Operation, Value, clone, single_block
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I32, INDEX, FunctionType
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.vector_runs import is_repeatable
 
@@ -148,7 +149,7 @@ def _launch(
         (),
         {
             "kernel": SymbolRefAttr(symbol),
-            "operandSegmentSizes": segment_sizes(
+            "operandSegmentSizes": segment_counts(
                 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(arguments), 0
             ),
         },

@@ -21,9 +21,10 @@ from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
 from gpucodegen.ir.attributes import AffineMapAttr, TypeAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, rewrite_bottom_up
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.lower_affine.expressions import results_of
 
 
@@ -154,7 +155,10 @@ def _allocation(stored: _Stored, op: Operation) -> list[Operation]:
     dynamic, symbols = Alloc(op).dynamic_sizes, stored.symbols[value]
     map_ = AffineMap(len(dynamic), len(symbols), tuple(sizes))
     operands = tuple(results_of(b, map_, (*dynamic, *symbols)))
-    attributes = {**op.attributes, "operandSegmentSizes": segment_sizes(len(sizes), 0)}
+    attributes = {
+        **op.attributes,
+        "operandSegmentSizes": segment_counts(len(sizes), 0),
+    }
     made = op.with_(operands=operands, results=(memory,), attributes=attributes)
     return [*b.operations, made]
 

@@ -27,9 +27,10 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     substitute_values,
 )
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, MemRefType, Type, element_bytes
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def _views(group: Sequence[_Range]) -> dict[Operation, list[Operation]]:
     extent = (max(item.stop for item in group) - base) // size
     b = Builder(group[0].op.location)
     whole = MemRefType((extent,), element, None, group[0].type.memory_space)
-    attributes = {"operandSegmentSizes": segment_sizes(0, 0)}
+    attributes = {"operandSegmentSizes": segment_counts(0, 0)}
     (memory,) = b.add("memref.alloc", (), [whole], attributes, hint="memory")
     first = min(group, key=lambda item: item.number)
     placed = {
@@ -169,7 +170,7 @@ def _view(item: _Range, memory: Value, offset: int) -> Operation:
     attributes: dict[str, Attribute] = {
         f"static_{name}": DenseArrayAttr(I64, values) for name, values in lists.items()
     }
-    attributes["operandSegmentSizes"] = segment_sizes(1, 0, 0, 0)
+    attributes["operandSegmentSizes"] = segment_counts(1, 0, 0, 0)
     result = item.op.result
     if offset:
         layout = StridedLayoutAttr(strides, offset)

@@ -16,9 +16,9 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import AffineMap, Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, index_attr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import segment_sizes
 from gpucodegen.passes.indexing import Index, as_map, from_map, substituted
 
 
@@ -123,7 +123,7 @@ def _loop(raiser: _Raiser, op: Operation) -> Operation:
             "lowerBoundMap": AffineMapAttr(lower_map),
             "upperBoundMap": AffineMapAttr(upper_map),
             "step": index_attr(step),
-            "operandSegmentSizes": segment_sizes(len(lower), len(upper), len(inits)),
+            "operandSegmentSizes": segment_counts(len(lower), len(upper), len(inits)),
         },
     ).with_body((*op.body.operations[:-1], terminator))
 

@@ -194,10 +194,10 @@ def _allocation(renamer: _Renamer, op: Operation) -> Operation:
     rebuilt = renamer.retyped(op.with_(operands=(*kept, *rest)), [static])
     if "operandSegmentSizes" not in op.attributes:
         return rebuilt
-    from gpucodegen.passes.builder import segment_sizes
+    from gpucodegen.ir.segments import segment_counts
 
     return rebuilt.with_attribute(
-        "operandSegmentSizes", segment_sizes(len(kept), len(rest))
+        "operandSegmentSizes", segment_counts(len(kept), len(rest))
     )
 
 

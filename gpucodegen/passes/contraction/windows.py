@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from gpucodegen.ir.affine import linear_form
 from gpucodegen.ir.attributes import DenseArrayAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Value
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, MemRefType
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.operands import Operand, coefficients
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
@@ -34,8 +35,7 @@ def unrolled(b: Builder, operand: Operand, axes: Sequence[Axis]) -> Operand:
     address = ZERO
     for index, extent in zip(operand.indices, ty.shape, strict=True):
         address = address * (extent or 0) + index
-    terms, offset = linear_form(address.expr)
-    del terms
+    _, offset = linear_form(address.expr)
     steps = coefficients(address)
     order = sorted((a for a in axes if a.iv in steps), key=lambda a: -steps[a.iv])
     extents = tuple(axis.extent for axis in order)
@@ -63,7 +63,7 @@ def _strided(
             "static_offsets": DenseArrayAttr(I64, (offset,)),
             "static_sizes": DenseArrayAttr(I64, extents),
             "static_strides": DenseArrayAttr(I64, strides),
-            "operandSegmentSizes": segment_sizes(1, 0, 0, 0),
+            "operandSegmentSizes": segment_counts(1, 0, 0, 0),
         },
         hint=memref.name,
     )

@@ -21,8 +21,8 @@ from gpucodegen.ir.operation import (
     single_block,
     substitute_values,
 )
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.passes.analysis import Analysis, analyse
-from gpucodegen.passes.builder import segment_sizes
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import legality
 from gpucodegen.passes.loops.chains import chain_of, rebuilt, sunk
@@ -217,5 +217,5 @@ def _joined(a: Operation, b: Operation) -> Operation:
         regions=(
             single_block((*first.body[:-1], *second.body[:-1], yielded), arguments),
         ),
-        attributes={**a.attributes, "operandSegmentSizes": segment_sizes(*sizes)},
+        attributes={**a.attributes, "operandSegmentSizes": segment_counts(*sizes)},
     )

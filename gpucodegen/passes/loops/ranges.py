@@ -13,7 +13,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, index_attr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.builder import segment_sizes
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.passes.indexing import Index, as_map, from_map
 
 
@@ -87,7 +87,7 @@ def with_range(op: Operation, given: Range) -> Operation:
     upper_map, upper_operands = _written(
         given.uppers, loop.upper_map, loop.upper_operands
     )
-    sizes = segment_sizes(len(lower_operands), len(upper_operands), len(loop.inits))
+    sizes = segment_counts(len(lower_operands), len(upper_operands), len(loop.inits))
     return op.with_(
         operands=(*lower_operands, *upper_operands, *loop.inits),
         attributes={

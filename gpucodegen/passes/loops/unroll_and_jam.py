@@ -14,8 +14,9 @@ from typing import ClassVar
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value, ValueMap, clone, single_block
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import legality
@@ -182,7 +183,10 @@ class _Copies:
             operands=(*bounds, *inits),
             results=self._renewed(op.results),
             regions=(single_block(body, (iv, *arguments)),),
-            attributes={**op.attributes, "operandSegmentSizes": segment_sizes(*sizes)},
+            attributes={
+                **op.attributes,
+                "operandSegmentSizes": segment_counts(*sizes),
+            },
         )
 
     def _each(self, values: Sequence[Value]) -> tuple[Value, ...]:

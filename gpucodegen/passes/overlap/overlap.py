@@ -28,9 +28,10 @@ from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, compact
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.map_passes import in_functions
@@ -117,7 +118,7 @@ class OverlapTransfers(ModulePass):
     def _staged(self, found: Streaming, new: dict[Value, Value]) -> list[Operation]:
         b = Builder(found.loop.location)
         for value in new.values():
-            sizes = {"operandSegmentSizes": segment_sizes(0, 0)}
+            sizes = {"operandSegmentSizes": segment_counts(0, 0)}
             b.operations.append(
                 Operation("memref.alloc", (), (value,), sizes, location=b.location)
             )

@@ -16,10 +16,11 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memory_spaces import is_shared
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder, segment_sizes
+from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import inner_operations
@@ -125,7 +126,7 @@ class Promote(ModulePass):
         copy = COPIES[self.transfers]
         before, after = Builder(loop.location), Builder(loop.location)
         for item in held:
-            sizes = {"operandSegmentSizes": segment_sizes(0, 0)}
+            sizes = {"operandSegmentSizes": segment_counts(0, 0)}
             before.operations.append(
                 Operation(
                     "memref.alloc", (), (item.buffer,), sizes, location=loop.location
