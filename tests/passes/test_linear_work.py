@@ -1,0 +1,111 @@
+"""Compiling costs per nest, not per pair of nests: calls are counted, not seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen.dialects.verifier import verify
+from gpucodegen.options import Options
+from gpucodegen.pipeline import front_passes, mapping_passes
+
+COUNTS = (1, 2, 4, 8)
+PRODUCT = """
+affine.for %i = 0 to {n} {{ affine.for %j = 0 to {n} {{ affine.for %k = 0 to {n} {{
+  %a = affine.load %A{at}[%i, %k] : memref<{n}x{n}xf32>
+  %b = affine.load %A{at}[%k, %j] : memref<{n}x{n}xf32>
+  %c = affine.load %B{at}[%i, %j] : memref<{n}x{n}xf32>
+  %p = arith.mulf %a, %b : f32
+  %s = arith.addf %c, %p : f32
+  affine.store %s, %B{at}[%i, %j] : memref<{n}x{n}xf32>
+}} }} }}"""
+TRANSPOSE = """
+affine.for %i = 0 to {n} {{ affine.for %j = 0 to {n} {{
+  %a = affine.load %A{at}[%j, %i] : memref<{n}x{n}xf32>
+  affine.store %a, %B{at}[%i, %j] : memref<{n}x{n}xf32>
+}} }}"""
+RELAX = """
+affine.for %t = 0 to 20 {{
+  affine.for %i = 1 to {n} - 1 {{ affine.for %j = 1 to {n} - 1 {{
+    %a = affine.load %A{at}[%i - 1, %j] : memref<{n}x{n}xf32>
+    %b = affine.load %A{at}[%i, %j + 1] : memref<{n}x{n}xf32>
+    %s = arith.addf %a, %b : f32
+    affine.store %s, %B{at}[%i, %j] : memref<{n}x{n}xf32>
+  }} }}
+  affine.for %i = 1 to {n} - 1 {{ affine.for %j = 1 to {n} - 1 {{
+    %b = affine.load %B{at}[%i, %j] : memref<{n}x{n}xf32>
+    affine.store %b, %A{at}[%i, %j] : memref<{n}x{n}xf32>
+  }} }}
+}}""".replace("{n} - 1", "{last}")
+NESTS = {"product": PRODUCT, "transpose": TRANSPOSE, "relax": RELAX}
+
+
+def program(nest: str, count: int, extent: int = 200) -> str:
+    """Nests of one form on arrays of their own."""
+    buffers = ", ".join(
+        f"%{array}{at}: memref<{extent}x{extent}xf32>"
+        for at in range(count)
+        for array in "AB"
+    )
+    body = (nest.format(at=at, n=extent, last=extent - 1) for at in range(count))
+    return f"func.func @f({buffers}) {{{''.join(body)}\nreturn }}"
+
+
+@contextmanager
+def counting(work: Counter[str], name: str) -> Iterator[None]:
+    """Count the calls of Python functions meanwhile."""
+
+    def seen(_frame: object, event: str, _argument: object) -> None:
+        work[name] += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def calls(text: str, arguments: int) -> Counter[str]:
+    """The calls that each pass makes."""
+    work: Counter[str] = Counter()
+    with counting(work, "parse"):
+        module = gcg.parse(text)
+    passes = [
+        *front_passes("f", (None,) * arguments),
+        *mapping_passes("cpu", Options(threads=1)),
+    ]
+    for one in passes:
+        with counting(work, one.name):
+            module = one.apply(module)
+    with counting(work, "verify"):
+        verify(module.operation)
+    return work
+
+
+def growth(work: Callable[[int], int]) -> float:
+    """The work of the last nests over that of those before: 2 linear, 4 quadratic."""
+    few, some, many = map(work, COUNTS[1:])
+    return (many - some) / max(some - few, 1)
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_work_is_linear_in_the_number_of_nests(name: str):
+    calls(program(NESTS[name], 2), 4)
+    found = {n: calls(program(NESTS[name], n), 2 * n) for n in COUNTS}
+    work = {n: passes.total() for n, passes in found.items()}
+    assert growth(work.__getitem__) < 2.3, work
+    most = [each for each, seen in found[8].items() if seen > work[8] / 50]
+    steep = {each: growth(lambda n, each=each: found[n][each]) for each in most}
+    assert max(steep.values()) < 3, steep
+    assert {"parse", "map-cpu"} <= set(steep)
+
+
+def test_quadratic_work_is_seen():
+    assert growth(lambda n: 100 + 3 * n) == 2
+    assert growth(lambda n: 100 + 3 * n * n) == 4
