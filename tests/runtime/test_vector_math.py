@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.vector_math import FORMULAS
+from gpucodegen.intrinsics.vector_math import FORMULAS, scaling
 from gpucodegen.runtime.cpu import compile_cpu
 from gpucodegen.runtime.spec import KernelSpec, Param
 
@@ -63,7 +63,7 @@ SPANS = {
 
 
 @cache
-def compiled(name: str, kind: str) -> Callable[..., None]:
+def compiled(name: str, kind: str, note: str = "") -> Callable[..., None]:
     arity = 2 if name == "powf" else 1
     inputs = "xy"[:arity]
     loads = ", ".join(f"load({x}, i)" for x in inputs)
@@ -72,6 +72,7 @@ from gpucodegen.intrinsics import cpu as intrinsics
 from gpucodegen.intrinsics.cpu import {name}
 load = intrinsics.vload({LANES}, "{kind}")
 store = intrinsics.vstore({LANES}, "{kind}")
+# {note}
 
 
 def k({", ".join(inputs)}, out, n):
@@ -84,13 +85,13 @@ def k({", ".join(inputs)}, out, n):
     return compile_cpu(spec).entry
 
 
-def applied(name: str, *arguments: Any) -> Any:
+def applied(name: str, *arguments: Any, note: str = "") -> Any:
     kind = {4: "f32", 8: "f64"}[arguments[0].itemsize]
     rest = -len(arguments[0]) % LANES
     padded = [np.append(a, np.ones(rest, a.dtype)) for a in arguments]
     out = np.empty_like(padded[0])
     addresses = [a.ctypes.data for a in (*padded, out)]
-    compiled(name, kind)(*addresses, len(out))
+    compiled(name, kind, note)(*addresses, len(out))
     return out[: len(arguments[0])]
 
 
@@ -173,6 +174,22 @@ def test_special_powers(kind: str) -> None:
     x, y = (a.ravel().copy() for a in np.meshgrid(values, values))
     found = errors(applied("powf", x, y), np.power(x.astype(WIDE), y.astype(WIDE)))
     assert np.all(found <= BOUNDS["powf", kind])
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("name", ["exp", "exp2", "expm1"])
+@np.errstate(all="ignore")
+def test_processors_without_scaling_have_the_same_powers(
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dtype = TYPES[kind]
+    small = np.linspace(-1080, -80, 1 << 12)
+    x = np.concatenate([samples(name, kind), small, special_values(dtype)])
+    x = x.astype(dtype)
+    here = applied(name, x)
+    monkeypatch.setattr(scaling, "SCALEF", {})
+    np.testing.assert_array_equal(applied(name, x, note="in steps"), here)
+    np.testing.assert_array_equal(np.isnan(here), np.isnan(x))
 
 
 def test_no_lane_depends_on_its_neighbours() -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gpucodegen.intrinsics.vector_math.coefficients import ERF_INNER, ERF_OUTER
 from gpucodegen.intrinsics.vector_math.exponential import around_one, reduced
-from gpucodegen.intrinsics.vector_math.lanes import Lanes, power_of_two
+from gpucodegen.intrinsics.vector_math.lanes import Lanes
+from gpucodegen.intrinsics.vector_math.scaling import power_of_two
 
 SPLIT = 0.90625
 END = {"f32": 4.0, "f64": 6.0}

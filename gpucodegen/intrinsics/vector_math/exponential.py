@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.intrinsics.vector_math.coefficients import EXP, TANH
-from gpucodegen.intrinsics.vector_math.lanes import Lanes, power_of_two, scaled
+from gpucodegen.intrinsics.vector_math.lanes import Lanes
+from gpucodegen.intrinsics.vector_math.scaling import power_of_two, scaled
 
 LOG2_E = 1.4426950408889634
 LN2 = {"f32": (0.6931471824645996, -1.9046542121259336e-09)}
@@ -44,7 +45,7 @@ def exp(x: Lanes) -> Lanes:
     """``e^x``."""
     limits = RANGES[x.format.name]
     k, r = reduced(clamped(x, limits.low, limits.high))
-    return scaled(around_one(r), k.whole()).or_nan(x)
+    return scaled(around_one(r), k)
 
 
 def exp2(x: Lanes) -> Lanes:
@@ -58,7 +59,7 @@ def exp2(x: Lanes) -> Lanes:
     error = r.fma(low, r.fma(high, -t))
     square = t * t
     curve = square.fma(t.polynomial(EXP[x.format.name]), error)
-    return scaled(t + curve + 1.0, k.whole()).or_nan(x)
+    return scaled(t + curve + 1.0, k)
 
 
 def expm1(x: Lanes) -> Lanes:
@@ -73,12 +74,11 @@ def expm1(x: Lanes) -> Lanes:
     near = k.fma(-high, inside)
     r = k.fma(-low, near)
     lost = k.fma(-low, (near - r).fenced())
-    whole = k.whole()
-    inner = whole.if_(whole.compared("<", limits.whole), limits.whole)
-    factor = power_of_two(inner)
+    inner = k.if_(k.compared("<", limits.whole), limits.whole)
+    factor = power_of_two(inner.whole())
     curve = (r * r).fma(r.polynomial(EXP[x.format.name]), lost)
     total = curve.fma(factor, r.fma(factor, factor - 1.0))
-    return scaled(total, whole - inner).llvm("copysign", x).or_nan(x)
+    return scaled(total, k - inner).llvm("copysign", x)
 
 
 def tanh(x: Lanes) -> Lanes:
@@ -92,9 +92,9 @@ def tanh(x: Lanes) -> Lanes:
 
 
 def clamped(x: Lanes, low: float, high: float) -> Lanes:
-    """``x`` between two numbers; a NaN becomes one of them."""
-    above = x.if_(x.compared(">", low), low)
-    return above.if_(above.compared("<", high), high)
+    """``x`` between two numbers; a NaN stays."""
+    above = x.of(low).if_(x.compared("<", low), x)
+    return x.of(high).if_(above.compared(">", high), above)
 
 
 def reduced(x: Lanes) -> tuple[Lanes, Lanes]:

@@ -175,19 +175,3 @@ def product_of(a: Lanes, b: Lanes | float) -> Pair:
     """``a * b`` exactly."""
     high = (a * b).fenced()
     return Pair(high, a.fma(b, -high))
-
-
-def scaled(x: Lanes, exponent: Lanes) -> Lanes:
-    """``x * 2**exponent`` in two steps, for results beyond the normal range.
-
-    The first step is exact, so a subnormal result is rounded once.  Valid for
-    exponents between twice the smallest and twice the largest of the format.
-    """
-    half = exponent.integer("ashr", 1)
-    return x * power_of_two(half) * power_of_two(exponent - half)
-
-
-def power_of_two(exponent: Lanes) -> Lanes:
-    """``2**exponent`` of integers in the normal range."""
-    form = FORMATS[F32 if exponent.scalar == I32 else F64]
-    return (exponent + form.bias).integer("shl", form.fraction).as_float()

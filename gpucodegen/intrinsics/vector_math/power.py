@@ -17,10 +17,10 @@ from gpucodegen.intrinsics.vector_math.lanes import (
     Lanes,
     Pair,
     product_of,
-    scaled,
     sum_of,
 )
 from gpucodegen.intrinsics.vector_math.rare import or_library
+from gpucodegen.intrinsics.vector_math.scaling import scaled
 
 THIRD = (0.6666666666666666, 3.700743415417188e-17)
 """2/3 as a sum of two floats."""
@@ -61,7 +61,7 @@ def _double(x: Lanes, y: Lanes) -> Lanes:
     pair = _rest(high, k, low)
     square = pair.high * pair.high
     curve = square.fma(pair.high.polynomial(EXP["f64"]), pair.low)
-    return scaled(pair.high + curve + 1.0, k.whole())
+    return scaled(pair.high + curve + 1.0, k)
 
 
 def _rest(high: Lanes, k: Lanes, low: Lanes) -> Pair:
