@@ -102,11 +102,13 @@ def dependences(model: Model) -> tuple[Dependence, ...]:
     >>> print(found[0].witness)
     S at (i=0) writes A[1] and S at (i=1) reads it where N=2
     """
-    references = model.references
+    sharing: dict[str, list[Reference]] = {}
+    for reference in model.references:
+        sharing.setdefault(reference.access.array, []).append(reference)
     return tuple(
         dependence
-        for source in references
-        for sink in references
+        for source in model.references
+        for sink in sharing[source.access.array]
         if may_conflict(source, sink)
         for dependence in between(model, source, sink)
     )
