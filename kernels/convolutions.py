@@ -26,8 +26,8 @@ def conv2d(
     x: ArrayT,
     w: ArrayT,
     *,
-    strides: Pair = (1, 1),
-    dilations: Pair = (1, 1),
+    strides: int | Pair = 1,
+    dilations: int | Pair = 1,
     padding: Padding = "valid",
     layout: Layout = "NHWC",
     out: ArrayT | None = None,
@@ -36,6 +36,7 @@ def conv2d(
     """The convolution (no flip, as in neural networks) of a batch of images.
 
     ``layout`` is ``"NHWC"`` with filters HWCF, or ``"NCHW"`` with filters FCHW.
+    ``strides`` and ``dilations`` are (along rows, along columns), or one for both.
     ``padding`` is ``"valid"`` (none), ``"same"`` (output extent = input / stride,
     rounded up), one width for all sides, or ``((top, bottom), (left, right))``.
 

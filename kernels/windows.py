@@ -112,12 +112,18 @@ def axes_of(layout: str) -> Axes:
     return LAYOUTS[layout]
 
 
-def positive_pair(name: str, values: Iterable[int]) -> Pair:
-    """Two positive integers, or a refusal that names the parameter."""
-    numbers = tuple(map(operator.index, values))
-    match numbers:
-        case (int() as high, int() as wide) if min(numbers) > 0:
-            return high, wide
-        case _:
-            hint = "Pass two positive integers"
-            raise errors.InvalidOption(name=name, value=numbers, hint=hint)
+def positive_pair(name: str, wish: int | Iterable[int]) -> Pair:
+    """Two positive integers, one for both, or a refusal that names the parameter.
+
+    >>> positive_pair("strides", 2), positive_pair("strides", (1, 2))
+    ((2, 2), (1, 2))
+    """
+    try:
+        values = (wish, wish) if isinstance(wish, int) else wish
+        high, wide = map(operator.index, values)
+    except (TypeError, ValueError):
+        high = wide = 0
+    if min(high, wide) > 0:
+        return high, wide
+    hint = "Pass a positive integer, or two"
+    raise errors.InvalidOption(name=name, value=wish, hint=hint)

@@ -59,12 +59,13 @@ class TestMatmul:
 
 class TestConv2d:
     @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
-    @pytest.mark.parametrize("strides", [(1, 1), (2, 1)])
+    @pytest.mark.parametrize("strides", [(1, 1), (2, 1), 2])
     @pytest.mark.parametrize("dilations", [(1, 1), (1, 2)])
     def test_agrees_with_the_definition(
         self, layout: Any, strides: Any, dilations: Any
     ) -> None:
-        problem = Convolution(layout.lower(), strides, dilations)
+        pair = (strides, strides) if isinstance(strides, int) else strides
+        problem = Convolution(layout.lower(), pair, dilations)
         size = {"B": 2, "H": 9, "W": 8, "C": 3, "F": 5, "KH": 3, "KW": 2}
         x, w, _ = problem.arguments(np.random.default_rng(0), size)
         result = gcg.kernels.conv2d(
@@ -94,8 +95,9 @@ class TestConv2d:
             ({"layout": "CHWN"}, "NHWC or NCHW"),
             ({"padding": "full"}, "'same'"),
             ({"padding": -1}, "none below zero"),
-            ({"strides": (0, 1)}, "two positive integers"),
-            ({"dilations": (1, 1, 1)}, "two positive integers"),
+            ({"strides": (0, 1)}, "a positive integer, or two"),
+            ({"strides": 1.5}, "a positive integer, or two"),
+            ({"dilations": (1, 1, 1)}, "a positive integer, or two"),
         ],
     )
     def test_refuses_bad_options(self, options: Any, remedy: str) -> None:
