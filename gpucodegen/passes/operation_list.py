@@ -72,11 +72,18 @@ class OperationList:
 
     def smallest(self, items: Sequence[Index], hint: str = "") -> Value:
         """The SSA value of the smallest of several index expressions."""
+        return self._extreme("affine.min", items, hint)
+
+    def largest(self, items: Sequence[Index], hint: str = "") -> Value:
+        """The SSA value of the largest of several index expressions."""
+        return self._extreme("affine.max", items, hint)
+
+    def _extreme(self, op: str, items: Sequence[Index], hint: str) -> Value:
         if len(items) == 1:
             return self.index(items[0], hint)
         map_, operands = as_map(items)
         attributes = {"map": AffineMapAttr(map_)}
-        (value,) = self.add("affine.min", operands, [INDEX], attributes, hint=hint)
+        (value,) = self.add(op, operands, [INDEX], attributes, hint=hint)
         return value
 
     def constant(self, value: float, ty: Type) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,10 @@ FLAGS = "fastmath<reassoc>"
 
 @dataclass(frozen=True)
 class Reduction:
-    """``y[i] = y[i] OP (x[i][j] OP2 s) OP ..`` for ``first <= j < last``."""
+    """``y[i] = y[i] OP (x[i][j] OP2 s) OP ..`` for ``first <= j < last``.
+
+    ``carried``: by the loop, in no cell.
+    """
 
     dtype: str
     combine: str
@@ -45,6 +48,7 @@ class Reduction:
     dynamic: bool
     stores: bool
     swapped: bool
+    carried: bool = False
 
     @property
     def arguments(self) -> str:
@@ -58,17 +62,26 @@ class Reduction:
         operands = "%t, %o" if self.swapped else "%o, %t"
         negate = "arith.subf" if self.dtype[0] == "f" else "arith.subi"
         store = f"affine.store %t, %z[%i, %j] : {ty}" if self.stores else ""
-        return f"""
-        %c = arith.constant {"0.25" if self.dtype[0] == "f" else "3"} : {self.dtype}
-        affine.for %i = 0 to {ROWS} {{
-          affine.for %j = {self.first} to {"%n" if self.dynamic else self.last} {{
+        load = f"affine.load %y[%i] : memref<{ROWS}x{self.dtype}>"
+        keep = f"%y[%i] : memref<{ROWS}x{self.dtype}>"
+        line = f"affine.for %j = {self.first} to {'%n' if self.dynamic else self.last}"
+        step = f"""
             %a = affine.load %x[%i, %j] : {ty}
             %t = {negate} %c, %a : {self.dtype}
             {store}
-            %o = affine.load %y[%i] : memref<{ROWS}x{self.dtype}>
-            %r = arith.{self.combine} {operands} {flags} : {self.dtype}
-            affine.store %r, %y[%i] : memref<{ROWS}x{self.dtype}>
-          }}
+            {"" if self.carried else f"%o = {load}"}
+            %r = arith.{self.combine} {operands} {flags} : {self.dtype}"""
+        row = f"{line} {{ {step} affine.store %r, {keep} }}"
+        if self.carried:
+            row = f"""%b = {load}
+            %e = {line} iter_args(%o = %b) -> ({self.dtype}) {{ {step}
+              affine.yield %r : {self.dtype}
+            }}
+            affine.store %e, {keep}"""
+        return f"""
+        %c = arith.constant {"0.25" if self.dtype[0] == "f" else "3"} : {self.dtype}
+        affine.for %i = 0 to {ROWS} {{
+          {row}
         }}"""
 
     def check(self, target: str, bits: int, seed: int, holes: bool) -> None:
@@ -114,7 +127,7 @@ def reductions(draw: st.DrawFn) -> Reduction:
         draw(st.sampled_from(suited)),
         first,
         draw(st.integers(first, COLUMNS)),
-        *(draw(st.booleans()) for _ in range(3)),
+        *(draw(st.booleans()) for _ in range(4)),
     )
 
 
@@ -146,14 +159,16 @@ def text_of(reduction: Reduction) -> str:
     return kernel(reduction.arguments, reduction.body, "cpu")
 
 
-def test_sums_in_order_stay_unless_the_program_is_relaxed():
-    text = text_of(PLAIN).replace(FLAGS, "")
+@pytest.mark.parametrize("carried", [False, True])
+def test_sums_in_order_stay_unless_the_program_is_relaxed(carried: bool):
+    text = text_of(replace(PLAIN, carried=carried)).replace(FLAGS, "")
     assert "vector" not in str(vectorized(text))
     assert "vector.reduction" in str(vectorized(text, relaxed=True))
 
 
-def test_a_row_keeps_several_partial_results():
-    made = str(vectorized(text_of(PLAIN), 512))
+@pytest.mark.parametrize("carried", [False, True])
+def test_a_row_keeps_several_partial_results(carried: bool):
+    made = str(vectorized(text_of(replace(PLAIN, carried=carried)), 512))
     assert made.count("vector.reduction <add>") == 1
     assert made.count("affine.vector_load") == 4 + 1
     assert made.count("vector.maskedload") == 1
@@ -172,6 +187,44 @@ LEAKS = {
     "the sum is used": "affine.store %r, %z[%i, %j] : memref<3x150xf32>",
     "the cell moves": "",
 }
+
+
+def test_a_loop_that_carries_something_else_too_stays():
+    text = f"""func.func @f(%x: memref<40xf32>, %y: memref<2xf32>, %zero: f32) {{
+      %s, %last = affine.for %j = 0 to 40 iter_args(%o = %zero, %p = %zero)
+          -> (f32, f32) {{
+        %a = affine.load %x[%j] : memref<40xf32>
+        %r = arith.addf %o, %a {FLAGS} : f32
+        affine.yield %r, %a : f32, f32
+      }}
+      affine.store %s, %y[0] : memref<2xf32>
+      affine.store %last, %y[1] : memref<2xf32>
+      return
+    }}"""
+    assert "vector" not in str(vectorized(text))
+
+
+def test_an_empty_row_touches_no_cell():
+    """The cell may be past the end of its buffer; what is carried stays as it was."""
+    text = kernel(
+        "%x: memref<40xf32>, %y: memref<2xf32>, %n: index, %at: index",
+        f"""%zero = arith.constant -0.0 : f32
+        %s = affine.for %j = 0 to %n iter_args(%o = %zero) -> (f32) {{
+          %a = affine.load %x[%j] : memref<40xf32>
+          %b = affine.load %y[symbol(%at)] : memref<2xf32>
+          %c = arith.maximumf %a, %b : f32
+          affine.store %c, %y[symbol(%at)] : memref<2xf32>
+          %r = arith.addf %o, %a {FLAGS} : f32
+          affine.yield %r : f32
+        }}
+        affine.store %s, %y[1] : memref<2xf32>""",
+        "cpu",
+    )
+    for size, place in ((0, 1 << 40), (-3, 1 << 40), (21, 0)):
+        x, y = np.arange(40, dtype="f4"), np.full(2, 7, "f4")
+        run(vectorized(text), "cpu", x, y, size, place)
+        want = [20, 210] if size > 0 else [7, -0.0]
+        assert y.tobytes() == np.array(want, "f4").tobytes()
 
 
 @pytest.mark.parametrize("why", LEAKS)

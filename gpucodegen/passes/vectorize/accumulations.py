@@ -1,19 +1,20 @@
-"""What an innermost loop accumulates: ``cell = cell OP term``, over and over.
+"""What an innermost loop accumulates: ``total = total OP term``, over and over.
 
-The cell stays where it is during the loop, and only one load and one store touch it.
+The total is a value that the loop carries, or a cell that stays where it is during the
+loop, and that only one load and one store touch.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type
-from gpucodegen.passes.lifting.reductions import Combiner
+from gpucodegen.passes.lifting.reductions import Combination, Combiner
+from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.operations import cost
 from gpucodegen.passes.vectorize.recognize import Body
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict
@@ -82,22 +83,29 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulation:
-    """One cell: its load, its store, and the value in between."""
+class Cell:
+    """A total in memory: the load and the store of an iteration."""
 
     load: Operation
     store: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A total that the loop carries: what it starts from, and the loop's result."""
+
+    initial: Value
+    result: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One total, as an iteration finds it ``before`` and leaves it ``after``."""
+
+    before: Value
+    after: Value
     kind: Kind
-
-    @property
-    def before(self) -> Value:
-        """The accumulator as an iteration finds it."""
-        return self.load.result
-
-    @property
-    def after(self) -> Value:
-        """The accumulator as an iteration leaves it."""
-        return self.store.operands[0]
+    home: Cell | Carried
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +121,24 @@ class Accumulating:
         rest = [op for op in self.body.operations if op not in self.body.streams]
         return sum(map(cost, rest))
 
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The results of the loop."""
+        homes = (a.home for a in self.accumulations)
+        return tuple(home.result for home in homes if isinstance(home, Carried))
 
-def accumulating(iv: Value, operations: Sequence[Operation]) -> Accumulating | None:
-    """The body of a loop over ``iv`` that accumulates, if it has a vector form."""
-    found = accumulations_in(iv, operations)
+
+def accumulating(loop: Operation) -> Accumulating | None:
+    """The body of an ``affine.for`` that accumulates, if it has a vector form.
+
+    All that the loop carries are totals.
+    """
+    iv, operations = loop.body.arguments[0], inner_operations(loop)
+    found = _Finder(loop).accumulations()
     if not found:
         return None
-    ends = {id(op) for a in found for op in (a.load, a.store)}
+    cells = (a.home for a in found if isinstance(a.home, Cell))
+    ends = {id(op) for cell in cells for op in (cell.load, cell.store)}
     rest = tuple(op for op in operations if id(op) not in ends)
     body = Body(iv, rest, varying={iv, *(a.before for a in found)})
     admitted = all(body.admit(op) for op in rest)
@@ -130,26 +149,66 @@ def accumulating(iv: Value, operations: Sequence[Operation]) -> Accumulating | N
     return Accumulating(body, tuple(found))
 
 
-def accumulations_in(iv: Value, operations: Sequence[Operation]) -> list[Accumulation]:
-    """Pairs of a load and a store of one unmoved cell with a combination in between."""
-    definitions = {result: op for op in operations for result in op.results}
-    uses = Counter(value for op in operations for value in op.operands)
-    combiner = Combiner(definitions, uses)
-    moved = {iv, *definitions}
-    loads = {op.result: op for op in operations if op.name == "affine.load"}
-    found: list[Accumulation] = []
-    for op in operations:
-        if op.name != "affine.store":
-            continue
-        same = {v: load for v, load in loads.items() if _same_cell(load, op)}
-        combination = combiner.combination(op.operands[0], same)
-        if combination is None or moved.intersection(op.operands[1:]):
-            continue
-        is_float = isinstance(op.operands[0].type, FloatType)
-        kind = (FLOATS if is_float else INTEGERS).get(combination.operator)
-        if kind is not None:
-            found.append(Accumulation(same[combination.accumulator], op, kind))
-    return found
+@dataclass(slots=True)
+class _Finder:
+    """Looks for the totals of a loop."""
+
+    loop: Operation
+
+    def accumulations(self) -> list[Accumulation]:
+        """Those of carried values and of cells; none if a carried value is no total."""
+        carried = self._carried()
+        return [] if carried is None else [*carried, *self._cells()]
+
+    def _carried(self) -> list[Accumulation] | None:
+        """The values that the loop carries as totals; None if one is something else."""
+        loop = affine.For(self.loop)
+        found: list[Accumulation] = []
+        for argument, initial, after, result in zip(
+            loop.iter_args,
+            loop.inits,
+            self.loop.body.operations[-1].operands,
+            self.loop.results,
+            strict=True,
+        ):
+            combination = self._combiner.combination(after, {argument})
+            kind = combination and _kind_of(combination, after)
+            if kind is None:
+                return None
+            home = Carried(initial, result)
+            found.append(Accumulation(argument, after, kind, home))
+        return found
+
+    def _cells(self) -> list[Accumulation]:
+        """Pairs of a load and a store of one cell with a combination in between."""
+        operations = inner_operations(self.loop)
+        moved = {*self.loop.body.arguments, *self._combiner.definitions}
+        loads = {op.result: op for op in operations if op.name == "affine.load"}
+        found: list[Accumulation] = []
+        for op in operations:
+            if op.name != "affine.store":
+                continue
+            after = op.operands[0]
+            same = {v: load for v, load in loads.items() if _same_cell(load, op)}
+            combination = self._combiner.combination(after, same)
+            kind = combination and _kind_of(combination, after)
+            if combination and kind and moved.isdisjoint(op.operands[1:]):
+                before = combination.accumulator
+                home = Cell(same[before], op)
+                found.append(Accumulation(before, after, kind, home))
+        return found
+
+    @property
+    def _combiner(self) -> Combiner:
+        operations = self.loop.body.operations
+        definitions = {result: op for op in operations for result in op.results}
+        uses = Counter(value for op in operations for value in op.operands)
+        return Combiner(definitions, uses)
+
+
+def _kind_of(combination: Combination, total: Value) -> Kind | None:
+    kinds = FLOATS if isinstance(total.type, FloatType) else INTEGERS
+    return kinds.get(combination.operator)
 
 
 def _same_cell(load: Operation, store: Operation) -> bool:

@@ -38,9 +38,9 @@ class Range:
 
 
 def range_of(op: Operation) -> Range | None:
-    """The range of an ``affine.for`` with steps of one and no carried values."""
+    """The range of an ``affine.for`` with steps of one."""
     loop = affine.For(op)
-    if loop.step != 1 or op.results:
+    if loop.step != 1:
         return None
     return Range(
         tuple(from_map(loop.lower_map, loop.lower_operands)),

@@ -4,22 +4,27 @@ for i by lanes * chains:   each chain combines a vector of its own
 the chains are combined
 for i by lanes:            full vectors that are left
 the rest, masked
-the lanes are combined with what the cell held before the loop
+the lanes are combined with what the total was before the loop
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import OpaqueAttr
-from gpucodegen.ir.operation import Value
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, compact, from_map
 from gpucodegen.passes.linalg_to_affine import REASSOCIABLE
-from gpucodegen.passes.vectorize.accumulations import Accumulating, Accumulation
+from gpucodegen.passes.vectorize.accumulations import (
+    Accumulating,
+    Accumulation,
+    Carried,
+    Cell,
+)
 from gpucodegen.passes.vectorize.loops import Range
 from gpucodegen.passes.vectorize.widen import Widened
 from gpucodegen.tiling.register_tile import VectorUnit
@@ -41,6 +46,18 @@ class Row:
         return compact(self.first + compact(self.end - self.first) // step * step)
 
     @property
+    def is_some(self) -> Index:
+        """Not negative if there are iterations."""
+        return compact(self.end - self.first) - 1
+
+    def not_negative(self, b: Builder) -> Row:
+        """The same, with an end that is never before the beginning."""
+        trips = compact(self.end - self.first).constant
+        if trips is not None and trips >= 0:
+            return self
+        return replace(self, end=Index.of(b.largest([self.first, self.end], "end")))
+
+    @property
     def rest(self) -> Index:
         """Iterations behind the last full vector."""
         return compact(self.end - self.until(self.lanes))
@@ -59,11 +76,11 @@ def row_of(loop: Accumulating, range_: Range, unit: VectorUnit) -> Row | None:
 
 
 def accumulate(b: Builder, loop: Accumulating, row: Row) -> None:
-    """Run the loop over the row; nothing happens if the row is empty."""
-    b.guard(
-        [compact(row.end - row.first) - 1],
-        lambda inner: _Reduced(loop, row).build(inner),
-    )
+    """Run the loop over the row; of an empty row, cells are not touched."""
+    if loop.carried:
+        _Reduced(loop, row.not_negative(b)).build(b)
+    else:
+        b.guard([row.is_some], lambda inner: _Reduced(loop, row).build(inner))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +100,26 @@ class _Reduced:
             left = b.index(row.rest)
             totals = self._iterations(b, full, totals, left)
         for accumulation, total in zip(self.loop.accumulations, totals, strict=True):
-            _finish(b, accumulation, total)
+            match accumulation.home:
+                case Carried() as carried:
+                    _lanes_combined(b, accumulation, total, carried)
+                case Cell() as cell:
+                    self._to_cell(b, accumulation, total, cell)
+
+    def _to_cell(
+        self, b: Builder, accumulation: Accumulation, total: Value, cell: Cell
+    ) -> None:
+        """Combine the lanes and the cell."""
+        load = affine.Load(cell.load)
+        place = from_map(load.map, load.map_operands)
+
+        def combined(inner: Builder) -> None:
+            before = inner.load(load.memref, place, accumulation.before.name)
+            after = accumulation.after.renewed()
+            _lanes_combined(inner, accumulation, total, Carried(before, after))
+            inner.store(after, load.memref, place)
+
+        b.guard([self.row.is_some] if self.loop.carried else [], combined)
 
     def _neutral(self, b: Builder, accumulation: Accumulation) -> Value:
         ty = accumulation.before.type
@@ -161,17 +197,18 @@ def _combined(b: Builder, accumulation: Accumulation, x: Value, y: Value) -> Val
     return value
 
 
-def _finish(b: Builder, accumulation: Accumulation, total: Value) -> None:
-    """Combine the lanes and the cell."""
-    kind, load = accumulation.kind, affine.Load(accumulation.load)
-    place = from_map(load.map, load.map_operands)
-    before = b.load(load.memref, place, accumulation.before.name)
+def _lanes_combined(
+    b: Builder, accumulation: Accumulation, total: Value, ends: Carried
+) -> None:
+    """Define the result: the lanes of ``total``, and what was before."""
+    kind = accumulation.kind
     flags = {"fastmath": REASSOCIABLE} if kind.is_ordered else {}
-    (value,) = b.add(
-        "vector.reduction",
-        (total, before),
-        [before.type],
-        {"kind": OpaqueAttr(f"#vector.kind<{kind.name}>"), **flags},
-        hint=accumulation.after.name,
+    b.operations.append(
+        Operation(
+            "vector.reduction",
+            (total, ends.initial),
+            (ends.result,),
+            {"kind": OpaqueAttr(f"#vector.kind<{kind.name}>"), **flags},
+            location=b.location,
+        )
     )
-    b.store(value, load.memref, place)

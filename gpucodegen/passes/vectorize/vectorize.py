@@ -183,6 +183,8 @@ class _Rewriter:
         range_ = _range(op)
         if not range_:
             return []
+        if op.results:
+            return self._reduced(op, range_, context)
         body = recognize(op.body.arguments[0], inner_operations(op))
         if body is None:
             return self._reduced(op, range_, context)
@@ -249,9 +251,7 @@ class _Rewriter:
             verdict = analyse([op], context, self.surroundings).verdict(op)
             return verdict is not None and order.is_free(verdict)
 
-        found = op.name == "affine.for" and accumulating(
-            op.body.arguments[0], inner_operations(op)
-        )
+        found = op.name == "affine.for" and accumulating(op)
         row = found and row_of(found, range_, self.options.unit)
         if not found or not row or not may_reduce():
             return []
@@ -276,9 +276,9 @@ def _range(op: Operation) -> Range | None:
 
 
 def _line(op: Operation) -> Line | None:
-    """A loop of a constant number of iterations from a single lower bound."""
+    """A loop of a constant number of iterations from one bound; it carries nothing."""
     range_ = _range(op)
-    if not range_ or not range_.trips:
+    if not range_ or not range_.trips or op.results:
         return None
     return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
 
