@@ -7,7 +7,10 @@ CuPy is never imported here: whoever hands over a CuPy array has imported it.
 from __future__ import annotations
 
 import sys
+from math import prod
 from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from gpucodegen import errors
 
@@ -48,6 +51,25 @@ def library(array: Array, *, function: str, argument: str) -> Any:
             actual=kind.__name__,
         )
     return sys.modules[name]
+
+
+ALIGNMENT = 64
+"""Bytes of a cache line: vectors stored to an aligned result cross none."""
+
+
+def empty(xp: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Memory for a result, from a line of the cache on.
+
+    >>> import numpy
+    >>> a = empty(numpy, (3, 5), numpy.dtype("f4"))
+    >>> a.shape, a.ctypes.data % ALIGNMENT
+    ((3, 5), 0)
+    """
+    if xp is not np:
+        return xp.empty(shape, dtype)
+    memory = np.empty(prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
+    start = -memory.__array_interface__["data"][0] % ALIGNMENT
+    return np.ndarray(shape, dtype, memory, start)
 
 
 def require_rank(array: Array, rank: int, *, function: str, argument: str) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
-from gpucodegen.kernels.arrays import ArrayT, library, require_rank
+from gpucodegen.kernels.arrays import ArrayT, empty, library, require_rank
 from gpucodegen.kernels.sources import element_aliases, shift, source, vector
 from gpucodegen.kernels.windows import (
     NO_PADDING,
@@ -60,9 +60,9 @@ def conv2d(
     image = (x.shape[axes.image[0]], x.shape[axes.image[1]])
     widths = window.padding(padding, image)
     shape = axes.result_shape(x.shape, w.shape[axes.filters], window, widths)
-    result: ArrayT = xp.empty(shape, x.dtype) if out is None else out
+    result: ArrayT = empty(xp, shape, x.dtype) if out is None else out
     steps = window.strides, window.dilations
-    kernel = _kernel(axes.file, str(x.dtype), steps, widths, target)
+    kernel = _kernel(axes.file, x.dtype, steps, widths, target)
     kernel(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
     return result
 
@@ -70,13 +70,13 @@ def conv2d(
 @cache
 def _kernel(
     file: str,
-    dtype: str,
+    dtype: object,
     steps: tuple[Pair, Pair],
     widths: tuple[Pair, Pair],
     target: str,
 ) -> Callable[..., object]:
     strides, dilations = steps
-    aliases = element_aliases(dtype, function="conv2d", argument="x") | {
+    aliases = element_aliases(str(dtype), function="conv2d", argument="x") | {
         "#strides": vector(strides),
         "#dilations": vector(dilations),
     }

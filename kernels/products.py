@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
-from gpucodegen.kernels.arrays import ArrayT, library, require_rank
+from gpucodegen.kernels.arrays import ArrayT, empty, library, require_rank
 from gpucodegen.kernels.sources import element_aliases, source
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ def matmul(
     require_rank(b, 2, function="matmul", argument="b")
     xp = library(a, function="matmul", argument="a")
     shape = (a.shape[0], b.shape[1])
-    result: ArrayT = xp.empty(shape, a.dtype) if out is None else out
-    kernel = _kernel(str(a.dtype), target)
+    result: ArrayT = empty(xp, shape, a.dtype) if out is None else out
+    kernel = _kernel(a.dtype, target)
     kernel(xp.ascontiguousarray(a), xp.ascontiguousarray(b), result)
     return result
 
 
 @cache
-def _kernel(dtype: str, target: str) -> Callable[..., object]:
+def _kernel(dtype: object, target: str) -> Callable[..., object]:
     text = source(
-        "matmul.mlir", element_aliases(dtype, function="matmul", argument="a")
+        "matmul.mlir", element_aliases(str(dtype), function="matmul", argument="a")
     )
     return gcg.compile(text, target=target).matmul

@@ -33,6 +33,14 @@ class TestMatmul:
         assert gcg.kernels.matmul(a, b, out=out) is out
         np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-3)
 
+    @pytest.mark.parametrize("dtype", ["f4", "f8"])
+    def test_results_start_at_a_cache_line(self, dtype: str) -> None:
+        a, b = numbers(7, 9, dtype=dtype), numbers(9, 5, dtype=dtype)
+        kept = [gcg.kernels.matmul(a, b) for _ in range(5)]
+        assert not any(result.ctypes.data % 64 for result in kept)
+        for result in kept:
+            np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-3)
+
     def test_operands_need_not_be_contiguous(self) -> None:
         a, b = numbers(30, 20).T, numbers(30, 20)[:, ::2]
         np.testing.assert_allclose(
