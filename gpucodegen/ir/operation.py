@@ -177,6 +177,20 @@ def _rewrite_block(block: Block, rewrite: Rewrite) -> Block:
     return block if unchanged else block.with_operations(operations)
 
 
+def replaced(
+    op: Operation, replacements: Mapping[Operation, Sequence[Operation]]
+) -> Operation:
+    """``op`` with others in place of some operations inside, none in another one.
+
+    >>> old, new = Operation("test.old"), Operation("test.new")
+    >>> outer = Operation("test.outer", regions=(single_block((old, old)),))
+    >>> [inner.name for inner in replaced(outer, {old: (new,)}).body.operations]
+    ['test.new', 'test.new']
+    """
+    (result,) = rewrite_bottom_up(op, replacements.get)
+    return result
+
+
 ValueMap = dict[Value, Value]
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.operation import Operation, Value, replaced
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
@@ -140,27 +140,24 @@ def _parts(
 def _expanded(
     function: Operation, surroundings: Surroundings, max_bytes: int
 ) -> Operation:
-    """The function after one expansion after the other that isolates a contraction."""
+    """The function after the expansions that isolate contractions.
+
+    Each round takes loops that are apart: what one becomes does not matter to another.
+    """
     tried: set[Value] = set()
     while True:
+        parts_of: dict[Operation, list[Operation]] = {}
+        inside: set[Operation] = set()
         for found in expansions(function, surroundings, max_bytes):
-            iv = found.loop.body.arguments[0]
-            if iv in tried or not any(map(_may_contract, found.loop.walk())):
+            loop, iv = found.loop, found.loop.body.arguments[0]
+            is_candidate = iv not in tried and loop not in inside
+            if not is_candidate or not any(map(_may_contract, loop.walk())):
                 continue
             tried.add(iv)
             parts = [p for op in found.operations for p in _parts(op, (), surroundings)]
             if any(map(paying_contraction, parts)):
-                function = _with(function, found.loop, parts)
-                break
-        else:
+                parts_of[loop] = parts
+                inside.update(loop.walk())
+        if not parts_of:
             return function
-
-
-def _with(
-    function: Operation, loop: Operation, parts: Sequence[Operation]
-) -> Operation:
-    def rewrite(op: Operation) -> Sequence[Operation] | None:
-        return parts if op is loop else None
-
-    (result,) = rewrite_bottom_up(function, rewrite)
-    return result
+        function = replaced(function, parts_of)

@@ -19,6 +19,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import (
     Operation,
     Value,
+    replaced,
     rewrite_bottom_up,
     substitute_values,
 )
@@ -64,25 +65,27 @@ class Privatize(ModulePass):
 def _privatised(
     function: Operation, surroundings: Surroundings, limits: Privatize
 ) -> Operation:
-    """The function with one loop after the other rewritten, each at most once."""
-    for _ in [op for op in function.walk() if op.name == "affine.for"]:
+    """The function with loops rewritten, each at most once, in rounds of one analysis.
+
+    The loops of a round are apart and do not change each other's verdicts: one that
+    copies in stores nothing, one that copies out leaves what it left before.
+    """
+    done: set[Value] = set()
+    while True:
         small = _Buffers.of(function, limits.max_bytes)
         if not small.written_in_loops(function):
             return function
-        loops = _found(function, surroundings, small)
-        found = next((f for f in loops if _is_long(f[0], limits)), None)
-        if found is None:
+        renewed: dict[Operation, tuple[Operation]] = {}
+        inside: set[Operation] = set()
+        for loop, changed in _found(function, surroundings, small):
+            iv = affine.For(loop).iv
+            if iv not in done and loop not in inside and _is_long(loop, limits):
+                renewed[loop] = (changed,)
+                done.add(iv)
+                inside.update(loop.walk())
+        if not renewed:
             return function
-        loop, renewed = found
-
-        def rewrite(
-            op: Operation, loop: Operation = loop, renewed: Operation = renewed
-        ) -> list[Operation] | None:
-            return [renewed] if op is loop else None
-
-        (function,) = rewrite_bottom_up(function, rewrite)
-        function = _without_unused(function)
-    return function
+        function = _without_unused(replaced(function, renewed))
 
 
 def _is_long(loop: Operation, limits: Privatize) -> bool:

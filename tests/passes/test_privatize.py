@@ -117,6 +117,57 @@ def test_the_last_iteration_leaves_its_values(n: int, step: int, target: str):
     assert s == last[3]
 
 
+PASSED_ON = """func.func @f(%A: memref<6x4xf32>, %B: memref<6x4xf32>,
+                  %C: memref<6x4xf32>, %t: memref<4xf32>, %s: memref<1xf32>) {
+  affine.for %i = 0 to 6 {
+    affine.for %j = 0 to 4 {
+      %0 = affine.load %A[%i, %j] : memref<6x4xf32>
+      affine.store %0, %t[%j] : memref<4xf32>
+    }
+    affine.for %j = 0 to 4 {
+      %1 = affine.load %t[3 - %j] : memref<4xf32>
+      affine.store %1, %B[%i, %j] : memref<6x4xf32>
+    }
+  }
+  affine.for %i = 0 to 6 {
+    affine.for %j = 0 to 4 {
+      %2 = affine.load %B[%i, %j] : memref<6x4xf32>
+      affine.store %2, %s[0] : memref<1xf32>
+      %3 = affine.load %t[%j] : memref<4xf32>
+      %4 = affine.load %s[0] : memref<1xf32>
+      %5 = arith.addf %3, %4 : f32
+      affine.store %5, %C[%i, %j] : memref<6x4xf32>
+    }
+  }
+  affine.for %i = 0 to 6 {
+    affine.for %j = 0 to 4 {
+      %6 = affine.load %C[%i, %j] : memref<6x4xf32>
+      affine.store %6, %t[3 - %j] : memref<4xf32>
+    }
+    affine.for %j = 0 to 4 {
+      %7 = affine.load %t[%j] : memref<4xf32>
+      affine.store %7, %A[%i, %j] : memref<6x4xf32>
+    }
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_loops_that_pass_values_on_are_rewritten_together(target: str):
+    text = privatised(PASSED_ON)
+    outer = [kind for kind in kinds(text) if kind.startswith("i")]
+    assert [kind.split()[1] for kind in outer] == ["parallel"] * 3
+    A, B, C = numbers(6, 4), np.zeros((6, 4), np.float32), np.zeros((6, 4), np.float32)
+    t, s, given = np.zeros(4, np.float32), np.zeros(1, np.float32), A.copy()
+    compiled(PASSED_ON, target)["f"](A, B, C, t, s)
+    assert np.array_equal(B, given[:, ::-1])
+    assert np.array_equal(C, B + given[-1])
+    assert np.array_equal(A, C[:, ::-1])
+    assert np.array_equal(t, A[-1])
+    assert s == B[-1, -1]
+
+
 FIRST = """func.func @f(%A: memref<6xf32>, %B: memref<6x3xf32>) {
   %t = memref.alloc() : memref<3xf32>
   affine.for %k = 0 to 3 {

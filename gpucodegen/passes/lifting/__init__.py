@@ -46,8 +46,8 @@ def lift_operations(
         one_access_per_statement=one_access_per_statement,
         trust_parallel=trust_parallel,
     )
-    lifter.index((*context, *operations))
     lifter.declare_context(context)
+    lifter.index(operations)
     location = operations[0].location if operations else None
     return lifter.finish(lifter.body(operations), location)
 

@@ -351,6 +351,8 @@ class Lifter:
     def declare_context(self, operations: Sequence[Operation]) -> None:
         """Take constants, extents and views from operations outside."""
         for op in operations:
+            self.definitions.update(dict.fromkeys(op.results, op))
+        for op in operations:
             if op.name in ALLOCATIONS:
                 self.allocate(op, [])
             elif op.name == "func.call":
