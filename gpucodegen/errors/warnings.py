@@ -10,7 +10,7 @@ class PossiblyOutOfBounds(CodegenWarning):
 
     code = "W001"
     template = "access of {buffer} may be out of bounds: {witness}"
-    remedy = "Tighten the loop bounds, or run with sanitize=True to check"
+    remedy = "Tighten the loop bounds, or pass arrays that are large enough"
 
 
 class ProvenOutOfBounds(CodegenWarning):

@@ -92,3 +92,26 @@ def test_elements_that_only_the_box_has_are_not_read():
     compiled.f(2.0, a, b, c)
     assert np.array_equal(c, expected)
     assert "vector.outerproduct" not in dict(compiled.stages("f"))["map-cpu"]
+
+
+def test_a_domain_without_cells():
+    """A loop never runs, which shows once the other's only iteration is known."""
+    text = """func.func @f(%A: memref<12x1xi32>, %B: memref<1x12xi32>, %C: memref<1x1xi32>) {
+      affine.for %n = 0 to 1 {
+        affine.for %k = 0 to 12 {
+          affine.for %m = max affine_map<(n) -> (n + 1, 0)>(%n) to 1 {
+            %a = affine.load %A[%k, %m] : memref<12x1xi32>
+            %b = affine.load %B[%n, %k] : memref<1x12xi32>
+            %c = affine.load %C[%n, %m] : memref<1x1xi32>
+            %product = arith.muli %b, %a : i32
+            %sum = arith.addi %c, %product : i32
+            affine.store %sum, %C[%n, %m] : memref<1x1xi32>
+          }
+        }
+      }
+      return
+    }"""
+    ones = np.ones((12, 1), "i4")
+    c = np.full((1, 1), 7, "i4")
+    gcg.compile(text, target="cpu").f(ones, ones.T, c)
+    assert c == 7

@@ -67,7 +67,10 @@ def domain_of(op: Operation) -> Domain | None:
 
 
 def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
-    """The axis of a loop, and its guards where bounds depend on ``outer``."""
+    """The axis of a loop, and its guards where bounds depend on ``outer``.
+
+    None for a loop that never runs: nothing of it is worth a kernel.
+    """
     if op.name != "affine.for" or op.results:
         return None
     loop = affine.For(op)
@@ -82,7 +85,9 @@ def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | 
     moving = [bound for bound in (*lowers, *uppers) if bound.constant is None]
     if moving and loop.step != 1:
         return None
-    axis = Axis(loop.iv, max(0, -(-(end - first) // loop.step)), first, loop.step, op)
+    if end <= first:
+        return None
+    axis = Axis(loop.iv, -(-(end - first) // loop.step), first, loop.step, op)
     here = axis.at(axis.iv)
     cuts = [here - bound for bound in lowers if bound.constant is None]
     cuts += [bound - here - 1 for bound in uppers if bound.constant is None]
