@@ -4,6 +4,7 @@
 #tile_end = affine_map<(d0) -> (d0 + 16)>
 #slot = affine_map<(d0) -> ((d0 floordiv 16) mod 2)>
 #other_slot = affine_map<(d0) -> ((d0 floordiv 16 + 1) mod 2)>
+#has_any = affine_set<()[s0] : (s0 - 1 >= 0)>
 #has_next = affine_set<(d0)[s0] : (s0 - d0 - 17 >= 0)>
 
 func.func @dma_matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>) {
@@ -20,10 +21,12 @@ func.func @dma_matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf
       %b = memref.alloc() : memref<2x16x16xf32, 2>
       %a_tag = memref.alloc() : memref<2xi32>
       %b_tag = memref.alloc() : memref<2xi32>
-      memref.dma_start %A[%i, %c0], %a[%c0, %c0, %c0], %c256, %a_tag[%c0], %K, %c16
-          : memref<?x?xf32>, memref<2x16x16xf32, 2>, memref<2xi32>
-      memref.dma_start %B[%c0, %j], %b[%c0, %c0, %c0], %c256, %b_tag[%c0], %N, %c16
-          : memref<?x?xf32>, memref<2x16x16xf32, 2>, memref<2xi32>
+      affine.if #has_any()[%K] {
+        memref.dma_start %A[%i, %c0], %a[%c0, %c0, %c0], %c256, %a_tag[%c0], %K, %c16
+            : memref<?x?xf32>, memref<2x16x16xf32, 2>, memref<2xi32>
+        memref.dma_start %B[%c0, %j], %b[%c0, %c0, %c0], %c256, %b_tag[%c0], %N, %c16
+            : memref<?x?xf32>, memref<2x16x16xf32, 2>, memref<2xi32>
+      }
       affine.for %k = 0 to %K step 16 {
         %slot = affine.apply #slot(%k)
         memref.dma_wait %a_tag[%slot], %c256 : memref<2xi32>

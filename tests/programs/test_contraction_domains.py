@@ -96,7 +96,8 @@ def test_elements_that_only_the_box_has_are_not_read():
 
 def test_a_domain_without_cells():
     """A loop never runs, which shows once the other's only iteration is known."""
-    text = """func.func @f(%A: memref<12x1xi32>, %B: memref<1x12xi32>, %C: memref<1x1xi32>) {
+    text = """func.func @f(%A: memref<12x1xi32>, %B: memref<1x12xi32>,
+                           %C: memref<1x1xi32>) {
       affine.for %n = 0 to 1 {
         affine.for %k = 0 to 12 {
           affine.for %m = max affine_map<(n) -> (n + 1, 0)>(%n) to 1 {
