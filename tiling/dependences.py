@@ -7,7 +7,7 @@ count, so that keeping them keeps every value. What isl cannot decide is a depen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -89,8 +89,12 @@ class Dependence:
         return f"{self.kind.value} on {self.source.access.array}{where}{shown}"
 
 
-def dependences(model: Model) -> tuple[Dependence, ...]:
+def dependences(
+    model: Model, carriers: Collection[str] | None = None
+) -> tuple[Dependence, ...]:
     """All dependences of the model, in textual order of source and sink.
+
+    With ``carriers`` only those that loops of these names carry, at less cost.
 
     >>> from .model import model
     >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
@@ -110,7 +114,7 @@ def dependences(model: Model) -> tuple[Dependence, ...]:
         for source in model.references
         for sink in sharing[source.access.array]
         if may_conflict(source, sink)
-        for dependence in between(model, source, sink)
+        for dependence in between(model, source, sink, carriers)
     )
 
 
@@ -120,13 +124,18 @@ def may_conflict(source: Reference, sink: Reference) -> bool:
     return a.array == b.array and (a.writes or b.writes)
 
 
-def between(model: Model, source: Reference, sink: Reference) -> Iterator[Dependence]:
+def between(
+    model: Model,
+    source: Reference,
+    sink: Reference,
+    carriers: Collection[str] | None = None,
+) -> Iterator[Dependence]:
     """The dependences from one reference to another, outermost carrier first.
 
     A statement is executed as a whole: within one instance there is none.
     """
     one_statement = source.instances is sink.instances
-    for level, pairs in levels(model, source, sink):
+    for level, pairs in levels(model, source, sink, carriers):
         if level is None and one_statement:
             continue
         empty = model.solver.ask(pairs.is_empty, None)
@@ -135,25 +144,39 @@ def between(model: Model, source: Reference, sink: Reference) -> Iterator[Depend
 
 
 def levels(
-    model: Model, source: Reference, sink: Reference
+    model: Model,
+    source: Reference,
+    sink: Reference,
+    carriers: Collection[str] | None = None,
 ) -> Iterator[tuple[int | None, Map]]:
     """Conflicting instances in order of execution, split by carrying loop.
+
+    With ``carriers`` only those that loops of these names carry.
 
     conflict     = { x -> y : source(x) = sink(y) }
     at loop d    = conflict with x_0 = y_0, ..., x_(d-1) = y_(d-1), x_d < y_d
     at no loop   = conflict with equal common iterations, source before sink in the text
     """
     ask = model.solver.ask
+    common = common_loops(source.instances, sink.instances)
+    wanted = [
+        level
+        for level, loop in enumerate(common)
+        if carriers is None or loop.name in carriers
+    ]
+    if carriers is not None and not wanted:
+        return
     anything = everything(source.instances, sink.instances)
     same = ask(lambda: source.relation.apply_range(sink.relation.reverse()), anything)
     if same.plain_is_empty():
         return
-    for d in range(len(common_loops(source.instances, sink.instances))):
-        later = anything.order_lt(IN, d, OUT, d)
-        yield d, ask(lambda d=d, same=same: same.order_lt(IN, d, OUT, d), later)
+    for d in range(max(wanted, default=-1) + 1):
+        if d in wanted:
+            later = anything.order_lt(IN, d, OUT, d)
+            yield d, ask(lambda d=d, same=same: same.order_lt(IN, d, OUT, d), later)
         anything = anything.equate(IN, d, OUT, d)
         same = ask(lambda d=d, same=same: same.equate(IN, d, OUT, d), anything)
-    if before_in_text(source, sink):
+    if carriers is None and before_in_text(source, sink):
         yield None, same
 
 

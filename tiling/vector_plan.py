@@ -51,6 +51,30 @@ def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
     return min(lanes, trips) if min(lanes, trips) >= min(FEWEST, lanes) > 1 else 0
 
 
+SHORTEST = 8
+"""Vectors of a row below which its ends cost more than it spares."""
+ALONGSIDE = 5
+"""Registers that a loop of neighbours needs beside its windows."""
+
+
+def sliding_rows(vectors: int | None, bits: int, unit: VectorUnit) -> int:
+    """How many rows of neighbours a loop keeps in registers: three vectors of each.
+
+    ``vectors``: full ones of a row, None if not known; ``bits``: of one.  A vector
+    that fills a cache line touches two where it begins beside one; loads of neighbours
+    always do.  Narrower ones do so less often, and their masks are dear.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> sliding_rows(15, 512, unit), sliding_rows(4, 512, unit)
+    (9, 0)
+    >>> sliding_rows(15, 256, VectorUnit(256, 16))
+    0
+    """
+    fills_lines = bits == unit.bits == 8 * LINE
+    long = vectors is None or vectors >= SHORTEST
+    return (unit.registers - ALONGSIDE) // 3 if fills_lines and long else 0
+
+
 BLOCK = 1 << 14
 """Iterations that a thread takes at a time where nobody knows how many there are."""
 LINE = 64

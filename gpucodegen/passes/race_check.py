@@ -21,7 +21,8 @@ from gpucodegen.passes.lifting import (
     lift_operations,
 )
 from gpucodegen.passes.pair_check import unpaired
-from gpucodegen.tiling.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.dependences import dependences
+from gpucodegen.tiling.loops import LoopKind, loop_verdicts, nested_loops
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.races import Race, races
 from gpucodegen.tiling.scop import statements
@@ -68,12 +69,16 @@ def runs_in_parallel(
 
 def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
     """{ d in distances : d_outer = 0, d_l != 0 } = {} for each parallel loop l."""
-    for verdict in loop_verdicts(model(lifted.scop)):
-        made_from = verdict.loop.payload
-        is_declared = (
-            isinstance(made_from, Operation) and made_from.name == "affine.parallel"
-        )
+    built = model(lifted.scop)
+    declared = {
+        loop.name
+        for loop, _ in nested_loops(lifted.scop.body)
+        if isinstance(loop.payload, Operation)
+        and loop.payload.name == "affine.parallel"
+    }
+    for verdict in loop_verdicts(built, dependences(built, declared)):
         dependence = verdict.decisive
+        is_declared = verdict.loop.name in declared
         if is_declared and verdict.kind is not LoopKind.PARALLEL and dependence:
             yield _error(
                 errors.RaceFound,

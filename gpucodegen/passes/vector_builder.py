@@ -177,13 +177,16 @@ class VectorBuilder(OperationList):
         """Each ``step``-th lane from the first on (``vector.shuffle``)."""
         ty = vector.type
         assert isinstance(ty, VectorType)
-        lanes = tuple(range(0, ty.shape[0], step))
+        return self.shuffle(vector, vector, range(0, ty.shape[0], step))
+
+    def shuffle(self, one: Value, other: Value, lanes: Sequence[int]) -> Value:
+        """Lanes of two vectors, counted through both (``vector.shuffle``)."""
         (value,) = self.add(
             "vector.shuffle",
-            (vector, vector),
-            [VectorType((len(lanes),), ty.element)],
-            {"mask": DenseArrayAttr(I64, lanes)},
-            hint=vector.name,
+            (one, other),
+            [VectorType((len(lanes),), element_type(one.type))],
+            {"mask": DenseArrayAttr(I64, tuple(lanes))},
+            hint=one.name,
         )
         return value
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import time
+from random import Random
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tiling_nests import nests, scops
 from tiling_oracle import carrying_loops
 from tiling_samples import (
@@ -151,3 +153,14 @@ def _seconds(scop: Scop) -> float:
     start = time.perf_counter()
     loop_verdicts(model(scop))
     return time.perf_counter() - start
+
+
+@given(scops(), st.randoms())
+def test_dependences_of_chosen_carriers_are_a_part_of_all(scop: Scop, random: Random):
+    built = model(scop)
+    every = dependences(built)
+    names = [verdict.loop.name for verdict in loop_verdicts(built, every)]
+    chosen = {name for name in names if random.random() < 0.5}
+    expected = [d for d in every if d.carrier and d.carrier.name in chosen]
+    found = dependences(built, chosen)
+    assert list(map(str, found)) == list(map(str, expected))

@@ -28,3 +28,8 @@ def test_steps_that_fill_all_chains_are_preferred():
 
 def test_a_footprint_does_not_exceed_the_plane():
     assert Sweep((100, 100), (2, 2), 8).footprint((64, 64, 64)) == 80_000
+
+
+def test_cut_rows_compute_at_the_rate_of_unaligned_vectors():
+    halves = time_cost(PLANE, (8, 8, 2048), Host(1))
+    assert halves > 1.6 * time_cost(PLANE, (8, 8, 4094), Host(1))

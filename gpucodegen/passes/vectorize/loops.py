@@ -29,9 +29,14 @@ class Range:
     uppers: tuple[Index, ...]
 
     @property
+    def is_single(self) -> bool:
+        """Whether it has one lower and one upper bound."""
+        return len(self.lowers) == len(self.uppers) == 1
+
+    @property
     def trips(self) -> int | None:
         """Number of values, if that is a constant."""
-        if len(self.lowers) != 1 or len(self.uppers) != 1:
+        if not self.is_single:
             return None
         count = compact(self.uppers[0] - self.lowers[0]).constant
         return None if count is None else max(0, count)
@@ -63,6 +68,12 @@ RANGES: dict[str, Callable[[Operation], Range | None]] = {
     "affine.for": range_of,
     "affine.parallel": parallel_range,
 }
+
+
+def range_in(op: Operation) -> Range | None:
+    """The range of a loop of either kind; None of what is no such loop."""
+    range_of_kind = RANGES.get(op.name)
+    return range_of_kind and range_of_kind(op)
 
 
 Build = Callable[[Builder, Range], None]
@@ -102,19 +113,19 @@ def vector_loop(b: Builder, body: Body, range_: Range, lanes: int) -> None:
         _counted(b, body, range_.lowers[0], range_.trips, lanes)
 
 
-def aligned_loop(
+def until_aligned(
     b: Builder, body: Body, range_: Range, lanes: int, first: Stream, address: Value
-) -> None:
-    """The same, with full vectors from where ``first`` lies on multiples of lanes.
+) -> Range:
+    """Run the iterations before ``first`` lies on a multiple of lanes; those left.
 
-    ``address``: that of the buffer of ``first``.
+    ``address``: that of the buffer of ``first``; the range has one lower bound.
     """
     (lower,) = range_.lowers
     start = Widened(body, b, lower, lanes).at_first(first)
     head = misalignment(start, address, lanes)
     left = b.smallest([head, *(upper - lower for upper in range_.uppers)], "head")
     Widened(body, b, lower, lanes, left).build()
-    _open_ended(b, body, Range((lower + head,), range_.uppers), lanes)
+    return Range((lower + head,), range_.uppers)
 
 
 def _counted(b: Builder, body: Body, first: Index, trips: int, lanes: int) -> None:

@@ -13,6 +13,8 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.nests import inner_operations
+from gpucodegen.passes.vectorize.loops import range_in
 from gpucodegen.passes.vectorize.operations import lane_bits
 from gpucodegen.passes.vectorize.recognize import Body, layout_of
 from gpucodegen.tiling.vector_plan import goes_past_caches
@@ -138,3 +140,20 @@ def _dimension(indices: Sequence[Index], iv: Value) -> int | None:
     if len(moved) != 1 or Body(iv, ()).coefficient(indices[moved[0]]) != 1:
         return None
     return moved[0]
+
+
+def line_of(op: Operation) -> Line | None:
+    """A loop of a constant number of iterations from one bound; it carries nothing."""
+    range_ = range_in(op)
+    if not range_ or not range_.trips or op.results:
+        return None
+    return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
+
+
+def only_loop(op: Operation) -> Operation | None:
+    """The ``affine.for`` that is all of a loop's body."""
+    match inner_operations(op):
+        case (loop,) if loop.name == "affine.for":
+            return loop
+        case _:
+            return None

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.ops.memref_layouts import Strided, strided_form
-from gpucodegen.ir.affine import AffineExpr, Dim, leaves, linear_form
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.dead_code import has_no_effect
-from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.indexing import Index, from_map, replace_values
 from gpucodegen.passes.vectorize.operations import ELEMENTWISE, lane_bits
 
 
@@ -39,7 +39,8 @@ class Body:
 
     ``streams`` holds those of its loads and stores, ``varying`` the values that differ
     between iterations, the variable among them, ``streaming`` the stores that go past
-    the caches.
+    the caches, ``positions`` the uniform indices that it computes, in terms of values
+    made outside.
     """
 
     iv: Value
@@ -48,6 +49,7 @@ class Body:
     varying: set[Value] = field(default_factory=set[Value])
     bits: set[int] = field(default_factory=set[int])
     streaming: set[Operation] = field(default_factory=set[Operation])
+    positions: dict[Value, Index] = field(default_factory=dict[Value, Index])
 
     @property
     def takes_masks(self) -> bool:
@@ -63,15 +65,18 @@ class Body:
         match op.name:
             case "affine.load":
                 load = affine.Load(op)
-                indices = from_map(load.map, load.map_operands)
+                indices = self._indices(load.map, load.map_operands)
                 is_stream = self._moves(indices)
                 return not is_stream or self._stream(op, load.memref, indices)
             case "affine.store":
                 store = affine.Store(op)
-                indices = from_map(store.map, store.map_operands)
+                indices = self._indices(store.map, store.map_operands)
                 return self._stream(op, store.memref, indices)
             case _:
                 return self._value(op)
+
+    def _indices(self, map_: AffineMap, operands: Sequence[Value]) -> list[Index]:
+        return [replace_values(i, self.positions) for i in from_map(map_, operands)]
 
     def _moves(self, indices: Sequence[Index]) -> bool:
         return any(self.varying.intersection(index.values) for index in indices)
@@ -108,6 +113,9 @@ class Body:
         if op.regions or not has_no_effect(op):
             return False
         if not self.is_varying(op):
+            if op.name == "affine.apply":
+                (index,) = self._indices(affine.map_of(op), op.operands)
+                self.positions[op.result] = index
             return True
         if op.name == "affine.apply":
             (index,) = from_map(affine.map_of(op), op.operands)
@@ -144,5 +152,17 @@ def recognize(iv: Value, operations: Sequence[Operation]) -> Body | None:
     Its accesses must be streams, loads may be uniform; nothing else touches memory.
     """
     body = Body(iv, tuple(operations), varying={iv})
-    admitted = all(body.admit(op) for op in operations)
-    return body if admitted and body.streams else None
+    if not all(body.admit(op) for op in operations) or not body.streams:
+        return None
+    body.operations = tuple(op for op in operations if not _is_dead(op, body))
+    return body
+
+
+def _is_dead(op: Operation, body: Body) -> bool:
+    """Whether only streams use a position, whose indices say what it is."""
+    users = (o for o in body.operations if o not in body.streams)
+    return (
+        op.name == "affine.apply"
+        and op.result in body.positions
+        and not any(op.result in user.operands for user in users)
+    )

@@ -31,19 +31,31 @@ from gpucodegen.passes.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.vectorize.loops import (
     RANGES,
     Range,
-    aligned_loop,
     in_blocks,
+    range_in,
+    until_aligned,
     vector_loop,
 )
-from gpucodegen.passes.vectorize.planes import Line, recognize_transposition
-from gpucodegen.passes.vectorize.recognize import recognize
+from gpucodegen.passes.vectorize.neighbours import (
+    Window,
+    stored_stream,
+    windows_of,
+)
+from gpucodegen.passes.vectorize.planes import (
+    line_of,
+    only_loop,
+    recognize_transposition,
+)
+from gpucodegen.passes.vectorize.recognize import Body, recognize
 from gpucodegen.passes.vectorize.rows import accumulate, row_of
+from gpucodegen.passes.vectorize.sliding import sliding_loop
 from gpucodegen.passes.vectorize.streams import Around, mark_streaming, reads_of
 from gpucodegen.passes.vectorize.transposes import Tiling
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.vector_plan import (
     InnerLoop,
     plan_lanes,
+    sliding_rows,
     thread_block,
     transposed_side,
 )
@@ -160,7 +172,7 @@ class _Rewriter:
     def _inside(
         self, op: Operation, context: Sequence[Operation], loops: Loops
     ) -> Operation:
-        range_ = _range(op)
+        range_ = range_in(op)
         trips = range_ and range_.trips
         inner = (*loops, *(Around(iv, trips, reads_of(op)) for iv in _variables(op)))
         regions = tuple(
@@ -180,7 +192,7 @@ class _Rewriter:
         self, op: Operation, context: Sequence[Operation], loops: Loops
     ) -> list[Operation]:
         """What replaces an innermost loop; nothing if it stays."""
-        range_ = _range(op)
+        range_ = range_in(op)
         if not range_:
             return []
         if op.results:
@@ -197,11 +209,17 @@ class _Rewriter:
         first = mark_streaming(
             body, (*loops, Around(body.iv, range_.trips)), self.options.cache
         )
+        windows = self._windows(body, range_.trips, lanes)
+        target = stored_stream(body) if windows else None
 
         def build(b: Builder, part: Range) -> None:
-            address = first and self._address(first.memref)
-            if first and address and len(part.lowers) == 1:
-                aligned_loop(b, body, part, lanes, first, address)
+            slides = part.is_single and bool(windows)
+            aligned = first or (target if slides else None)
+            address = aligned and self._address(aligned.memref)
+            if aligned and address and len(part.lowers) == 1:
+                part = until_aligned(b, body, part, lanes, aligned, address)
+            if slides:
+                sliding_loop(b, body, part, lanes, windows)
             else:
                 vector_loop(b, body, part, lanes)
 
@@ -212,13 +230,21 @@ class _Rewriter:
         build(b, range_)
         return b.operations
 
+    def _windows(self, body: Body, trips: int | None, lanes: int) -> list[Window]:
+        """The rows of neighbours whose cells the body loads once."""
+        if not body.takes_masks:
+            return []
+        found = windows_of(body, lanes)
+        vectors = None if trips is None else trips // lanes
+        return found[: sliding_rows(vectors, lanes * min(body.bits), self.options.unit)]
+
     def _transposition(
         self, op: Operation, context: Sequence[Operation]
     ) -> list[Operation]:
         """What replaces two loops that transpose; nothing if they do not."""
-        outer = _line(op)
-        loop = _only_loop(op) if outer else None
-        inner = _line(loop) if loop else None
+        outer = line_of(op)
+        loop = only_loop(op) if outer else None
+        inner = line_of(loop) if loop else None
         if outer is None or loop is None or inner is None:
             return []
         if outer.iv in inner.lower.values:
@@ -268,28 +294,6 @@ class _Rewriter:
 
 POINTER = "memref.extract_aligned_pointer_as_index"
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
-
-
-def _range(op: Operation) -> Range | None:
-    range_of = RANGES.get(op.name)
-    return range_of and range_of(op)
-
-
-def _line(op: Operation) -> Line | None:
-    """A loop of a constant number of iterations from one bound; it carries nothing."""
-    range_ = _range(op)
-    if not range_ or not range_.trips or op.results:
-        return None
-    return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
-
-
-def _only_loop(op: Operation) -> Operation | None:
-    """The ``affine.for`` that is all of a loop's body."""
-    match inner_operations(op):
-        case (loop,) if loop.name == "affine.for":
-            return loop
-        case _:
-            return None
 
 
 def _variables(op: Operation) -> tuple[Value, ...]:

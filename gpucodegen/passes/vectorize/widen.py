@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
@@ -16,7 +17,8 @@ from gpucodegen.passes.vectorize.recognize import Body, Stream
 class Widened:
     """Iterations ``first`` to ``first + lanes`` of a body, put into a builder.
 
-    ``left``: how many of them exist, if that may be fewer than lanes.
+    ``left``: how many of them exist, if that may be fewer than lanes.  ``ready``: loads
+    whose vectors are there already.
     """
 
     body: Body
@@ -27,6 +29,7 @@ class Widened:
     scalars: dict[Value, Value] = field(default_factory=dict[Value, Value])
     vectors: dict[Value, Value] = field(default_factory=dict[Value, Value])
     mask: Value | None = None
+    ready: Mapping[Operation, Value] = field(default_factory=dict[Operation, Value])
 
     def build(self) -> None:
         """Append the operations."""
@@ -42,7 +45,8 @@ class Widened:
         """One operation of the body."""
         stream = self.body.streams.get(op)
         if stream is not None and op.results:
-            self.vectors[op.result] = self._load(stream, op.result)
+            loaded = self.ready.get(op) or self._load(stream, op.result)
+            self.vectors[op.result] = loaded
         elif stream is not None:
             self._store(op, stream)
         elif not self.body.is_varying(op):
