@@ -6,9 +6,11 @@ import contextlib
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from gpucodegen.runtime import cache, machine_code, modules, threads
+from gpucodegen.runtime.outline import CALL, outlined
 from gpucodegen.runtime.spec import KernelSpec
 
 OBJECTS = cache.Store("cpu")
@@ -54,22 +56,27 @@ def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
 
     from gpucodegen.intrinsics.cpu_engine import parameter
 
-    function = getattr(modules.load(spec.source), spec.name)
+    module = modules.load(spec.source)
+    function = _on_threads(module, spec) if spec.parallel else vars(module)[spec.name]
     dispatcher = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        parallel=dict(PARALLEL) if spec.parallel else False,
-        fastmath=set(spec.fastmath) or False,
+        nogil=True, error_model="numpy", fastmath=set(spec.fastmath) or False
     )(function)
     signature = numba.types.void(*(parameter(*p) for p in spec.signature))
     return dispatcher, signature.args
 
 
-PARALLEL = {"fusion": False}
-"""Numba sees no dependence between loops that reach memory through intrinsics.
+def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
+    """The kernel with its parallel loops as functions that the pool calls."""
+    import numba
 
-It takes what it reads out of the dictionary, so each compilation gets a copy.
-"""
+    from gpucodegen.intrinsics.cpu_parallel import parallel_for
+
+    threads.numba_pool()  # compiled code refers to its functions by name
+    made = outlined(spec.source, spec.name)
+    names = {"__name__": module.__name__, CALL: parallel_for}
+    exec(compile(made.tree, str(module.__file__), "exec"), names)
+    names.update((part, numba.njit(names[part])) for part in made.parts)
+    return names[spec.name]
 
 
 def _key(spec: KernelSpec) -> str:
@@ -84,7 +91,7 @@ def _key(spec: KernelSpec) -> str:
         spec.source,
         spec.name,
         spec.signature,
-        sorted(PARALLEL.items()) if spec.parallel else None,
+        spec.parallel,
         spec.fastmath,
         cpu_name(),
         sorted(cpu_features()),
