@@ -1,4 +1,4 @@
-"""How many partial results of a reduction are computed at once.
+"""Reductions along rows: partial results of one row, or several rows side by side.
 
 A chain of combinations takes ``latency`` cycles a step.  As many chains as the unit
 starts operations in that time keep it busy; operations beside the combination fill
@@ -7,7 +7,10 @@ part of the time themselves.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.tiling.vector_plan import NARROWEST
 
 
 def partial_results(vectors: int | None, operations: int, unit: VectorUnit) -> int:
@@ -24,3 +27,66 @@ def partial_results(vectors: int | None, operations: int, unit: VectorUnit) -> i
     wanted = -(-unit.latency * unit.fma_per_cycle // operations)
     fitting = min(wanted, unit.registers // 4)
     return max(1, fitting if vectors is None else min(fitting, vectors))
+
+
+@dataclass(frozen=True, slots=True)
+class RowLoop:
+    """A loop over rows whose inner loops run in order.
+
+    ``rows``, ``columns``: iterations, None if not known.  ``bits``: of the elements.
+    ``arrays``: how many arrays have such rows; the parts of the loop pass over them.
+    """
+
+    rows: int | None
+    columns: int | None
+    bits: int
+    arrays: int
+
+
+FEWEST_ROWS = 4
+"""Lanes below which a strip is no shorter: what one row waits for, others do not."""
+
+
+def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> int:
+    """How many rows run side by side, one in each lane; 0 leaves them one by one.
+
+    A register holds the most.  Fewer do where the rows of all arrays would not stay in
+    half of a second-level ``cache`` from one part to the next, or where some of the
+    ``threads`` had no rows.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> rows_abreast(RowLoop(4096, 4096, 32, 1), unit, 1, 1 << 20)
+    16
+    >>> rows_abreast(RowLoop(64, 30000, 32, 2), unit, 2, 1 << 20)
+    4
+    >>> rows_abreast(RowLoop(1, 4096, 32, 1), unit, 1, 1 << 20)
+    0
+    """
+    lanes = unit.lanes(max(NARROWEST, loop.bits))
+    if loop.rows is not None and loop.rows < 2:
+        return 0
+    line = (loop.columns or 0) * loop.arrays * loop.bits // 8
+
+    def is_too_many(lanes: int) -> bool:
+        if line * lanes > cache // 2:
+            return True
+        rows = loop.rows
+        return rows is not None and (lanes // 2 >= rows or -(-rows // lanes) < threads)
+
+    while lanes > FEWEST_ROWS and is_too_many(lanes):
+        lanes //= 2
+    return lanes
+
+
+SHORT = 8
+"""Vectors of a row up to which combining its lanes costs as much as its elements."""
+
+
+def is_short_row(rows: int | None, columns: int | None, lanes: int) -> bool:
+    """Whether rows of so many elements, in any order, better run side by side.
+
+    >>> is_short_row(1000, 64, 16), is_short_row(1000, 200, 16), is_short_row(8, 64, 16)
+    (True, False, False)
+    """
+    enough = rows is None or rows >= lanes
+    return enough and columns is not None and columns <= SHORT * lanes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import (
@@ -42,6 +42,24 @@ class VectorBuilder(OperationList):
         operands = [self.index(i) for i in indices]
         (value,) = self.add("vector.load", (memref, *operands), [ty], hint=hint)
         return value
+
+    def vector_store(
+        self, vector: Value, memref: Value, indices: Sequence[IndexLike]
+    ) -> None:
+        """``vector.store`` to consecutive elements of the last dimensions."""
+        operands = (vector, memref, *(self.index(i) for i in indices))
+        self.add("vector.store", operands)
+
+    def transposed(self, tile: Value) -> Value:
+        """``vector.transpose`` of a tile."""
+        ty = tile.type
+        assert isinstance(ty, VectorType)
+        turned = replace(ty, shape=ty.shape[::-1])
+        order = {"permutation": DenseArrayAttr(I64, (1, 0))}
+        (result,) = self.add(
+            "vector.transpose", (tile,), [turned], order, hint=tile.name
+        )
+        return result
 
     def affine_vector_load(
         self,

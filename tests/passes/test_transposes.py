@@ -63,6 +63,10 @@ def test_in_the_emulator(shape: Shape, ty: str, order: Order, how: How):
     check(shape, ty, order, how)
 
 
+def test_a_single_column_whose_rows_are_consecutive():
+    check((35, 1), "f32", (True, False), (512, 0, "sim"))
+
+
 @settings(max_examples=3, deadline=None, phases=[Phase.generate])
 @given(SHAPES, TYPES, ORDERS, st.tuples(WIDTHS, CACHES, st.just("cpu")))
 def test_on_the_processor(shape: Shape, ty: str, order: Order, how: How):

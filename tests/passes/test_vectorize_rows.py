@@ -160,9 +160,9 @@ def text_of(reduction: Reduction) -> str:
 
 
 @pytest.mark.parametrize("carried", [False, True])
-def test_sums_in_order_stay_unless_the_program_is_relaxed(carried: bool):
+def test_sums_keep_their_order_unless_the_program_is_relaxed(carried: bool):
     text = text_of(replace(PLAIN, carried=carried)).replace(FLAGS, "")
-    assert "vector" not in str(vectorized(text))
+    assert "vector.reduction" not in str(vectorized(text))
     assert "vector.reduction" in str(vectorized(text, relaxed=True))
 
 
@@ -228,13 +228,14 @@ def test_an_empty_row_touches_no_cell():
 
 
 @pytest.mark.parametrize("why", LEAKS)
-def test_what_is_no_reduction_stays(why: str):
+def test_what_is_no_reduction_is_none(why: str):
     body = PLAIN.body
     if LEAKS[why]:
         body = body.replace("affine.store %r", f"{LEAKS[why]}\naffine.store %r")
     else:
         body = body.replace("%y[%i]", "%y[%j floordiv 50]")
-    assert "vector" not in str(vectorized(kernel(PLAIN.arguments, body, "cpu")))
+    made = str(vectorized(kernel(PLAIN.arguments, body, "cpu")))
+    assert "vector.reduction" not in made
 
 
 @pytest.mark.parametrize("again", [True, False])

@@ -121,3 +121,95 @@ def test_exact_programs_keep_the_order():
     x = np.ones((9, 75), "f4")
     program.f(x, x[0].copy(), x.copy())
     assert "vector.reduction" not in dict(program.stages("f"))["vectorize"]
+
+
+RUNNING = """func.func @f(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>,
+    %sums: memref<?x?xf32>, %at: memref<?xi32>, %most: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %n = memref.dim %x, %c1 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %zero = arith.constant -0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %none = arith.constant -1 : i32
+  affine.for %i = 0 to %m {
+    %v = affine.for %j = 0 to %n iter_args(%t = %zero) -> (f32) {
+      %a = affine.load %x[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>>
+      %r = arith.addf %t, %a : f32
+      affine.store %r, %sums[%i, %j] : memref<?x?xf32>
+      affine.yield %r : f32
+    }
+    %e, %k = affine.for %j = 0 to %n iter_args(%t = %least, %p = %none)
+        -> (f32, i32) {
+      %a = affine.load %x[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>>
+      %more = arith.cmpf ogt, %a, %t : f32
+      %r = arith.select %more, %a, %t : f32
+      %column = arith.index_cast %j : index to i32
+      %q = arith.select %more, %column, %p : i32
+      affine.yield %r, %q : f32, i32
+    }
+    %largest = arith.maximumf %e, %v : f32
+    affine.store %k, %at[%i] : memref<?xi32>
+    affine.store %largest, %most[%i] : memref<?xf32>
+  }
+  return
+}"""
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+@pytest.mark.parametrize(("threads", "specialize"), [(2, True), (1, False)])
+def test_prefix_sums_and_the_place_of_the_largest(threads: int, specialize: bool):
+    program = gcg.compile(RUNNING, target="cpu", threads=threads, specialize=specialize)
+    whole = np.random.default_rng(3).standard_normal((100, 140)).astype("f4")
+    whole[3, 40], whole[5, :50] = np.nan, -0.0
+    narrow = [] if specialize else [whole[:1, :3], whole[:, :17], whole.T]
+    for x in (whole[:50, :70], whole[::2, 1::2], *narrow):
+        sums, most = np.full(x.shape, 7, "f4"), np.full(len(x), 7, "f4")
+        at = np.full(len(x), 7, "i4")
+        program.f(x, sums, at, most)
+        want = np.cumsum(x, axis=1, dtype="f4")
+        np.testing.assert_array_equal(np.signbit(sums), np.signbit(want))
+        np.testing.assert_array_equal(sums, want)
+        known = np.where(np.isnan(x), -np.inf, x)
+        np.testing.assert_array_equal(at, known.argmax(1))
+        np.testing.assert_array_equal(most, np.maximum(known.max(1), want[:, -1]))
+
+
+def test_a_softmax_as_loops_in_order():
+    program = gcg.compile(
+        """func.func @f(%x: memref<?x?xf64>, %y: memref<?x?xf64>) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %m = memref.dim %x, %c0 : memref<?x?xf64>
+          %n = memref.dim %x, %c1 : memref<?x?xf64>
+          %zero = arith.constant 0.0 : f64
+          %least = arith.constant 0xFFF0000000000000 : f64
+          affine.for %i = 0 to %m {
+            %most = affine.for %j = 0 to %n iter_args(%t = %least) -> (f64) {
+              %v = affine.load %x[%i, %j] : memref<?x?xf64>
+              %r = arith.maximumf %t, %v : f64
+              affine.yield %r : f64
+            }
+            %sum = affine.for %j = 0 to %n iter_args(%t = %zero) -> (f64) {
+              %v = affine.load %x[%i, %j] : memref<?x?xf64>
+              %d = arith.subf %v, %most : f64
+              %e = math.exp %d : f64
+              affine.store %e, %y[%i, %j] : memref<?x?xf64>
+              %r = arith.addf %t, %e : f64
+              affine.yield %r : f64
+            }
+            affine.for %j = 0 to %n {
+              %e = affine.load %y[%i, %j] : memref<?x?xf64>
+              %q = arith.divf %e, %sum : f64
+              affine.store %q, %y[%i, %j] : memref<?x?xf64>
+            }
+          }
+          return
+        }""",
+        target="cpu",
+    )
+    for shape in ((33, 200), (20, 5), (2, 300)):
+        x = np.random.default_rng(1).standard_normal(shape) * 5
+        y = np.full_like(x, np.nan)
+        program.f(x, y)
+        np.testing.assert_allclose(y, softmax(x, 1), rtol=1e-14)

@@ -73,6 +73,12 @@ class Order:
     relaxed: bool = False
     exact: bool = False
 
+    def frees(self, accumulation: Accumulation) -> bool:
+        """Whether the terms of a total may come in any order."""
+        if self.exact:
+            return not accumulation.kind.is_ordered
+        return accumulation.reassociable or self.relaxed
+
     def is_free(self, verdict: LoopVerdict) -> bool:
         """Whether accumulations alone order the iterations, and any order will do."""
         if verdict.kind is not LoopKind.REDUCTION:
@@ -100,12 +106,16 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """One total, as an iteration finds it ``before`` and leaves it ``after``."""
+    """One total, as an iteration finds it ``before`` and leaves it ``after``.
+
+    ``reassociable``: the program allows its terms in another order.
+    """
 
     before: Value
     after: Value
     kind: Kind
     home: Cell | Carried
+    reassociable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +183,10 @@ class _Finder:
         ):
             combination = self._combiner.combination(after, {argument})
             kind = combination and _kind_of(combination, after)
-            if kind is None:
+            if combination is None or kind is None:
                 return None
-            home = Carried(initial, result)
-            found.append(Accumulation(argument, after, kind, home))
+            home, free = Carried(initial, result), combination.reassociable
+            found.append(Accumulation(argument, after, kind, home, free))
         return found
 
     def _cells(self) -> list[Accumulation]:
@@ -189,13 +199,13 @@ class _Finder:
             if op.name != "affine.store":
                 continue
             after = op.operands[0]
-            same = {v: load for v, load in loads.items() if _same_cell(load, op)}
+            same = {v: load for v, load in loads.items() if same_cell(load, op)}
             combination = self._combiner.combination(after, same)
             kind = combination and _kind_of(combination, after)
             if combination and kind and moved.isdisjoint(op.operands[1:]):
-                before = combination.accumulator
+                before, free = combination.accumulator, combination.reassociable
                 home = Cell(same[before], op)
-                found.append(Accumulation(before, after, kind, home))
+                found.append(Accumulation(before, after, kind, home, free))
         return found
 
     @property
@@ -211,7 +221,8 @@ def _kind_of(combination: Combination, total: Value) -> Kind | None:
     return kinds.get(combination.operator)
 
 
-def _same_cell(load: Operation, store: Operation) -> bool:
+def same_cell(load: Operation, store: Operation) -> bool:
+    """Whether a load and a store name the same cell by the same indices."""
     source, target = affine.Load(load), affine.Store(store)
     return (
         source.memref is target.memref

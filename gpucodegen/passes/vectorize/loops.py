@@ -76,6 +76,11 @@ def range_in(op: Operation) -> Range | None:
     return range_of_kind and range_of_kind(op)
 
 
+def variables_of(op: Operation) -> tuple[Value, ...]:
+    """The variable of either kind of loop; none of other operations."""
+    return op.body.arguments[:1] if op.name in RANGES else ()
+
+
 Build = Callable[[Builder, Range], None]
 
 

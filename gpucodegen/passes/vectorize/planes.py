@@ -29,6 +29,23 @@ class Line:
     trips: int
 
 
+def _line_of(op: Operation) -> Line | None:
+    """A loop of a constant number of iterations from one bound; it carries nothing."""
+    range_ = range_in(op)
+    if not range_ or not range_.trips or op.results:
+        return None
+    return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
+
+
+def _only_loop(op: Operation) -> Operation | None:
+    """The ``affine.for`` that is all of a loop's body."""
+    match inner_operations(op):
+        case (loop,) if loop.name == "affine.for":
+            return loop
+        case _:
+            return None
+
+
 @dataclass(frozen=True, slots=True)
 class Plane:
     """An access that moves with both loops: along which dimensions."""
@@ -77,10 +94,16 @@ class Transposition:
         return store.memref if aligned and large and lone else None
 
 
-def recognize_transposition(
-    outer: Line, inner: Line, operations: Sequence[Operation]
-) -> Transposition | None:
-    """The nest as a transposition, if its accesses are planes and some are turned."""
+def transposition_of(op: Operation) -> Transposition | None:
+    """Two loops as a transposition: their accesses are planes, and some are turned."""
+    outer = _line_of(op)
+    loop = _only_loop(op) if outer else None
+    inner = _line_of(loop) if loop else None
+    if outer is None or loop is None or inner is None:
+        return None
+    if outer.iv in inner.lower.values:
+        return None
+    operations = inner_operations(loop)
     for rows, columns in ((outer, inner), (inner, outer)):
         found = _oriented(rows, columns, operations)
         if found is not None:
@@ -95,7 +118,7 @@ def _oriented(
     body = Body(columns.iv, tuple(operations), varying=set(ivs))
     planes: dict[Operation, Plane] = {}
     for op in operations:
-        plane = _plane(op, rows.iv, columns.iv)
+        plane = plane_of(op, rows.iv, columns.iv)
         if plane is not None:
             planes[op] = plane
             body.varying.update(op.results)
@@ -113,7 +136,7 @@ def _uses(op: Operation, ivs: set[Value]) -> bool:
     return any(value in ivs for value in op.operands)
 
 
-def _plane(op: Operation, row: Value, column: Value) -> Plane | None:
+def plane_of(op: Operation, row: Value, column: Value) -> Plane | None:
     """The access of ``op`` if it moves by one dimension of a buffer with each loop."""
     if op.name not in {"affine.load", "affine.store"}:
         return None
@@ -140,20 +163,3 @@ def _dimension(indices: Sequence[Index], iv: Value) -> int | None:
     if len(moved) != 1 or Body(iv, ()).coefficient(indices[moved[0]]) != 1:
         return None
     return moved[0]
-
-
-def line_of(op: Operation) -> Line | None:
-    """A loop of a constant number of iterations from one bound; it carries nothing."""
-    range_ = range_in(op)
-    if not range_ or not range_.trips or op.results:
-        return None
-    return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
-
-
-def only_loop(op: Operation) -> Operation | None:
-    """The ``affine.for`` that is all of a loop's body."""
-    match inner_operations(op):
-        case (loop,) if loop.name == "affine.for":
-            return loop
-        case _:
-            return None

@@ -7,7 +7,7 @@ is more than the caches hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from math import prod
@@ -35,6 +35,8 @@ class Around:
     reads: frozenset[Value] = frozenset()
 
 
+Loops = tuple[Around, ...]
+
 LOADS = frozenset(
     "affine.load affine.vector_load memref.load vector.load vector.transfer_read "
     "vector.maskedload".split()
@@ -49,6 +51,7 @@ def reads_of(op: Operation) -> frozenset[Value]:
 def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | None:
     """Mark the stores of a body that go past the caches; the first one, if any.
 
+    The body must take masks: iterations before the first whole register are masked.
     ``loops``: those around the body, its own last; ``cache``: bytes of the second level
     of a core.
     """
@@ -59,6 +62,7 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
         op
         for op, stream in stores.items()
         if stream.memref not in read
+        and body.takes_masks
         and _is_plain(stream)
         and goes_past_caches(_footprint(body, stream, loops), cache)
     ]
@@ -102,3 +106,17 @@ def misalignment(stream: Stream, address: Value, lanes: int) -> Index:
     for index, stride in zip(stream.indices, form.strides, strict=True):
         position = position + index * (stride or 0)
     return (position * -1) % lanes
+
+
+POINTER = "memref.extract_aligned_pointer_as_index"
+
+
+def asking(
+    buffers: Sequence[Value], addresses: Mapping[Value, Value]
+) -> list[Operation]:
+    """Operations that ask for the addresses of those buffers that are needed."""
+    return [
+        Operation(POINTER, (v,), (addresses[v],), location=v.location)
+        for v in buffers
+        if v in addresses
+    ]

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.ir.types import I64, VectorType
+from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, replace_values
 from gpucodegen.passes.vectorize.planes import Plane, Transposition
@@ -56,11 +55,7 @@ class _Tile(Widened):
         read = self.b.transfer_read(
             memref, indices, turned, dims[::-1], hint=value.name
         )
-        order = {"permutation": DenseArrayAttr(I64, (1, 0))}
-        (result,) = self.b.add(
-            "vector.transpose", (read,), [ty], order, hint=value.name
-        )
-        return result
+        return self.b.transposed(read)
 
     def _write(self, plane: Plane, tile: Value) -> None:
         indices, rank = [self.placed(i) for i in plane.indices], len(plane.indices)

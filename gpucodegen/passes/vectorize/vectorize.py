@@ -29,11 +29,11 @@ from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.vectorize.loops import (
-    RANGES,
     Range,
     in_blocks,
     range_in,
     until_aligned,
+    variables_of,
     vector_loop,
 )
 from gpucodegen.passes.vectorize.neighbours import (
@@ -41,15 +41,18 @@ from gpucodegen.passes.vectorize.neighbours import (
     stored_stream,
     windows_of,
 )
-from gpucodegen.passes.vectorize.planes import (
-    line_of,
-    only_loop,
-    recognize_transposition,
-)
+from gpucodegen.passes.vectorize.planes import transposition_of
 from gpucodegen.passes.vectorize.recognize import Body, recognize
 from gpucodegen.passes.vectorize.rows import accumulate, row_of
+from gpucodegen.passes.vectorize.side_by_side import SideBySide
 from gpucodegen.passes.vectorize.sliding import sliding_loop
-from gpucodegen.passes.vectorize.streams import Around, mark_streaming, reads_of
+from gpucodegen.passes.vectorize.streams import (
+    Around,
+    Loops,
+    asking,
+    mark_streaming,
+    reads_of,
+)
 from gpucodegen.passes.vectorize.transposes import Tiling
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.vector_plan import (
@@ -113,9 +116,6 @@ class Vectorize(ModulePass):
         return VectorUnit(self.vector_bits, self.registers)
 
 
-Loops = tuple[Around, ...]
-
-
 @dataclass(slots=True)
 class _Rewriter:
     """Rewrites one function; ``addresses`` are asked of its ``outermost`` buffers."""
@@ -124,6 +124,7 @@ class _Rewriter:
     surroundings: Surroundings = field(default_factory=Surroundings)
     outermost: set[Value] = field(default_factory=set[Value])
     addresses: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    in_strip: bool = False
 
     def function(self, op: Operation) -> Operation:
         """A function with its loops vectorised."""
@@ -132,19 +133,11 @@ class _Rewriter:
         self.outermost, self.addresses = {*entry.arguments, *made}, {}
         rewritten = self._inside(op, (), ())
         first, *others = rewritten.regions[0].blocks
-        operations = self._asking(first.arguments)
+        operations = asking(first.arguments, self.addresses)
         for inner in first.operations:
-            operations += [inner, *self._asking(inner.results)]
+            operations += [inner, *asking(inner.results, self.addresses)]
         blocks = (first.with_operations(operations), *others)
         return rewritten.with_(regions=(Region(blocks),))
-
-    def _asking(self, buffers: Sequence[Value]) -> list[Operation]:
-        """Operations that ask for the addresses of those buffers that are needed."""
-        return [
-            Operation(POINTER, (v,), (self.addresses[v],), location=v.location)
-            for v in buffers
-            if v in self.addresses
-        ]
 
     def operations(
         self,
@@ -164,6 +157,7 @@ class _Rewriter:
             else:
                 made += (
                     self._transposition(op, before)
+                    or self._strips(op, before, loops)
                     or self._loop(op, before, loops)
                     or [self._inside(op, before, loops)]
                 )
@@ -174,7 +168,7 @@ class _Rewriter:
     ) -> Operation:
         range_ = range_in(op)
         trips = range_ and range_.trips
-        inner = (*loops, *(Around(iv, trips, reads_of(op)) for iv in _variables(op)))
+        inner = (*loops, *(Around(iv, trips, reads_of(op)) for iv in variables_of(op)))
         regions = tuple(
             Region(
                 tuple(
@@ -242,24 +236,38 @@ class _Rewriter:
         self, op: Operation, context: Sequence[Operation]
     ) -> list[Operation]:
         """What replaces two loops that transpose; nothing if they do not."""
-        outer = line_of(op)
-        loop = only_loop(op) if outer else None
-        inner = line_of(loop) if loop else None
-        if outer is None or loop is None or inner is None:
-            return []
-        if outer.iv in inner.lower.values:
-            return []
-        nest = recognize_transposition(outer, inner, inner_operations(loop))
+        nest = transposition_of(op)
         lanes = nest and self.options.unit.lanes(nest.bits)
-        if not nest or not lanes or min(outer.trips, inner.trips) < lanes:
+        if not nest or not lanes or min(nest.rows.trips, nest.columns.trips) < lanes:
             return []
         analysis = analyse([op], context, self.surroundings)
-        if not all(map(analysis.is_parallel, (op, loop))):
+        if not all(map(analysis.is_parallel, (op, *inner_operations(op)))):
             return []
         target = nest.streaming_target(lanes, self.options.cache)
         address = target and self._address(target)
         tiling = Tiling(nest, lanes, transposed_side(nest.bits, lanes), address)
         return tiling.build(parallel=op.name == "affine.parallel")
+
+    def _strips(
+        self, op: Operation, context: Sequence[Operation], loops: Loops
+    ) -> list[Operation]:
+        """What replaces a loop over rows that run side by side; nothing without."""
+        range_, options = range_in(op), self.options
+        if self.in_strip or not range_ or op.results or not range_.is_single:
+            return []
+        machine = options.unit, options.threads, options.cache
+        chosen = SideBySide(range_, *machine, self._order)
+        if not chosen.may_pay(op):
+            return []
+        analysis = analyse([op], context, self.surroundings, fine=True)
+        self.in_strip = True
+        made = self.operations(chosen.strips(op, analysis), context, loops)
+        self.in_strip = False
+        return made
+
+    @property
+    def _order(self) -> Order:
+        return Order(self.options.relaxed, self.options.exact)
 
     def _address(self, memref: Value) -> Value | None:
         """The address of a buffer; None of those made inside of loops."""
@@ -271,15 +279,12 @@ class _Rewriter:
         self, op: Operation, range_: Range, context: Sequence[Operation]
     ) -> list[Operation]:
         """A loop that accumulates, with partial results in lanes."""
-        order = Order(self.options.relaxed, self.options.exact)
-
-        def may_reduce() -> bool:
-            verdict = analyse([op], context, self.surroundings).verdict(op)
-            return verdict is not None and order.is_free(verdict)
-
         found = op.name == "affine.for" and accumulating(op)
         row = found and row_of(found, range_, self.options.unit)
-        if not found or not row or not may_reduce():
+        if not found or not row:
+            return []
+        verdict = analyse([op], context, self.surroundings).verdict(op)
+        if verdict is None or not self._order.is_free(verdict):
             return []
         b = Builder(op.location)
         accumulate(b, found, row)
@@ -292,9 +297,4 @@ class _Rewriter:
         return analyse([op], context, self.surroundings).is_parallel(op)
 
 
-POINTER = "memref.extract_aligned_pointer_as_index"
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
-
-
-def _variables(op: Operation) -> tuple[Value, ...]:
-    return op.body.arguments[:1] if op.name in RANGES else ()
