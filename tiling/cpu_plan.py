@@ -114,6 +114,7 @@ class CpuPlan:
     ``stripes``: parts of the columns that different threads take.
     ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
     ``fetches``: the next tile of the result is fetched while one is computed.
+    ``outer_inside``: the outer axes are sequential loops inside those over panels.
     """
 
     rows: int
@@ -129,6 +130,7 @@ class CpuPlan:
     parallel: bool
     turns: int = 1
     fetches: bool = False
+    outer_inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def plan_contraction(
     >>> problem = Problem(1024, 1024, (1024,), 1, 32, True, False, 1024)
     >>> plan = plan_contraction(problem, CpuModel(2, VectorUnit(512, 32)))
     >>> plan.columns, plan.k_chunk, plan.packing.name, plan.left_stride
-    (48, 512, 'SHARED', 528)
+    (64, 512, 'SHARED', 528)
     """
     tiles = tiles or CpuTiles()
     best = choose_register_tile(
@@ -177,6 +179,12 @@ def plan_contraction(
     if problem.gathered:
         row_block, stripes = _gathered_parts(problem, rows, columns, model.threads)
         single, outer_first = True, False
+    steps = chunk * prod(problem.reduction[position + 1 :])
+    inside = not (single or in_place) and _outer_inside(problem, columns, steps, model)
+    if inside:
+        row_block = -(-problem.rows // rows) * rows
+        stripes = min(model.threads, problem.columns // columns)
+        single, spread = True, False
     packing = Packing.PRIVATE if single else Packing.SHARED
     turns = 1
     if problem.uneven and parallel and not single:
@@ -195,7 +203,8 @@ def plan_contraction(
         max(1, stripes) if parallel else 1,
         parallel,
         turns,
-        problem.result_bytes > model.cache and chunk < FETCHED_STEPS,
+        problem.result_bytes > FETCHED_SHARE * model.cache and chunk < FETCHED_STEPS,
+        inside,
     )
 
 
@@ -211,8 +220,22 @@ CLASHING = 512
 """Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
 LINE = 64
 """Bytes of a cache line."""
-FETCHED_STEPS = 192
+FETCHED_STEPS = 320
 """Shorter reduction blocks wait for a result that is not in the second cache."""
+FETCHED_SHARE = 0.5
+"""Share of the second cache that results which stay there may fill."""
+
+
+def _outer_inside(problem: Problem, columns: int, steps: int, model: CpuModel) -> bool:
+    """Whether all rows of all outer axes stay in the second cache, panels do not.
+
+    Then each panel serves all of them, before the next one is packed.
+    """
+    room = model.cache // 2 * 8 // problem.element_bits
+    panels, rows = problem.columns * steps, problem.rows * problem.outer * steps
+    feeds = problem.columns // columns >= model.threads_for(problem.work)
+    once = problem.outer > 1 and not problem.panel_per_outer and not problem.uneven
+    return once and feeds and rows <= room < panels
 
 
 def _packed_stride(chunk: int, size: int) -> int:

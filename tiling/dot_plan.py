@@ -4,7 +4,7 @@ Where both factors are contiguous along the reduction, or the small one is copie
 ``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
 One step takes
 
-    max(rows*columns*vectors / fma_per_cycle, loads / loads_per_cycle, latency)
+    max(rows*columns*vectors / fma_per_cycle, loads / loads_per_cycle, SLACK latency)
 
 cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
 up across the lanes once.  This wins over lanes along the columns (`register_tile`)
@@ -26,6 +26,8 @@ from gpucodegen.tiling.register_tile import (
 
 FOLD_CYCLES = 3
 """Per register of partial sums: two shuffles and an addition."""
+SLACK = 1.25
+"""Sums that wait for each other start that much later than their latency says."""
 TILE_CYCLES = 12
 """Per tile: filling the pipeline, reading and writing the results."""
 COPIED_CYCLES = 2
@@ -76,7 +78,7 @@ def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
     vectors = tile.lanes // unit.lanes(products.element_bits)
     registers = tile.rows * tile.columns * vectors
     loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
-    step = max(registers / unit.fma_per_cycle, loads, unit.latency)
+    step = max(registers / unit.fma_per_cycle, loads, SLACK * unit.latency)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
     copies = products.copied * COPIED_CYCLES * products.columns * products.steps

@@ -4,12 +4,13 @@ Model: one step of the reduction loop of an ``rows x lanes*vectors`` tile loads
 ``vectors`` vectors of B, broadcasts ``rows`` scalars of A and issues ``rows*vectors``
 fused multiply-adds, so it takes
 
-    max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle, latency)
+    max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle,
+        bytes of the vectors / PANEL_BANDWIDTH, latency)
 
 cycles, and needs ``rows*vectors + vectors + rows/2`` vector registers: the compiler's
-scheduler holds about half of the broadcasts ahead of their use (12x2, 14x2 and 6x4 zmm
-tiles spill and run at 0.6, 0.4 and 0.3 of the rate of 8x3).  A candidate's cost is the
-sum over full and edge tiles of a problem; the cheapest one wins.
+scheduler holds about half of the broadcasts ahead of their use (9x3, 7x4 and 3x8 zmm
+tiles spill and run at half the rate of 8x3, 6x4, 5x5 and 4x6).  A candidate's cost is
+the sum over full and edge tiles of a problem; the cheapest one wins.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MAX_VECTORS = 3
-"""Registers of a tile's row; one or two rows take more, to hide the latency."""
+PANEL_BANDWIDTH = 40
+"""Bytes of B per cycle: panels come from the second cache (2x8 zmm tiles, measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,16 @@ class VectorUnit:
     bits: int = 256
     registers: int = 16
     fma_per_cycle: int = 2
-    loads_per_cycle: int = 2
     latency: int = 4
+
+    @property
+    def loads_per_cycle(self) -> int:
+        """Loads and broadcasts of a register: 64 bytes, in two loads at most.
+
+        >>> VectorUnit(512, 32).loads_per_cycle, VectorUnit(256).loads_per_cycle
+        (1, 2)
+        """
+        return min(2, 512 // self.bits)
 
     def lanes(self, element_bits: int) -> int:
         """Elements in one register."""
@@ -48,10 +57,10 @@ def candidates(unit: VectorUnit, element_bits: int) -> Iterator[RegisterTile]:
     """Every tile whose accumulators and operands fit the registers."""
     lanes = unit.lanes(element_bits)
     for rows in range(1, 17):
-        widest = MAX_VECTORS if rows > 2 else unit.registers // (4 * rows)
-        for vectors in range(1, max(MAX_VECTORS, widest) + 1):
+        widest = unit.registers // (4 * rows) if rows <= 2 else unit.registers
+        for vectors in range(1, widest + 1):
             needed = rows * vectors + vectors + rows // 2
-            if needed < unit.registers:
+            if needed <= unit.registers:
                 yield RegisterTile(rows, vectors * lanes)
 
 
@@ -61,7 +70,7 @@ def choose_register_tile(
     """The tile of least modelled cycles for an ``extent_m x extent_n`` result.
 
     >>> choose_register_tile(1024, 1024, 32, VectorUnit(512, 32))
-    RegisterTile(rows=8, columns=48)
+    RegisterTile(rows=6, columns=64)
     >>> choose_register_tile(4, 64, 32, VectorUnit(512, 32)).rows
     4
     """
@@ -100,13 +109,17 @@ def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 EXPOSED_LOADS = 0.1
-"""Share of the loads' cycles that multiply-adds do not hide: 8x3 beats 10x2."""
+"""Share of the loads' cycles that multiply-adds do not hide."""
+EXPOSED_STREAM = 0.05
+"""The same of the cycles in which B comes from the second cache."""
 
 
 def _cycles(rows: int, vectors: int, unit: VectorUnit) -> float:
     loads = (rows + vectors) / unit.loads_per_cycle
-    busy = max(rows * vectors / unit.fma_per_cycle, loads, unit.latency)
-    return busy + EXPOSED_LOADS * loads
+    streamed = vectors * unit.bits / 8 / PANEL_BANDWIDTH
+    products = rows * vectors / unit.fma_per_cycle
+    busy = max(products, loads, streamed, unit.latency)
+    return busy + EXPOSED_LOADS * loads + EXPOSED_STREAM * streamed
 
 
 def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:

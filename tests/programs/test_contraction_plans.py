@@ -281,3 +281,34 @@ def test_inner_products_start_from_what_a_fill_stores():
     assert np.array_equal(first, a @ x)
     assert np.array_equal(second, 2 * (a @ x))
     assert "load_strided" not in program.source("f")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_panels_too_large_for_the_cache_serve_all_rows_at_once(threads: int):
+    image, filters = integers(1, 6, 7, 130), integers(3, 3, 130, 520)
+    text = """func.func @f(%x: memref<1x6x7x130xf32>, %w: memref<3x3x130x520xf32>,
+                            %y: memref<1x4x5x520xf32>) {
+      linalg.conv_2d_nhwc_hwcf
+        ins(%x, %w : memref<1x6x7x130xf32>, memref<3x3x130x520xf32>)
+        outs(%y : memref<1x4x5x520xf32>)
+      return
+    }"""
+    result = np.ones((1, 4, 5, 520), "f4")
+    gcg.compile(text, target="cpu", threads=threads).f(image, filters, result)
+    taps = (
+        np.einsum("yxc,cf->yxf", image[0, i : i + 4, j : j + 5], filters[i, j])
+        for i, j in np.ndindex(3, 3)
+    )
+    assert np.array_equal(result[0], 1 + sum(taps))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_outer_axes_go_inside_where_rows_fit_the_cache_and_panels_do_not(threads: int):
+    model = CpuModel(threads, VectorUnit(512, 32), 1 << 20)
+    late = plan(Problem(7, 512, (3, 1536), 7, 32, True, False), model)
+    assert late.outer_inside
+    assert (late.packing, late.stripes) == (Packing.PRIVATE, threads)
+    few_panels = plan(Problem(28, 128, (3, 384), 28, 32, True, False), model)
+    many_rows = plan(Problem(56, 512, (3, 1536), 56, 32, True, False), model)
+    batch = plan(Problem(7, 512, (3, 1536), 7, 32, True, True), model)
+    assert not any(p.outer_inside for p in (few_panels, many_rows, batch))

@@ -99,6 +99,13 @@ class Blocking:
         columns = self.plan.columns
         return (columns,) if self.row is None else (self.plan.rows, columns)
 
+    @property
+    def inner_ranges(self) -> list[Range]:
+        """The outer axes that are looped around the row tiles of each panel."""
+        if not self.plan.outer_inside:
+            return []
+        return [Range.whole(axis) for axis in outer_axes(self.contraction)]
+
     def lanes(self, number: Index, width: int) -> Lanes:
         """The columns of one panel."""
         return Lanes(self.column, number * self.plan.columns, width)

@@ -11,7 +11,8 @@
             C tile = acc
 
 Panels that serve one block of rows only are packed just before their row tiles, or read
-in place; then the loop over k blocks stands inside the parallel ones.
+in place; then the loop over k blocks stands inside the parallel ones.  So do the loops
+over outer axes, next to those over row tiles, where all panels together are large.
 
 The terms of each element are added in their original order, so floating-point results
 differ from the nest's only by the contraction of multiply and add.
@@ -61,7 +62,9 @@ class _Lowering:
 
     def build(self, b: Builder) -> None:
         outer = outer_axes(self.blocking.contraction)
-        if self.blocking.plan.outer_first:
+        if self.blocking.plan.outer_inside:
+            self._panels(b, {}, ())
+        elif self.blocking.plan.outer_first:
             whole = [Range.whole(axis) for axis in outer]
             nested(b, whole, {}, lambda i, at: self._panels(i, at, ()))
         else:

@@ -19,7 +19,7 @@ from gpucodegen.passes.contraction.packing import (
     pack_panel,
     pack_rows,
 )
-from gpucodegen.passes.contraction.ranges import Positions, Range
+from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.indexing import Index
 from gpucodegen.tiling.cpu_plan import Packing
 
@@ -82,7 +82,12 @@ class Block:
             right = self._right(inner, step, panel, cut.lanes(number, columns))
             corners = self._corners(step)
             tiles = RowTiles(cut, self.rows, step.ranges, step.left, right, corners)
-            tiles.build(inner, step.at, number, columns)
+            nested(
+                inner,
+                cut.inner_ranges,
+                step.at,
+                lambda i, at: tiles.build(i, at, number, columns),
+            )
 
         share = -(-full // stripes)
         first = self.stripe * share
