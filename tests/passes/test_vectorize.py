@@ -186,6 +186,29 @@ def test_large_copies_go_past_the_caches(source: str, target: str, threads: int)
     assert small or "vstore_streaming" in program.source("f")
 
 
+def test_what_takes_no_masks_does_not_go_past_the_caches():
+    """Rows of B lie in columns: a vector of its first elements would be a whole one."""
+    across = "memref<1031x1400xf32, strided<[1, 1031]>>"
+    text = f"""func.func @f(%A: {PLAIN}, %B: {across}, %C: {PLAIN}) {{
+      affine.for %i = 0 to 1400 {{
+        affine.for %j = 0 to 1031 {{
+          %a = affine.load %A[%i, %j] : {PLAIN}
+          %b = affine.load %B[%j, %i] : {across}
+          %two = arith.addf %b, %b : f32
+          %sum = arith.addf %two, %a : f32
+          affine.store %sum, %B[%j, %i] : {across}
+          affine.store %a, %C[%i, %j] : {PLAIN}
+        }}
+      }}
+      return
+    }}"""
+    a, b = (RNG.integers(-4, 5, (1400, 1031)).astype("f4") for _ in range(2))
+    c, expected = np.zeros((1400, 1031), "f4"), 2 * b + a
+    gcg.compile(text, target="cpu").f(a, b.T, c)
+    np.testing.assert_array_equal(b, expected)
+    np.testing.assert_array_equal(c, a)
+
+
 def test_what_is_read_in_its_loop_stays_in_the_caches():
     text = loop(
         """%x = affine.load %A[%i] : memref<64xf32>
