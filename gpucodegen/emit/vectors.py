@@ -23,7 +23,7 @@ def _made(e: Emitter, op: Operation, name: str, ty: VectorType) -> str:
 
 
 def broadcast(e: Emitter, op: Operation) -> None:
-    """``vector.broadcast`` of a scalar, or of one row to all rows."""
+    """``vector.broadcast`` of a scalar, of one row to all rows, or of one column."""
     ty = vector_type(e, op, op.result)
     (operand,) = op.operands
     source = shape_of(operand.type)
@@ -32,13 +32,25 @@ def broadcast(e: Emitter, op: Operation) -> None:
         return
     if not source:
         function = _made(e, op, "splat", ty)
-    elif len(source) == 1 and source[0] == ty.shape[-1]:
+    elif source in {ty.shape[1:], (ty.shape[0], 1)}:
+        name = "broadcast_rows" if len(source) == 1 else "broadcast_columns"
         kind = vector_dtype(e, op, ty)
-        hint = f"broadcast_rows_{suffix(ty.shape, kind)}"
-        function = e.make(hint, "broadcast_rows", *ty.shape, kind)
+        hint = f"{name}_{suffix(ty.shape, kind)}"
+        function = e.make(hint, name, *ty.shape, kind)
     else:
-        raise e.refusal(op, "Broadcast a scalar or a row")
+        raise e.refusal(op, "Broadcast a scalar, a row or a column")
     e.define(op.result, call(function, e.typed(operand)))
+
+
+def shape_cast(e: Emitter, op: Operation) -> None:
+    """``vector.shape_cast`` between shapes of at most two dimensions."""
+    (operand,) = op.operands
+    before, after = (vector_type(e, op, v) for v in (operand, op.result))
+    kind, shapes = vector_dtype(e, op, before), (before.shape, after.shape)
+    vector_dtype(e, op, after)
+    hint = f"shape_cast_{suffix(before.shape, kind)}_to_{suffix(after.shape, kind)}"
+    made = e.make(hint, "shape_cast", *shapes, kind)
+    e.define(op.result, call(made, e.text(operand)))
 
 
 def step(e: Emitter, op: Operation) -> None:
@@ -207,6 +219,7 @@ HANDLERS: dict[str, Handler] = vector_accesses.HANDLERS | {
     "vector.insert": insert,
     "vector.multi_reduction": multi_reduction,
     "vector.reduction": reduction,
+    "vector.shape_cast": shape_cast,
     "vector.shuffle": shuffle,
     "vector.transpose": transpose,
 }

@@ -61,6 +61,35 @@ def broadcast_rows(engine: Engine, m: int, n: int, name: str) -> Any:
     )
 
 
+def broadcast_columns(engine: Engine, m: int, n: int, name: str) -> Any:
+    """``broadcast_columns(v)``: each element of an ``m x 1`` tile ``n`` times."""
+    column, tile = Tile((m, 1), carrier(name)), Tile((m, n), carrier(name))
+
+    def lower(low: Lowering, v: Any) -> Any:
+        width, count = low.lanes(tile), low.per_row(tile)
+        rows = [low.splat(low.lane(piece, 0), width) for piece in low.pieces(v)]
+        return low.pack(tile, [piece for piece in rows for _ in range(count)])
+
+    return engine.define(
+        f"broadcast_columns_{m}x{n}", 1, lambda _: signature(tile, column), lower
+    )
+
+
+def shape_cast(engine: Engine, source: Shape, target: Shape, name: str) -> Any:
+    """``shape_cast(v)``: the same elements, row-major, in another shape."""
+    before, after = Tile(source, carrier(name)), Tile(target, carrier(name))
+
+    def lower(low: Lowering, v: Any) -> Any:
+        return low.from_elements(after, low.elements(before, v))
+
+    return engine.define(
+        f"shape_cast_{_text(source)}_{_text(target)}",
+        1,
+        lambda _: signature(after, before),
+        lower,
+    )
+
+
 def from_elements(engine: Engine, shape: Shape, name: str) -> Any:
     """``from_elements(x0, x1, ...)``, row-major."""
     tile = Tile(shape, carrier(name))

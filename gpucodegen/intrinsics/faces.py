@@ -26,6 +26,7 @@ from gpucodegen.intrinsics.lowering import Engine
 SHAPED: dict[str, Callable[..., Any]] = {
     "atomic": atomics.atomic,
     "bits_of": narrow.bits_of,
+    "broadcast_columns": aggregates.broadcast_columns,
     "broadcast_rows": aggregates.broadcast_rows,
     "cast": conversions.cast,
     "extract": aggregates.extract,
@@ -45,6 +46,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "reduce_freely": aggregates.reduce_freely,
     "reduce_rows": aggregates.reduce_rows,
     "round_to": narrow.round_to,
+    "shape_cast": aggregates.shape_cast,
     "shuffle": shuffles.shuffle,
     "splat": aggregates.splat,
     "store": memory.store,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -85,10 +85,13 @@ class MapCpu(ModulePass):
         mapping = CpuMapping(
             model, tiles, self.contractions, self.relaxed, surroundings
         )
-        return in_functions(
-            module,
-            lambda op: [with_blocks(op, lambda ops: map_operations(ops, mapping))],
-        )
+
+        def mapped(op: Operation) -> list[Operation]:
+            uses = {value: len(users) for value, users in _users(op).items()}
+            own = replace(mapping, uses=uses)
+            return [with_blocks(op, lambda ops: map_operations(ops, own))]
+
+        return in_functions(module, mapped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.gpu_launch import isolate
-from gpucodegen.passes.vector_runs import needs_kernel
+from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
@@ -204,6 +204,7 @@ def _has_dynamic_allocation(op: Operation) -> bool:
 
 def _may_move_before(op: Operation, group: Sequence[Operation]) -> bool:
     """Whether an operation neither depends on the group nor touches memory."""
-    is_pure = op.name in BEFORE | PURE or op.dialect in PURE_DIALECTS
+    is_known = op.name in BEFORE | PURE or op.dialect in PURE_DIALECTS
+    is_pure = is_known or is_repeatable(op)
     made = {value for member in group for value in member.results}
     return is_pure and not any(value in made for value in op.operands)

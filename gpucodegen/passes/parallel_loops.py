@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -14,12 +14,12 @@ from gpucodegen.ir.attributes import (
     DenseElementsAttr,
     IntegerAttr,
 )
-from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction.choice import lower_contraction, paying_contraction
+from gpucodegen.passes.contraction.pieces import Piece, Pieces
 from gpucodegen.passes.contraction.recognize import Contraction, only_accumulates
-from gpucodegen.passes.contraction.start import Mapped
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
@@ -30,7 +30,8 @@ from gpucodegen.tiling.cpu_plan import PARALLEL_WORK, CpuModel, CpuTiles
 class CpuMapping:
     """How nests are mapped: the host and the tile sizes asked for.
 
-    ``relaxed``: sums may be reordered anywhere.
+    ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
+    function is used.
     """
 
     model: CpuModel
@@ -38,6 +39,7 @@ class CpuMapping:
     contractions: bool = True
     relaxed: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
+    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
 
 
 def map_operations(
@@ -46,17 +48,24 @@ def map_operations(
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     """Map every nest of a straight list of operations, ``context`` before them."""
-    mapped = Mapped()
+    pieces: list[Piece] = []
     before: list[Operation] = [*context]
     for op in operations:
-        if op.name == "affine.for":
-            _map_nest(op, mapping, before, mapped)
-        elif op.name == "affine.if":
-            mapped.add([_map_branches(op, mapping, before)])
-        else:
-            mapped.add([op])
+        pieces += _pieces(op, mapping, before)
         before.append(op)
-    return mapped.operations
+    return _mapped(pieces, mapping, context)
+
+
+def _mapped(
+    pieces: Sequence[Piece],
+    mapping: CpuMapping,
+    context: Sequence[Operation] = (),
+) -> list[Operation]:
+    def lower(contraction: Contraction) -> list[Operation] | None:
+        return lower_contraction(contraction, mapping.model, mapping.tiles)
+
+    block = Pieces(pieces, lower, mapping.uses, context, mapping.surroundings)
+    return block.all_mapped()
 
 
 def _map_branches(
@@ -76,26 +85,34 @@ def _map_branches(
     return op.with_(regions=regions)
 
 
-def _map_nest(
-    op: Operation, mapping: CpuMapping, context: Sequence[Operation], mapped: Mapped
-) -> None:
-    """Append what a nest becomes."""
+def _pieces(
+    op: Operation, mapping: CpuMapping, context: Sequence[Operation]
+) -> list[Piece]:
+    """An operation, or the nests that it is distributed into."""
+    if op.name == "affine.if":
+        return [Piece(op, lambda: _map_branches(op, mapping, context))]
+    if op.name != "affine.for":
+        return [Piece(op)]
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
     contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
     if not any(contractions):
-        mapped.add_nest(op, [_parallelise(op, analysis, mapping)])
-        return
+        return [Piece(op, lambda: _parallelise(op, analysis, mapping))]
+    pieces: list[Piece] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
         if nest is not op:
             own = analyse([nest], context, mapping.surroundings)
-        if contraction is None or not only_accumulates(own.dependences):
-            mapped.add_nest(nest, [_parallelise(nest, own, mapping)])
-            continue
-        started = replace(contraction, start=mapped.take_start(contraction))
-        mapped.add(lower_contraction(started, mapping.model, mapping.tiles))
+        is_one = contraction is not None and only_accumulates(own.dependences)
+        pieces.append(
+            Piece(
+                nest,
+                lambda n=nest, a=own: _parallelise(n, a, mapping),
+                contraction if is_one else None,
+            )
+        )
+    return pieces
 
 
 def _parallelise(
@@ -119,16 +136,18 @@ def _with_inner(
 ) -> Operation:
     """The loop with what its body holds mapped: contractions, and other loops."""
     within = inside(op, middles)
-    mapped = Mapped()
+    pieces: list[Piece] = []
     for inner in op.body.operations:
         found = _inner_contraction(inner, mapping, within)
-        if found and only_accumulates(analysis.conflicts([inner], [inner])):
-            started = replace(found, start=mapped.take_start(found))
-            mapped.add(lower_contraction(started, mapping.model, mapping.tiles))
-        else:
-            done = _parallelise(inner, analysis, mapping, within)
-            mapped.add_nest(inner, [done])
-    return op.with_body(mapped.operations)
+        is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
+        pieces.append(
+            Piece(
+                inner,
+                lambda i=inner: _parallelise(i, analysis, mapping, within),
+                found if is_one else None,
+            )
+        )
+    return op.with_body(_mapped(pieces, mapping))
 
 
 def _inner_contraction(

@@ -22,6 +22,7 @@ SHAPED_NAMES = (
 
 FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAMES} | {
     "bits_of": narrow.bits_of,
+    "broadcast_columns": shaped.broadcast_columns,
     "cast": values.cast,
     "cmpf": values.cmpf,
     "cmpi": values.cmpi,
@@ -29,6 +30,7 @@ FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAME
     "from_bits": narrow.from_code,
     "fused": narrow.fused,
     "round_to": narrow.round_to,
+    "shape_cast": shaped.shape_cast,
     "store_tile_streaming": shaped.store_tile,
     "transpose": shaped.transpose,
     "vload_selected": masks.vload_selected,

@@ -218,6 +218,17 @@ def broadcast_rows(m: int, n: int, name: str) -> Twin:
     return lambda v: np.broadcast_to(v, (m, n)).astype(dtype_of(name))
 
 
+def broadcast_columns(m: int, n: int, name: str) -> Twin:
+    """``broadcast_columns(v)``."""
+    return lambda v: np.broadcast_to(v, (m, n)).astype(dtype_of(name))
+
+
+def shape_cast(source: Shape, target: Shape, name: str) -> Twin:
+    """``shape_cast(v)``."""
+    del source, name
+    return lambda v: v.reshape(target)
+
+
 def transpose(m: int, n: int, name: str) -> Twin:
     """``transpose(v)``."""
     del m, n, name

@@ -65,18 +65,22 @@ def _fills_registers(found: Contraction) -> bool:
 
 def lower_contraction(
     found: Contraction, model: CpuModel, tiles: CpuTiles
-) -> list[Operation]:
-    """Operations that replace the nest."""
+) -> list[Operation] | None:
+    """Operations that replace the nest; None where what is fused does not fit them."""
     window = _window(found)
     if window is not None:
         return depthwise.lower(window, model)
     views = Builder(found.location)
     merged = collapsed(views, found)
+    if merged is None:
+        return None
     if not _runs(merged):
         return _lowered(found, model, tiles)
     if _fills_registers(merged):
         lanes = model.unit.lanes(element_bits(found.element))
         merged = flattened(views, merged, lanes)
+    if merged is None:
+        return None
     return [*views.operations, *_lowered(merged, model, tiles)]
 
 

@@ -125,11 +125,58 @@ def merged(slow: Axis, fast: Axis, operand: Folded) -> tuple[Axis, Folded] | Non
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Where the start and the epilogue of a contraction access memory.
+
+    ``seen``: each place, and how it is seen now; None once that is impossible.
+    """
+
+    seen: Mapping[Operand, Folded] | None
+
+    @staticmethod
+    def of(contraction: Contraction) -> Places:
+        """All places but the result, each dimension alone."""
+        parts = (contraction.start, contraction.epilogue)
+        places = {place for part in parts if part for place in part.places}
+        return Places({p: Folded.of(p) for p in places if p != contraction.result})
+
+    def substituted(self, positions: Mapping[Value, Index]) -> Places:
+        """With other expressions for some axes."""
+        if self.seen is None:
+            return self
+        return Places({p: f.substituted(positions) for p, f in self.seen.items()})
+
+    def merged(self, slow: Axis, fast: Axis, whole: Axis) -> Places:
+        """With ``whole`` in place of two axes."""
+        if self.seen is None:
+            return self
+        found = {p: folded.merged(slow, fast, whole) for p, folded in self.seen.items()}
+        kept = {place: folded for place, folded in found.items() if folded is not None}
+        return Places(kept if len(kept) == len(found) else None)
+
+    def applied(
+        self, b: Builder, contraction: Contraction, result: Operand
+    ) -> Contraction | None:
+        """The contraction with the views in its start and epilogue, if there are."""
+        if self.seen is None:
+            return None
+        views = {place: folded.view(b) for place, folded in self.seen.items()}
+        views[contraction.result] = result
+        start, epilogue = contraction.start, contraction.epilogue
+        return replace(
+            contraction,
+            start=start and start.moved(views.__getitem__),
+            epilogue=epilogue and epilogue.moved(views.__getitem__),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _State:
     """The axes of a contraction and its operands, while axes are merged."""
 
     axes: tuple[Axis, ...]
     operands: tuple[Folded, ...]
+    places: Places
 
     def without_units(self) -> _State:
         """Axes of extent one stand at zero; one of each kind stays."""
@@ -139,8 +186,9 @@ class _State:
             alone = sum(found.kind(other) == kind for other in found.axes) == 1
             if axis.extent == 1 and not alone:
                 kept = tuple(other for other in found.axes if other is not axis)
-                moved = (o.substituted({axis.iv: ZERO}) for o in found.operands)
-                found = _State(kept, tuple(moved))
+                moved = tuple(o.substituted({axis.iv: ZERO}) for o in found.operands)
+                places = found.places.substituted({axis.iv: ZERO})
+                found = _State(kept, moved, places)
         return found
 
     def kind(self, axis: Axis) -> tuple[bool, ...]:
@@ -169,16 +217,22 @@ class _State:
             operands = tuple(o for o in found if o is not None)
             if len(operands) == len(found):
                 rest = (whole if a is fast else a for a in self.axes if a is not slow)
-                yield _State(tuple(rest), operands)
+                places = self.places.merged(slow, fast, whole)
+                yield _State(tuple(rest), operands, places)
 
 
-def collapsed(b: Builder, contraction: Contraction) -> Contraction:
-    """The contraction over as few axes as there are; views are built first."""
+def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:
+    """The contraction over as few axes as there are; views are built first.
+
+    None where what is fused with it has other axes.
+    """
     operands = (contraction.result, contraction.left, contraction.right)
     is_plain = contraction.is_plain and all(map(_is_row_major, operands))
     if not is_plain:
         return contraction
-    state = _State(contraction.axes, tuple(map(Folded.of, operands))).without_units()
+    places = Places.of(contraction)
+    folded = tuple(map(Folded.of, operands))
+    state = _State(contraction.axes, folded, places).without_units()
     while (smaller := next(state.merges(), None)) is not None:
         state = smaller
     return _rebuilt(b, contraction, state)
@@ -189,15 +243,16 @@ def _is_row_major(operand: Operand) -> bool:
     return isinstance(ty, MemRefType) and ty.layout is None and None not in ty.shape
 
 
-def _rebuilt(b: Builder, contraction: Contraction, state: _State) -> Contraction:
+def _rebuilt(b: Builder, contraction: Contraction, state: _State) -> Contraction | None:
     def of_kind(*kind: bool) -> tuple[Axis, ...]:
         return tuple(axis for axis in state.axes if state.kind(axis) == kind)
 
     result, left, right = (operand.view(b) for operand in state.operands)
     if slides(left):
         left = unrolled(b, left, state.axes)
-    return replace(
-        contraction,
+    moved = state.places.applied(b, contraction, result)
+    return moved and replace(
+        moved,
         axes=state.axes,
         result=result,
         left=left,

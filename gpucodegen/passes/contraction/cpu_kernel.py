@@ -8,10 +8,12 @@ from typing import TypeAlias
 
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.corners import Corners, Extents, Place
 from gpucodegen.passes.contraction.packing import Left, Right
+from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
     Range,
@@ -19,7 +21,7 @@ from gpucodegen.passes.contraction.ranges import (
     carried,
     nested,
 )
-from gpucodegen.passes.contraction.start import initial
+from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.cpu_plan import LINE
@@ -86,14 +88,15 @@ class RowTiles:
         self, b: Builder, at: Positions, row: Axis, shape: tuple[int, int]
     ) -> None:
         """Fetch the tile at a place, one element of each cache line."""
-        result, column = self.cut.contraction.result, self.cut.column
-        line = LINE * 8 // element_bits(self.cut.contraction.element)
+        contraction, column = self.cut.contraction, self.cut.column
 
         def fetch(i: Builder, number: Value) -> None:
             here = at | {row.iv: at[row.iv] + number}
-            for first in range(0, shape[1], line):
-                place = here | {column.iv: at[column.iv] + first}
-                i.prefetch(result.memref, result.at(place))
+            for target in contraction.targets:
+                line = LINE * 8 // element_bits(element_type(target.memref.type))
+                for first in range(0, shape[1], line):
+                    place = here | {column.iv: at[column.iv] + first}
+                    i.prefetch(target.memref, target.at(place))
 
         b.loop(0, shape[0], fetch, hint="line")
 
@@ -113,7 +116,8 @@ class RowTiles:
         self, b: Builder, at: Positions, extents: Extents, step: Step
     ) -> None:
         """Add a reduction block to the tile of C that spans ``extents``."""
-        result, ty = self.cut.contraction.result, self.cut.vector(*extents.values())
+        contraction, tile = self.cut.contraction, Tile(at, extents)
+        result, ty = contraction.result, self.cut.vector(*extents.values())
         own = [result.dimensions_of(axis)[0] for axis in extents]
 
         def compute(i: Builder, place: Place | None) -> None:
@@ -122,9 +126,12 @@ class RowTiles:
             def read(j: Builder) -> Value:
                 return j.transfer_read(memref, where, ty, spanned, hint="acc")
 
-            old = initial(i, self.cut.contraction, at, self.ranges, ty, read)
+            def write(j: Builder) -> None:
+                j.transfer_write(total, memref, where, spanned)
+
+            old = started(i, contraction, tile, self.ranges, read)
             (total,) = carried(i, self.ranges, at, [old], step)
-            i.transfer_write(total, memref, where, spanned)
+            finished(i, contraction, tile, total, self.ranges, write)
 
         if self.corners is None:
             compute(b, None)

@@ -24,8 +24,10 @@ from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import Positions, grid
 from gpucodegen.passes.contraction.recognize import Contraction, Operand
+from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.contraction.windows import slides
 from gpucodegen.passes.indexing import Index, as_map
 from gpucodegen.passes.nests import Axis
@@ -177,24 +179,17 @@ class _Tile:
 
     def build(self, b: Builder) -> None:
         """All taps of the tile, unrolled."""
-        result = self.found.contraction.result
         places = [self._pixel(self.at, i) for i in range(self.pixels)]
-        ty = VectorType((self.lanes,), self.found.contraction.element)
-        start = self.found.contraction.start
-        sums = [
-            b.vector_load(result.memref, result.at(place), ty, "acc")
-            if start is None
-            else b.broadcast(start, ty, "acc")
-            for place in places
-        ]
+        contraction = self.found.contraction
+        tiles = [Tile(place, {self.found.lane: self.lanes}) for place in places]
+        sums = [started(b, contraction, tile) for tile in tiles]
         for tap in self._taps():
             weight = self._load(b, self.found.filter, self.at | tap)
             for i, place in enumerate(places):
                 pixel = self._load(b, self.found.image, place | tap)
                 sums[i] = b.multiply_add(weight, pixel, sums[i])
-        last = len(result.indices) - 1
-        for total, place in zip(sums, places, strict=True):
-            b.transfer_write(total, result.memref, result.at(place), [last])
+        for total, tile in zip(sums, tiles, strict=True):
+            finished(b, contraction, tile, total)
 
     def _pixel(self, at: Positions, number: int) -> Positions:
         iv = self.found.pixel.iv

@@ -20,6 +20,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
     Range,
@@ -29,6 +30,7 @@ from gpucodegen.passes.contraction.ranges import (
     nested,
 )
 from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.dot_plan import DotTile
@@ -283,17 +285,11 @@ class _Dots:
     def _add(self, b: Builder, at: Positions, sums: Value, rows: int) -> None:
         """Add the sums of the lanes to a column of the result."""
         contraction, tall = self.sides.contraction, self.sides.tall
-        result, start = contraction.result, contraction.start
-        where, ty = result.at(at), VectorType((rows,), contraction.element)
-        dimensions = [] if tall is None else result.dimensions_of(tall)
-        if start is not None:
-            old = b.broadcast(start, ty, "c")
-        elif tall is None:
-            old = b.broadcast(b.load(result.memref, where, "c"), ty, "c")
-        else:
-            old = b.transfer_read(result.memref, where, ty, dimensions, hint="c")
-        new = b.row_sums(sums, old)
+        tile = Tile(at, {} if tall is None else {tall: rows})
+        old = started(b, contraction, tile)
         if tall is None:
-            b.store(b.element(new, 0), result.memref, where)
+            column = b.broadcast(old, VectorType((rows,), contraction.element), "c")
+            new = b.element(b.row_sums(sums, column), 0)
         else:
-            b.transfer_write(new, result.memref, where, dimensions)
+            new = b.row_sums(sums, old)
+        finished(b, contraction, tile, new)

@@ -17,7 +17,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes, column_axis, row_axis
-from gpucodegen.passes.contraction.collapse import Folded, merged
+from gpucodegen.passes.contraction.collapse import Folded, Places, merged
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction, Gather
@@ -30,8 +30,11 @@ WIDEST_STEP = 4
 """Elements between pixels beyond which whole vectors are mostly not used."""
 
 
-def flattened(b: Builder, contraction: Contraction, lanes: int) -> Contraction:
-    """The contraction over one axis of pixels and one of taps, where it slides."""
+def flattened(b: Builder, contraction: Contraction, lanes: int) -> Contraction | None:
+    """The contraction over one axis of pixels and one of taps, where it slides.
+
+    None where what is fused with it has no such axis of pixels.
+    """
     right, fast = contraction.right, column_axis(contraction)
     last = len(right.indices) - 1
     step = right.coefficient(last, fast)
@@ -57,10 +60,13 @@ def flattened(b: Builder, contraction: Contraction, lanes: int) -> Contraction:
     gathered = Operand(right.memref, tuple(right.at(places)))
     gone = {slow, fast, *steps}
     rest = tuple(axis for axis in contraction.axes if axis not in gone)
-    return replace(
-        contraction,
+    pixel_result = shown.view(b)
+    found = Places.of(contraction).merged(slow, fast, column)
+    moved = found.applied(b, contraction, pixel_result)
+    return moved and replace(
+        moved,
         axes=(*rest, column, whole),
-        result=shown.view(b),
+        result=pixel_result,
         left=filters.view(b),
         right=gathered,
         columns=(*(a for a in contraction.columns if a not in gone), column),

@@ -19,6 +19,7 @@ from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.contraction.domain import Domain, domain_of, interval
 from gpucodegen.passes.contraction.multiply_add import MultiplyAdd, multiply_add
 from gpucodegen.passes.contraction.operands import Operand, is_linear
+from gpucodegen.passes.contraction.pointwise import Pointwise
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.lifting.reductions import is_reassociable
 from gpucodegen.passes.nests import Axis
@@ -53,7 +54,8 @@ class Contraction:
     ``guards``: expressions of positions in the result that are >= 0 where it is
     computed.
     ``reassociable``: the terms of a sum may come in another order.
-    ``start``: what the result holds before, if not what is in memory.
+    ``start``: what makes the values that the sums start from, if not what is in memory.
+    ``epilogue``: what is done with the finished sums, if they are not just stored.
     """
 
     axes: tuple[Axis, ...]
@@ -69,12 +71,18 @@ class Contraction:
     location: Location
     reassociable: bool = False
     gather: Gather | None = None
-    start: Value | None = None
+    start: Pointwise | None = None
+    epilogue: Pointwise | None = None
 
     @property
     def vector(self) -> Axis | None:
         """The axis of the columns that walks the last dimension of the result."""
         return _vector_axis(self.columns, self.result)
+
+    @property
+    def targets(self) -> tuple[Operand, ...]:
+        """What is stored at last."""
+        return (self.result,) if self.epilogue is None else self.epilogue.stored
 
     @property
     def is_plain(self) -> bool:
