@@ -162,7 +162,9 @@ class Function:
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile if these argument types are new, check, run, return the results."""
-        form = (os.environ.get("GPUCODEGEN_TARGET"), form_of(arguments))
+        variable = "GPUCODEGEN_TARGET"
+        named = variable in os.environ and os.environ[variable]
+        form = (named, form_of(arguments))
         known = self._checked.get(form)
         values = known.values(arguments) if known else None
         if known is None or values is None:

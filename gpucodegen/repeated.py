@@ -45,27 +45,25 @@ def address(array: np.ndarray[Any, Any]) -> int:
     (True, True)
     """
     try:
-        return ctypes.addressof(_BYTE.from_buffer(cast("bytearray", array)))
+        return _addressof(_first_byte(cast("bytearray", array)))
     except (TypeError, ValueError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
 
 
-_BYTE = ctypes.c_char
+_addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A call of one form whose arguments passed all checks.
 
-    ``converts``: for each argument how it becomes a value.  ``apart``: pairs of
-    arguments that must not overlap.  ``reaches``: first byte and the byte behind the
-    last, counted from the address.
+    ``converts``: for each argument how it becomes a value.  ``apart``: two arguments
+    that must not overlap, and the distances of their addresses between which they do.
     """
 
     executable: Executable
     converts: tuple[Convert, ...]
-    reaches: tuple[tuple[int, int], ...]
-    apart: tuple[tuple[int, int], ...]
+    apart: tuple[tuple[int, int, int, int], ...]
 
     def values(self, arguments: Sequence[Any]) -> list[Any] | None:
         """The values of another call; None if one does not fit or two overlap."""
@@ -73,10 +71,8 @@ class Checked:
             values = [c(a) for c, a in zip(self.converts, arguments, strict=True)]
         except (TypeError, ValueError, OverflowError):
             return None
-        for one, other in self.apart:
-            (low, high), (start, end) = self.reaches[one], self.reaches[other]
-            a, b = values[one].pointer, values[other].pointer
-            if a + low < b + end and b + start < a + high:
+        for one, other, least, most in self.apart:
+            if least < values[one].pointer - values[other].pointer < most:
                 return None
         return values
 
@@ -101,17 +97,28 @@ def checked(
             converts.append(_taken(value))
         else:
             converts.append(scalar_conversion(ty) or _unknown)
-    reaches = tuple(map(_reach, values))
-    apart = executable.apart(values) if alias == "refuse" else ()
-    return Checked(executable, tuple(converts), reaches, apart)
+    pairs = executable.apart(values) if alias == "refuse" else ()
+    apart = tuple(
+        (one, other, *distances)
+        for one, other in pairs
+        if (distances := _touching(values[one], values[other]))
+    )
+    return Checked(executable, tuple(converts), apart)
 
 
-def _reach(value: Any) -> tuple[int, int]:
-    """Where the memory of a value begins and ends, from its address on."""
-    if not isinstance(value, Buffer):
-        return 0, 0
-    low, high = value.byte_range
-    return low - value.pointer, high - value.pointer
+def _touching(one: Buffer, other: Buffer) -> tuple[int, int] | None:
+    """Between which differences of their addresses two buffers overlap.
+
+    [a + low, a + high) and [b + start, b + end) share a byte, if none is empty, iff
+    start - high < a - b < end - low.
+
+    >>> a, b = (Buffer.of(np.zeros(8, np.float32), "f32") for _ in "ab")
+    >>> _touching(a, b)
+    (-32, 32)
+    """
+    low, high = (bound - one.pointer for bound in one.byte_range)
+    start, end = (bound - other.pointer for bound in other.byte_range)
+    return None if low == high or start == end else (start - high, end - low)
 
 
 def _taken(first: Buffer) -> Convert:

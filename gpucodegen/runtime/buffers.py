@@ -42,11 +42,12 @@ The names of narrow floats are those of the package ml_dtypes; their bits serve 
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Buffer:
     """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
 
-    ``pooled``: a program allocated it from its workspace.
+    ``pooled``: a program allocated it from its workspace.  Nobody changes a buffer; a
+    frozen class would take six times as long to make one for each argument of a call.
 
     >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
     >>> b.shape, b.strides
