@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics import memory, tiles
-from gpucodegen.intrinsics.arithmetic import ELEMENTWISE
+from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 from gpucodegen.intrinsics.lowering import (
     Engine,
     Lowering,

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpucodegen.intrinsics import memory
-from gpucodegen.intrinsics.arithmetic import ELEMENTWISE
+from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 from gpucodegen.intrinsics.lowering import (
     I32,
     I64,

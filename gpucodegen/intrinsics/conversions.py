@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.intrinsics.arithmetic import regroup
 from gpucodegen.intrinsics.lowering import (
     Engine,
     Lowering,
@@ -14,6 +13,7 @@ from gpucodegen.intrinsics.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.narrow import rounded, single
+from gpucodegen.intrinsics.regrouping import regroup
 from gpucodegen.intrinsics.vector_type import Tile, llvm_scalar
 from gpucodegen.ir.float_formats import NARROW
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.arithmetic import absolute, common_type
+from gpucodegen.intrinsics.arithmetic import common_type
+from gpucodegen.intrinsics.elementwise import absolute
 from gpucodegen.intrinsics.host import has_fused_operations
 from gpucodegen.intrinsics.lowering import Engine, Lowering, number, signature
 from gpucodegen.intrinsics.vector_type import Tile

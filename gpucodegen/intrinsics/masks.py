@@ -8,7 +8,6 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics import memory
-from gpucodegen.intrinsics.arithmetic import regroup_pieces
 from gpucodegen.intrinsics.lowering import (
     Engine,
     Lowering,
@@ -17,6 +16,7 @@ from gpucodegen.intrinsics.lowering import (
     number,
     signature,
 )
+from gpucodegen.intrinsics.regrouping import regroup_pieces
 from gpucodegen.intrinsics.vector_type import Tile
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from gpucodegen.intrinsics.arithmetic import absolute
+from gpucodegen.intrinsics.elementwise import absolute
 from gpucodegen.intrinsics.functions import call_library
 from gpucodegen.intrinsics.lowering import Lowering, number
 

@@ -94,7 +94,7 @@ def contents_of(value: Any) -> tuple[np.ndarray, str]:
     if isinstance(value, np.ndarray):
         names = {element(name).storage: name for name in UNAMBIGUOUS}
         return value, names[str(value.dtype)]
-    from gpucodegen.intrinsics.sim.values import to_storage
+    from gpucodegen.intrinsics.sim.casts import to_storage
 
     array = np.zeros(value.shape, storage(value.dtype))
     if value.values is not None:

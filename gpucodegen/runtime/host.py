@@ -86,14 +86,14 @@ class HostApi:
 
     def load(self, buffer: Buffer, index: Index) -> Any:
         """One element as kernels carry it."""
-        from gpucodegen.intrinsics.sim.values import from_storage
+        from gpucodegen.intrinsics.sim.casts import from_storage
 
         _check_index(buffer, index)
         return from_storage(self._engine.read(buffer, index), buffer.dtype)
 
     def store(self, buffer: Buffer, index: Index, value: Any) -> None:
         """Write one element."""
-        from gpucodegen.intrinsics.sim.values import to_storage
+        from gpucodegen.intrinsics.sim.casts import to_storage
 
         _check_index(buffer, index)
         buffer.array[index] = to_storage(value, buffer.dtype)

@@ -9,33 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.sim import complexes, masks, narrow, shaped, values
+from gpucodegen.intrinsics.sim import (
+    accesses,
+    casts,
+    complexes,
+    masks,
+    narrow,
+    shaped,
+    storage,
+    values,
+)
 from gpucodegen.intrinsics.sim.machine import cuda
 
-SHAPED_NAMES = (
-    "atomic broadcast_rows constant dma_start dma_wait extract from_elements heap"
-    " heap_free insert load load_strided load_strided_masked load_tile load_tile_masked"
-    " local outerproduct outerproduct_column reduce reduce_freely reduce_rows"
-    " shared shuffle splat store store_strided store_strided_masked"
-    " store_tile store_tile_masked vload vload_masked vstore vstore_masked"
-).split()
+NAMES = {
+    accesses: (
+        "load load_strided load_strided_masked load_tile load_tile_masked"
+        " store store_strided store_strided_masked store_tile store_tile_masked"
+        " vload vload_masked vstore vstore_masked"
+    ).split(),
+    shaped: (
+        "atomic broadcast_columns broadcast_rows constant extract from_elements insert"
+        " outerproduct outerproduct_column reduce reduce_freely reduce_rows shape_cast"
+        " shuffle splat transpose"
+    ).split(),
+    storage: "dma_start dma_wait heap heap_free local shared".split(),
+}
 
-FACTORIES: dict[str, Any] = {name: getattr(shaped, name) for name in SHAPED_NAMES} | {
+FACTORIES: dict[str, Any] = {
+    name: getattr(module, name) for module, names in NAMES.items() for name in names
+} | {
     "bits_of": narrow.bits_of,
-    "broadcast_columns": shaped.broadcast_columns,
-    "cast": values.cast,
+    "cast": casts.cast,
     "cmpf": values.cmpf,
     "cmpi": values.cmpi,
     "first_lanes": masks.first_lanes,
     "from_bits": narrow.from_code,
     "fused": narrow.fused,
     "round_to": narrow.round_to,
-    "shape_cast": shaped.shape_cast,
-    "store_tile_streaming": shaped.store_tile,
-    "transpose": shaped.transpose,
+    "store_tile_streaming": accesses.store_tile,
     "vload_selected": masks.vload_selected,
     "vstore_selected": masks.vstore_selected,
-    "vstore_streaming": shaped.vstore,
+    "vstore_streaming": accesses.vstore,
 }
 
 
@@ -43,22 +57,22 @@ def int32(x: Any) -> int:
     """An i32: a plain ``int`` that wraps around."""
     if type(x) is int and -0x8000_0000 <= x <= 0x7FFF_FFFF:
         return x
-    return values.wrap(x, "int32")
+    return casts.wrap(x, "int32")
 
 
 def int8(x: Any) -> Any:
     """An i8."""
-    return values.wrap(x, "int8")
+    return casts.wrap(x, "int8")
 
 
 def int16(x: Any) -> Any:
     """An i16."""
-    return values.wrap(x, "int16")
+    return casts.wrap(x, "int16")
 
 
 def int64(x: Any) -> Any:
     """An i64."""
-    return values.wrap(x, "int64")
+    return casts.wrap(x, "int64")
 
 
 PLAIN: dict[str, Any] = (

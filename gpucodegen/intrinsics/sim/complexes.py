@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-Twin = Callable[..., Any]
+from gpucodegen.intrinsics.sim.twins import Twin
 
 
 def _create(real: Any, imaginary: Any) -> Any:

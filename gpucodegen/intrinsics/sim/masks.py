@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gpucodegen.intrinsics.sim.accesses import read_cells, write_cells
 from gpucodegen.intrinsics.sim.machine import Pointer
-from gpucodegen.intrinsics.sim.shaped import read_cells, write_cells
-
-Twin = Callable[..., Any]
+from gpucodegen.intrinsics.sim.twins import Twin
 
 
 def first_lanes(n: int) -> Twin:

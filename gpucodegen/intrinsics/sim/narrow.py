@@ -7,17 +7,15 @@ shares nothing but the description of the formats with the code for the compiler
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from gpucodegen.intrinsics.sim.twins import Twin
 from gpucodegen.intrinsics.single_bits import single_bits
 from gpucodegen.ir.float_formats import FORMATS, SMALL, decode_table
-
-Twin = Callable[..., Any]
 
 
 @cache
