@@ -64,7 +64,11 @@ class Options:
     def _rules(self) -> list[tuple[str, bool, str]]:
         sizes = (*self.tile_sizes, *self.register_tile)
         return [
-            ("threads", self.threads is None or self.threads >= 1, "Pass at least 1"),
+            (
+                "threads",
+                self.threads is None or _is_count(self.threads),
+                "Pass an integer >= 1",
+            ),
             (
                 "tile_sizes",
                 all(n >= 0 for n in sizes),
@@ -91,6 +95,14 @@ def make_options(values: dict[str, object]) -> Options:
     for name in ("tile_sizes", "register_tile"):
         values[name] = _sizes(name, values.get(name, ()))
     return Options(**values)  # type: ignore[arg-type]
+
+
+def _is_count(value: object) -> bool:
+    """Whether it is a positive integer, of Python or of NumPy."""
+    try:
+        return operator.index(value) >= 1  # type: ignore[arg-type]
+    except TypeError:
+        return False
 
 
 def _sizes(name: str, value: object) -> tuple[int, ...]:

@@ -97,6 +97,8 @@ def test_a_proven_out_of_bounds_access() -> None:
     [
         ({"target": "tpu"}, errors.UnknownTarget),
         ({"threads": 0}, errors.InvalidOption),
+        ({"threads": 1.5}, errors.InvalidOption),
+        ({"threads": "2"}, errors.InvalidOption),
         ({"tile_sizes": (-1,)}, errors.InvalidOption),
         ({"tile_size": (8,)}, errors.InvalidOption),
         ({"exact": True, "reassociate": True}, errors.InvalidOption),
