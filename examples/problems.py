@@ -83,6 +83,21 @@ class MatrixProduct:
 
 
 @dataclass(frozen=True, slots=True)
+class DenseLayer:
+    """``max(X W + bias, 0)``, returned."""
+
+    def arguments(self, rng: np.random.Generator, size: Size) -> Arguments:
+        m, n, k = size["M"], size["N"], size["K"]
+        return tuple(numbers(rng, "f4", *shape) for shape in ((m, k), (k, n), (n,)))
+
+    def answer(self, x: Array, w: Array, bias: Array) -> Answer:
+        return {RESULT: np.maximum(exact(x) @ exact(w) + bias, 0)}
+
+    def work(self, size: Size) -> int:
+        return 2 * size["M"] * size["N"] * size["K"]
+
+
+@dataclass(frozen=True, slots=True)
 class Convolution:
     """A sliding window over a batch of images that are already padded.
 

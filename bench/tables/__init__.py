@@ -14,6 +14,7 @@ TABLES: dict[str, str] = {
     "matmul": "products of matrices, from linalg and from naive loops",
     "convolution": "convolutions of whole layers",
     "layers": "the layers of ResNet-50 and depthwise ones, in both layouts",
+    "epilogues": "products and convolutions with bias and activation",
     "streams": "copies, vector sums and transposes at the speed of memory",
     "examples": "every program of the examples",
     "rows": "sums, softmax and normalisation along rows",

@@ -21,6 +21,19 @@ def product(arguments: Arguments) -> Call:
     return lambda: np.matmul(a, b, out=result)
 
 
+def layer(arguments: Arguments) -> Call:
+    """Product, bias and maximum in NumPy, all in one result that exists."""
+    x, w, bias = arguments
+    result: Array = np.empty((x.shape[0], w.shape[1]), x.dtype)
+
+    def call() -> None:
+        np.matmul(x, w, out=result)
+        np.add(result, bias, out=result)
+        np.maximum(result, 0, out=result)
+
+    return call
+
+
 def convolution(program: Program) -> tuple[Peer, ...]:
     """torch in the same layout; one product per filter tap in NumPy."""
     problem = cast("Convolution", program.problem)
@@ -67,6 +80,7 @@ def peers_of(program: Program) -> tuple[Peer, ...]:
     if program.name.startswith("conv_2d"):
         return convolution(program)
     return {
+        "dense_layer": (Peer("NumPy", layer),),
         "jacobi_2d": (Peer("NumPy", slices),),
         "seidel_2d": (
             ours(program.path, program.entry, "parallel loops", time_tiles=False),

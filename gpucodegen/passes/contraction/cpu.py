@@ -158,7 +158,7 @@ class _Lowering:
 
         axes = {axis.name: axis.extent for axis in outer}
         extents = (*axes.values(), *split.values())
-        if not extents and cut.contraction.epilogue:  # Vectors live in loops only.
+        if not extents and cut.contraction.reads_around:  # Vectors live in loops only.
             b.loop(0, 1, lambda i, _: body(i, ()), hint="once")
             return
         grid(b, extents, body, (*axes, *split), parallel=plan.parallel)

@@ -85,6 +85,12 @@ class Contraction:
         return (self.result,) if self.epilogue is None else self.epilogue.stored
 
     @property
+    def reads_around(self) -> bool:
+        """Whether more than a fill is fused with it."""
+        start = self.start
+        return self.epilogue is not None or (start is not None and len(start.steps) > 1)
+
+    @property
     def is_plain(self) -> bool:
         """Whether factors are elements, all of them needed."""
         return not (self.left.steps or self.right.steps or self.guards)
