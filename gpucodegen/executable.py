@@ -251,10 +251,15 @@ def _mapped(
 
     target, types = key
 
-    def after(pass_: ModulePass, current: Module) -> None:
-        stages.append((pass_.name, str(current)))
+    shown, text = module.operation, str(module)
 
-    stages.append(("parse", str(module)))
+    def after(pass_: ModulePass, current: Module) -> None:
+        nonlocal shown, text
+        if current.operation is not shown:
+            shown, text = current.operation, str(current)
+        stages.append((pass_.name, text))
+
+    stages.append(("parse", text))
     front = front_passes(name, types, options.handlers)
     passes = [*front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)

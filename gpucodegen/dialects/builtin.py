@@ -45,8 +45,9 @@ class Module:
         return {symbol_name(o): o for o in self.operations if o.name == "func.func"}
 
     def with_operations(self, operations: Iterable[Operation]) -> Module:
-        """The same module around other operations."""
-        return Module(self.operation.with_body(operations))
+        """The module around other operations; itself, if they are its own."""
+        changed = self.operation.with_body(operations)
+        return self if changed is self.operation else Module(changed)
 
     def walk(self) -> Iterator[Operation]:
         """Every operation, the module itself first, in textual order."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 from types import MappingProxyType
 
 from gpucodegen.ir.attributes import Attribute
@@ -76,8 +77,13 @@ class Operation:
         return replace(self, attributes=attributes)
 
     def with_body(self, operations: Iterable[Operation]) -> Operation:
-        """A copy whose first region's only block holds ``operations``."""
-        block = self.regions[0].blocks[0].with_operations(operations)
+        """A copy whose first region's only block holds ``operations``.
+
+        The operation itself, if they are its own.
+        """
+        block = self.body.with_operations(operations)
+        if block is self.body:
+            return self
         return replace(self, regions=(Region((block,)), *self.regions[1:]))
 
     @property
@@ -110,8 +116,11 @@ class Block:
     label: Label | None = None
 
     def with_operations(self, operations: Iterable[Operation]) -> Block:
-        """The same block with other operations."""
-        return replace(self, operations=tuple(operations))
+        """The block with other operations; itself, if they are its own."""
+        given = tuple(operations)
+        if len(given) == len(self.operations) and all(map(is_, given, self.operations)):
+            return self
+        return replace(self, operations=given)
 
 
 @dataclass(eq=False, slots=True, frozen=True)
@@ -171,10 +180,7 @@ def _rewrite_block(block: Block, rewrite: Rewrite) -> Block:
     operations: list[Operation] = []
     for op in block.operations:
         operations += rewrite_bottom_up(op, rewrite)
-    unchanged = len(operations) == len(block.operations) and all(
-        a is b for a, b in zip(operations, block.operations, strict=True)
-    )
-    return block if unchanged else block.with_operations(operations)
+    return block.with_operations(operations)
 
 
 def replaced(

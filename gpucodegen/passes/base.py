@@ -60,10 +60,13 @@ def run_pipeline(
     after: Callable[[ModulePass, Module], None] | None = None,
     verify: bool = True,
 ) -> Module:
-    """Run passes in order, verifying after each; ``after`` sees every stage."""
+    """Run passes in order, verifying what they change; ``after`` sees every stage.
+
+    What a pass leaves as it is was verified before.
+    """
     for pass_ in passes:
-        module = pass_.apply(module)
-        if verify:
+        before, module = module, pass_.apply(module)
+        if verify and module.operation is not before.operation:
             _check(pass_, module)
         if after is not None:
             after(pass_, module)

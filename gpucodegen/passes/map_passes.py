@@ -40,11 +40,10 @@ def in_functions(
 
 def with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
     """``op`` with the operations of each block of its region rewritten."""
-    blocks = tuple(
-        block.with_operations(rewrite(block.operations))
-        for block in op.regions[0].blocks
-    )
-    return op.with_(regions=(Region(blocks),))
+    given = op.regions[0].blocks
+    blocks = tuple(block.with_operations(rewrite(block.operations)) for block in given)
+    is_same = all(new is old for new, old in zip(blocks, given, strict=True))
+    return op if is_same else op.with_(regions=(Region(blocks),))
 
 
 def _definitions(op: Operation) -> dict[Value, Operation]:
