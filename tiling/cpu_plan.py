@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import replace
 from math import prod
 
+from gpucodegen.tiling.cpu_problem import (
+    SKINNY,
+    CpuModel,
+    CpuPlan,
+    CpuTiles,
+    Packing,
+    Problem,
+)
 from gpucodegen.tiling.register_tile import (
-    VectorUnit,
     choose_register_tile,
     split_evenly,
+    split_reduction,
 )
+from gpucodegen.tiling.task_grid import choose_task_grid
 
 K_BLOCK_LIMIT = 512
 """Longest reduction block: a panel of 32 columns of it streams from the L2 cache."""
@@ -21,126 +28,6 @@ SHORT_ROW = 1024
 """Bytes: longer rows of the right factor are streamed."""
 LEFT_SHARE = 0.65
 """Share of the second cache that a block of left rows may fill."""
-PARALLEL_WORK = 2_000_000
-"""Multiply-adds below which starting threads costs more than they save."""
-
-
-@dataclass(frozen=True, slots=True)
-class CpuModel:
-    """The host as far as plans depend on it."""
-
-    threads: int = 2
-    unit: VectorUnit = field(default_factory=VectorUnit)
-    cache: int = 1 << 20
-    """Bytes of the second-level cache of a core."""
-
-    def threads_for(self, work: int) -> int:
-        """Threads that pay for so many multiply-adds."""
-        return self.threads if work >= PARALLEL_WORK else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Extents of a contraction: one row and one column axis, the rest flattened.
-
-    ``left_stride``: elements between the rows of the left factor, each contiguous along
-    the last reduction axis; None where they are not.
-    ``gathered``: steps that stay together in a block because panels of the right factor
-    are gathered from an image; 0 where they are copied as they are.
-    ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
-    rows, not the reduction, are contiguous.
-    ``uneven``: rows differ in how many of the columns they have.
-    """
-
-    rows: int
-    columns: int
-    reduction: tuple[int, ...]
-    outer: int
-    element_bits: int
-    right_is_contiguous: bool
-    panel_per_outer: bool
-    left_stride: int | None = None
-    gathered: int = 0
-    left_is_computed: bool = False
-    left_is_transposed: bool = False
-    uneven: bool = False
-
-    @property
-    def work(self) -> int:
-        """Multiply-adds."""
-        return self.rows * self.columns * prod(self.reduction) * self.outer
-
-    @property
-    def result_bytes(self) -> int:
-        """Size of the result."""
-        return self.rows * self.columns * self.outer * self.element_bits // 8
-
-    @property
-    def skinny(self) -> bool:
-        """Whether one thread takes all rows, and threads share the columns."""
-        return self.rows <= SKINNY and self.outer == 1
-
-    @property
-    def strides_clash(self) -> bool:
-        """Whether rows of the left factor fall into few sets of the first cache.
-
-        The column of a register tile then evicts itself.
-        """
-        stride = (self.left_stride or 0) * self.element_bits // 8
-        return stride % CLASHING == 0 and stride >= 4 * CLASHING
-
-    def readers(self, rows: int) -> int:
-        """Row tiles that read each panel of the right factor."""
-        tiles = -(-self.rows // rows)
-        return tiles if self.panel_per_outer else tiles * self.outer
-
-
-class Packing(Enum):
-    """Where the panels of the right factor are copied."""
-
-    NONE = "read in place"
-    SHARED = "all of them, before"
-    PRIVATE = "each just before its use"
-
-
-@dataclass(frozen=True, slots=True)
-class CpuPlan:
-    """Decisions for one contraction.
-
-    ``k_position``: reduction axes before it are looped outside the register tile; the
-    axis there is cut into ``k_chunk``; later ones stay whole inside.
-    ``left_stride``: elements between the rows of the packed left block; 0: in place.
-    ``outer_first``: the outer axes are sequential loops around the parallel ones.
-    ``stripes``: parts of the columns that different threads take.
-    ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
-    ``fetches``: the next tile of the result is fetched while one is computed.
-    ``outer_inside``: the outer axes are sequential loops inside those over panels.
-    """
-
-    rows: int
-    columns: int
-    row_block: int
-    k_position: int
-    k_chunk: int
-    packing: Packing
-    left_stride: int
-    lanes: int
-    outer_first: bool
-    stripes: int
-    parallel: bool
-    turns: int = 1
-    fetches: bool = False
-    outer_inside: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CpuTiles:
-    """Tile sizes asked for; zero leaves the choice to the model."""
-
-    rows: int = 0
-    columns: int = 0
-    row_block: int = 0
-    k_block: int = 0
 
 
 def plan_contraction(
@@ -148,10 +35,11 @@ def plan_contraction(
 ) -> CpuPlan:
     """Choose all sizes of a contraction.
 
+    >>> from gpucodegen.tiling.register_tile import VectorUnit
     >>> problem = Problem(1024, 1024, (1024,), 1, 32, True, False, 1024)
     >>> plan = plan_contraction(problem, CpuModel(2, VectorUnit(512, 32)))
     >>> plan.columns, plan.k_chunk, plan.packing.name, plan.left_stride
-    (64, 512, 'SHARED', 528)
+    (64, 512, 'STRIPE', 528)
     """
     tiles = tiles or CpuTiles()
     best = choose_register_tile(
@@ -190,7 +78,7 @@ def plan_contraction(
     if problem.uneven and parallel and not single:
         row_block = split_evenly(problem.rows, row_block // TURNS or 1, rows)
         turns = -(-problem.rows // (row_block * model.threads))
-    return CpuPlan(
+    plan = CpuPlan(
         rows,
         columns,
         row_block,
@@ -206,6 +94,18 @@ def plan_contraction(
         problem.result_bytes > FETCHED_SHARE * model.cache and chunk < FETCHED_STEPS,
         inside,
     )
+    apart = problem.outer == 1 or outer_first
+    is_plain = not (
+        problem.left_is_computed
+        or problem.left_is_transposed
+        or problem.gathered
+        or problem.uneven
+    )
+    idle = problem.skinny and parallel and plan.stripes < model.threads
+    split = plan.packing is Packing.SHARED or (single and idle and not in_place)
+    if apart and is_plain and split:
+        return _in_stripes(plan, problem, model, tiles)
+    return plan
 
 
 PACKING_PAYS = 4
@@ -214,10 +114,6 @@ GATHERING_PAYS = 16
 """Rows of a result that must use a gathered pixel: two register tiles."""
 TURNS = 4
 """Parts of a block of rows where rows differ: threads take them in turn."""
-SKINNY = 192
-"""Rows of a result that is not cut into blocks of rows."""
-CLASHING = 512
-"""Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
 LINE = 64
 """Bytes of a cache line."""
 FETCHED_STEPS = 320
@@ -238,31 +134,50 @@ def _outer_inside(problem: Problem, columns: int, steps: int, model: CpuModel) -
     return once and feeds and rows <= room < panels
 
 
+AHEAD = 8
+"""Steps that a panel in the second cache takes to come."""
+LEFT_TILE = 1 << 14
+"""Bytes of rows that stay in the first cache while panels stream through it."""
+
+
+def _in_stripes(
+    plan: CpuPlan, problem: Problem, model: CpuModel, tiles: CpuTiles
+) -> CpuPlan:
+    """The plan in which rows meet all panels of a stripe in turn."""
+    size = problem.element_bits // 8
+    limit = tiles.k_block or min(K_BLOCK_LIMIT, LEFT_TILE // (plan.rows * size))
+    together = plan.lanes if plan.left_stride else 1
+    position, chunk = split_reduction(problem.reduction, limit, together)
+    is_last = position == len(problem.reduction) - 1
+    threads = model.threads_for(problem.work)
+    grid = choose_task_grid(
+        (problem.rows, problem.columns),
+        (plan.rows, plan.columns),
+        _cached(problem, chunk, model),
+        threads,
+    )
+    return replace(
+        plan,
+        packing=Packing.STRIPE,
+        k_position=position,
+        k_chunk=chunk,
+        left_stride=_packed_stride(chunk, size) if plan.left_stride and is_last else 0,
+        row_block=tiles.row_block or grid.row_block,
+        stripes=grid.stripes,
+        fetches=problem.result_bytes > model.cache,
+        ahead=AHEAD,
+    )
+
+
+def _cached(problem: Problem, chunk: int, model: CpuModel) -> int:
+    """Lines of a reduction block that the second cache holds."""
+    return int(model.cache * LEFT_SHARE) // (chunk * problem.element_bits // 8)
+
+
 def _packed_stride(chunk: int, size: int) -> int:
     """Row stride of a copy of the left block: an odd number of cache lines."""
     lines = -(-chunk * size // LINE)
     return (lines | 1) * LINE // size
-
-
-def split_reduction(
-    extents: Sequence[int], limit: int, multiple: int = 1
-) -> tuple[int, int]:
-    """Position and chunk of the reduction axis to cut so that a block has ``limit``.
-
-    >>> split_reduction((3, 3, 64), 512), split_reduction((3, 3, 256), 512)
-    ((0, 2), (1, 2))
-    >>> split_reduction((777,), 512), split_reduction((777,), 512, 16)
-    ((0, 389), (0, 400))
-    """
-    inside = 1
-    for position in range(len(extents) - 1, -1, -1):
-        if inside * extents[position] > limit or position == 0:
-            room = max(1, limit // inside)
-            whole = extents[position] <= room
-            rounded = 1 if whole or inside > 1 else multiple
-            return position, split_evenly(extents[position], room, rounded)
-        inside *= extents[position]
-    return 0, extents[0]
 
 
 def _gathered_parts(
@@ -286,6 +201,6 @@ def _row_block(problem: Problem, rows: int, chunk: int, model: CpuModel) -> int:
     if (fed and problem.rows <= SKINNY) or problem.skinny:
         return -(-problem.rows // rows) * rows
     per_thread = -(-problem.rows // model.threads)
-    limit = int(model.cache * LEFT_SHARE) // (chunk * problem.element_bits // 8)
+    limit = _cached(problem, chunk, model)
     blocks = max(1, -(-per_thread // max(rows, limit))) * model.threads
     return split_evenly(problem.rows, -(-problem.rows // blocks), rows)

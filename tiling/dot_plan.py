@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpucodegen.tiling.cpu_plan import CpuModel, Problem
+from gpucodegen.tiling.cpu_problem import CpuModel, Problem
 from gpucodegen.tiling.register_tile import (
     VectorUnit,
     choose_register_tile,

@@ -15,7 +15,7 @@ the sum over full and edge tiles of a problem; the cheapest one wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 PANEL_BANDWIDTH = 40
@@ -133,3 +133,24 @@ def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
     blocks = max(1, -(-extent // limit))
     size = -(-extent // blocks)
     return -(-size // multiple) * multiple
+
+
+def split_reduction(
+    extents: Sequence[int], limit: int, multiple: int = 1
+) -> tuple[int, int]:
+    """Position and chunk of the reduction axis to cut so that a block has ``limit``.
+
+    >>> split_reduction((3, 3, 64), 512), split_reduction((3, 3, 256), 512)
+    ((0, 2), (1, 2))
+    >>> split_reduction((777,), 512), split_reduction((777,), 512, 16)
+    ((0, 389), (0, 400))
+    """
+    inside = 1
+    for position in range(len(extents) - 1, -1, -1):
+        if inside * extents[position] > limit or position == 0:
+            room = max(1, limit // inside)
+            whole = extents[position] <= room
+            rounded = 1 if whole or inside > 1 else multiple
+            return position, split_evenly(extents[position], room, rounded)
+        inside *= extents[position]
+    return 0, extents[0]

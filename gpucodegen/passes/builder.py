@@ -67,15 +67,18 @@ class Builder(VectorBuilder):
             "affine.store", (value, memref, *operands), (), {"map": AffineMapAttr(map_)}
         )
 
-    def prefetch(self, memref: Value, indices: Sequence[IndexLike]) -> None:
-        """``memref.prefetch`` of an element that will be read and written."""
-        operands = [self.index(i) for i in indices]
+    def prefetch(
+        self, memref: Value, indices: Sequence[IndexLike], *, write: bool = True
+    ) -> None:
+        """``affine.prefetch`` of an element that will be read, and maybe written."""
+        map_, operands = as_map(indices)
         attributes: dict[str, Attribute] = {
-            "isWrite": IntegerAttr(1, I1),
+            "map": AffineMapAttr(map_),
+            "isWrite": IntegerAttr(int(write), I1),
             "localityHint": IntegerAttr(3, I32),
             "isDataCache": IntegerAttr(1, I1),
         }
-        self.add("memref.prefetch", (memref, *operands), (), attributes)
+        self.add("affine.prefetch", (memref, *operands), (), attributes)
 
     def allocate(self, op: str, ty: MemRefType, hint: str = "") -> Value:
         """``memref.alloc`` or ``memref.alloca`` of a static type."""

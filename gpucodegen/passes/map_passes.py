@@ -19,7 +19,7 @@ from gpucodegen.passes.outline_blocks import outline_blocks
 from gpucodegen.passes.outline_cpu import CpuOutliner
 from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
 from gpucodegen.passes.race_check import check_kernel
-from gpucodegen.tiling.cpu_plan import CpuModel, CpuTiles
+from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles
 from gpucodegen.tiling.gpu_plan import GpuPlan
 from gpucodegen.tiling.register_tile import VectorUnit
 

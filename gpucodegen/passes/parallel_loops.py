@@ -23,7 +23,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, only_accumulate
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
-from gpucodegen.tiling.cpu_plan import PARALLEL_WORK, CpuModel, CpuTiles
+from gpucodegen.tiling.cpu_problem import PARALLEL_WORK, CpuModel, CpuTiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.tiling.cpu_plan import CpuModel, CpuPlan, Packing, Problem
 from gpucodegen.tiling.cpu_plan import plan_contraction as plan
+from gpucodegen.tiling.cpu_problem import CpuModel, CpuPlan, Packing, Problem
 from gpucodegen.tiling.dot_plan import Products, dots_pay
 from gpucodegen.tiling.register_tile import VectorUnit
 
 SHAPES = {
-    "panels shared by blocks": (403, 130, 600),
+    "stripes of panels": (403, 330, 1100),
     "panels of one block": (70, 200, 520),
     "left rows at clashing strides": (400, 300, 1024),
     "right read in place, streamed": (3, 1100, 40),
@@ -171,13 +171,18 @@ def planned(m: int, n: int, k: int, **more: int) -> CpuPlan:
 
 
 def test_plans_differ_as_named():
-    assert planned(403, 130, 600).packing is Packing.SHARED
+    striped = planned(403, 330, 1100)
+    assert (striped.packing, striped.k_chunk) == (Packing.STRIPE, 367)
+    assert striped.stripes > 1
+    assert striped.row_block < 403
+    uneven = planned(403, 330, 600, uneven=True)
+    assert (uneven.packing, uneven.turns > 1) == (Packing.SHARED, True)
     assert planned(70, 200, 520).packing is Packing.PRIVATE
-    assert planned(400, 300, 1024).left_stride > 512
+    assert planned(400, 300, 1024).left_stride > 256
     assert planned(403, 130, 600).left_stride == 0
     assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
     assert planned(1100, 1300, 9).fetches
-    assert not planned(1100, 1300, 900).fetches
+    assert not planned(190, 7000, 900).fetches
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
 

@@ -11,9 +11,9 @@ from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction
-from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
-from gpucodegen.tiling.cpu_plan import CpuPlan
+from gpucodegen.tiling.cpu_problem import CpuPlan
 
 
 def row_axis(contraction: Contraction) -> Axis | None:
@@ -49,6 +49,8 @@ def outer_axes(contraction: Contraction) -> tuple[Axis, ...]:
 
 BlockBody: TypeAlias = Callable[[Builder, Positions, Sequence[Range]], None]
 """Gets where the outer reduction axes stand, and the ranges of one block."""
+PanelBody: TypeAlias = Callable[[Builder, Index, int], None]
+"""Gets the number of a panel and its columns."""
 Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
 """Calls a body for every block of the reduction."""
 
@@ -87,6 +89,11 @@ class Blocking:
         return self.column.extent % self.plan.columns
 
     @property
+    def share(self) -> int:
+        """Full panels of a stripe; the last one may have fewer."""
+        return -(-self.full_panels // self.plan.stripes)
+
+    @property
     def panel_shape(self) -> tuple[int, ...]:
         """Extents of one panel: the steps of a reduction block, and the columns."""
         inside = self.contraction.reduction[self.plan.k_position + 1 :]
@@ -118,6 +125,20 @@ class Blocking:
         """A packed copy, to be filled."""
         ty = MemRefType(tuple(shape), self.contraction.element)
         return b.allocate("memref.alloc", ty, hint)
+
+    def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
+        """The full panels of a stripe, and behind those of the last one the rest."""
+        full, share, width = self.full_panels, self.share, self.plan.columns
+        first = stripe * share
+        if full == 1:
+            body(b, ZERO, width)
+        elif full:
+            exact = share * self.plan.stripes == full
+            ends = [first + share] if exact else [first + share, full]
+            b.loop(first, ends, lambda i, q: body(i, Index.of(q), width), hint="q")
+        if self.rest:
+            last = stripe - (self.plan.stripes - 1)
+            b.guard([last], lambda i: body(i, Index.of(full), self.rest))
 
     def reduction_blocks(self, b: Builder, at: Positions, body: BlockBody) -> None:
         """Loops over the blocks of the reduction; the ranges left are the block's."""

@@ -16,12 +16,8 @@ from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
-from gpucodegen.tiling.cpu_plan import (
-    CpuModel,
-    CpuTiles,
-    Problem,
-    plan_contraction,
-)
+from gpucodegen.tiling.cpu_plan import plan_contraction
+from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
 from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
 
 

@@ -11,8 +11,9 @@
             C tile = acc
 
 Panels that serve one block of rows only are packed just before their row tiles, or read
-in place; then the loop over k blocks stands inside the parallel ones.  So do the loops
-over outer axes, next to those over row tiles, where all panels together are large.
+in place, and those of a stripe by the task that computes it (`cpu_stripe`); then the
+loop over k blocks stands inside the parallel ones.  So do the loops over outer axes,
+next to those over row tiles, where all panels together are large.
 
 The terms of each element are added in their original order, so floating-point results
 differ from the nest's only by the contraction of multiply and add.
@@ -44,7 +45,7 @@ from gpucodegen.passes.contraction.ranges import Positions, Range, grid, nested
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
-from gpucodegen.tiling.cpu_plan import CpuPlan, Packing
+from gpucodegen.tiling.cpu_problem import CpuPlan, Packing
 
 
 def lower(contraction: Contraction, plan: CpuPlan) -> list[Operation]:

@@ -10,6 +10,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking, Blocks, Lanes
 from gpucodegen.passes.contraction.corners import Corners
 from gpucodegen.passes.contraction.cpu_kernel import RowTiles
+from gpucodegen.passes.contraction.cpu_stripe import Stripe
 from gpucodegen.passes.contraction.packing import (
     Left,
     LeftBlock,
@@ -21,7 +22,7 @@ from gpucodegen.passes.contraction.packing import (
 )
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.indexing import Index
-from gpucodegen.tiling.cpu_plan import Packing
+from gpucodegen.tiling.cpu_problem import Packing
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,23 @@ class Block:
         """Allocate the private copies, and compute one reduction block at a time."""
         cut, plan = self.cut, self.cut.plan
         rows = panel = corner = None
+        in_turn = plan.packing is Packing.STRIPE
         if plan.left_stride:
-            rows = cut.buffer(b, (plan.row_block, plan.left_stride), "rows")
-        if plan.packing is Packing.PRIVATE:
+            height = plan.rows if in_turn else plan.row_block
+            rows = cut.buffer(b, (height, plan.left_stride), "rows")
+        if in_turn:
+            count = cut.share + (1 if cut.rest else 0)
+            panel = cut.buffer(b, (count, *cut.panel_shape), "panels")
+        elif plan.packing is Packing.PRIVATE:
             panel = cut.buffer(b, cut.panel_shape, "panel")
         if cut.contraction.guards:
             corner = cut.buffer(b, cut.tile_shape, "corner")
 
         def compute(i: Builder, where: Positions, ranges: Sequence[Range]) -> None:
+            if in_turn and panel is not None and self.rows is not None:
+                stripe = Stripe(cut, self.stripe, self.rows, ranges, panel, rows)
+                stripe.build(i, where)
+                return
             left = self._left(i, where, ranges, rows)
             self._stripe(i, _Step(where, ranges, left, corner), panel)
 
@@ -75,8 +85,7 @@ class Block:
 
     def _stripe(self, b: Builder, step: _Step, panel: Value | None) -> None:
         """All register tiles of the block for one reduction block."""
-        cut, stripes = self.cut, self.cut.plan.stripes
-        full, width = cut.full_panels, cut.plan.columns
+        cut = self.cut
 
         def panel_of(inner: Builder, number: Index, columns: int) -> None:
             right = self._right(inner, step, panel, cut.lanes(number, columns))
@@ -89,19 +98,7 @@ class Block:
                 lambda i, at: tiles.build(i, at, number, columns),
             )
 
-        share = -(-full // stripes)
-        first = self.stripe * share
-        if full == 1:
-            panel_of(b, Index.of(0), width)
-        elif full:
-            exact = share * stripes == full
-            ends = [first + share] if exact else [first + share, full]
-            b.loop(first, ends, lambda i, q: panel_of(i, Index.of(q), width), hint="q")
-        if cut.rest:
-            b.guard(
-                [self.stripe - (stripes - 1)],
-                lambda i: panel_of(i, Index.of(full), cut.rest),
-            )
+        cut.each_panel(b, self.stripe, panel_of)
 
     def _corners(self, step: _Step) -> Corners | None:
         contraction = self.cut.contraction

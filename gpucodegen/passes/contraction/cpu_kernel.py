@@ -25,9 +25,30 @@ from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.cpu_plan import LINE
+from gpucodegen.tiling.cpu_problem import CpuPlan, Packing
 
 Step: TypeAlias = Callable[[Builder, Positions, Values], Values]
 """Adds one step of the reduction to an accumulator."""
+
+
+TileBody: TypeAlias = Callable[[Builder, Positions, int], None]
+"""Builds the tile whose first row a position names, of some rows."""
+
+
+def each_tile(
+    b: Builder, plan: CpuPlan, rows: Range, at: Positions, tile: TileBody
+) -> None:
+    """Full row tiles of a block, then the rest of the last block."""
+    height, row = plan.rows, rows.axis
+    rest = row.extent % height
+    whole = row.extent - rest
+    if whole:
+        ends = [whole] if plan.row_block >= row.extent else [rows.uppers[0], whole]
+        full = replace(rows, uppers=ends, stride=height)
+        nested(b, [full], at, lambda i, here: tile(i, here, height))
+    if rest:
+        end, last = Index.of(rows.uppers[0]), at | {row.iv: Index.of(whole)}
+        b.guard([end - row.extent], lambda i: tile(i, last, rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,47 +63,54 @@ class RowTiles:
     corners: Corners | None = None
 
     def build(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
-        """Full row tiles of the block, then the rest of the last block."""
-        at = at | {self.cut.column.iv: panel * self.cut.plan.columns}
+        """All row tiles of the block in one panel."""
         if self.rows is None:
-            self._line(b, at, panel, columns)
+            self._line(b, self._in_panel(at, panel), panel, columns)
             return
-        height, row = self.cut.plan.rows, self.rows.axis
-        rest = row.extent % height
-        whole = row.extent - rest
 
-        def tile(inner: Builder, first: Index | Value, count: int) -> None:
-            here = at | {row.iv: Index.of(first)}
-            self._tile(inner, here, panel, (count, columns), row)
+        def tile(inner: Builder, here: Positions, rows: int) -> None:
+            self.tile(inner, here, panel, (rows, columns))
 
-        if whole:
-            size = self.cut.plan.row_block
-            ends = [whole] if size >= row.extent else [self.rows.uppers[0], whole]
-            full = replace(self.rows, uppers=ends, stride=height)
-            nested(b, [full], at, lambda i, here: tile(i, here[row.iv], height))
-        if rest:
-            end = Index.of(self.rows.uppers[0])
-            b.guard([end - row.extent], lambda i: tile(i, Index.of(whole), rest))
+        each_tile(b, self.cut.plan, self.rows, at, tile)
 
-    def _tile(
-        self,
-        b: Builder,
-        at: Positions,
-        panel: Index,
-        shape: tuple[int, int],
-        row: Axis,
+    def tile(
+        self, b: Builder, at: Positions, panel: Index, shape: tuple[int, int]
     ) -> None:
         """Load C, add the outer products of a reduction block, store C."""
+        assert self.rows is not None
+        row, plan, at = self.rows.axis, self.cut.plan, self._in_panel(at, panel)
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
+            if plan.ahead:
+                self._fetch_lanes(inner, here, panel, shape[1])
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
             return [inner.outerproduct(column, lanes, acc[0])]
 
-        if self.cut.plan.fetches:
-            self._fetch(b, at | {row.iv: at[row.iv] + shape[0]}, row, shape)
+        if plan.fetches:
+            across = plan.packing is Packing.STRIPE
+            axis = self.cut.column if across else row
+            self._fetch(b, at | {axis.iv: at[axis.iv] + shape[across]}, row, shape)
         extents = dict(zip((row, self.cut.column), shape, strict=True))
         self._accumulate(b, at, extents, step)
+
+    def _in_panel(self, at: Positions, panel: Index) -> Positions:
+        return at | {self.cut.column.iv: panel * self.cut.plan.columns}
+
+    def _fetch_lanes(
+        self, b: Builder, at: Positions, panel: Index, columns: int
+    ) -> None:
+        """Fetch the lanes of a later step."""
+        (step,) = self.ranges[-1:]
+        later = at | {step.axis.iv: at[step.axis.iv] + self.cut.plan.ahead}
+        memref, (*front, lane) = self.right.cell(later, panel)
+        for first in range(0, columns, self._line_elements):
+            b.prefetch(memref, [*front, lane + first], write=False)
+
+    @property
+    def _line_elements(self) -> int:
+        """Elements of a cache line."""
+        return LINE * 8 // element_bits(self.cut.contraction.element)
 
     def _fetch(
         self, b: Builder, at: Positions, row: Axis, shape: tuple[int, int]

@@ -31,7 +31,7 @@ from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.contraction.windows import slides
 from gpucodegen.passes.indexing import Index, as_map
 from gpucodegen.passes.nests import Axis
-from gpucodegen.tiling.cpu_plan import CpuModel
+from gpucodegen.tiling.cpu_problem import CpuModel
 from gpucodegen.tiling.window_plan import Window, pixels_of_a_tile, unrolling_pays
 
 WIDEST_STEP = 4

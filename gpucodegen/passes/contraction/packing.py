@@ -19,12 +19,16 @@ from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.pixels import pack_pixels
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction
-from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
 
 
 class Right(Protocol):
     """Source of the lanes of panel ``number``; ``at`` places all other axes."""
+
+    def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
+        """The memory, and the indices, of the first of the lanes."""
+        ...
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
         """``columns`` consecutive elements of the vector axis."""
@@ -45,32 +49,40 @@ class RightInPlace:
 
     contraction: Contraction
 
-    def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
+    def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
+        """The element of the array."""
         del number
         right = self.contraction.right
+        return right.memref, right.at(at)
+
+    def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
+        """A vector load."""
         ty = VectorType((columns,), self.contraction.element)
-        return b.vector_load(right.memref, right.at(at), ty, "b")
+        return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
     """Copied panels of one reduction block: ``buffer[number]?[k..][lane]``.
 
-    ``numbered``: all panels, which every task reads; else one, copied before its use.
+    ``numbered``: all panels from the ``first`` on; else one, copied before its use.
     """
 
     contraction: Contraction
     buffer: Value
     ranges: Sequence[Range]
     numbered: bool = False
+    first: Index = ZERO
+
+    def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
+        """The copy of the first lane."""
+        front = [number - self.first] if self.numbered else []
+        return self.buffer, [*front, *(part.inside(at) for part in self.ranges), ZERO]
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
         """A vector load."""
         ty = VectorType((columns,), self.contraction.element)
-        front = [number] if self.numbered else []
-        cell = [*front, *(part.inside(at) for part in self.ranges), Index.of(0)]
-        return b.vector_load(self.buffer, cell, ty, "b")
+        return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,31 +141,46 @@ def pack_panel(
 
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
-    right, (buffer, front) = contraction.right, target
+    buffer, front = target
     if contraction.gather is not None:
         (steps,) = ranges
         pack_pixels(b, contraction.gather, steps, lanes, at, target)
         return
-    direct, width = direct_lanes(right, lanes.axis), lanes.extent
 
     def copy(inner: Builder, here: Positions) -> None:
         cell = [*front, *(part.inside(here) for part in ranges)]
-
-        def source(lane: Index | Value | int) -> Positions:
-            return here | {lanes.axis.iv: lanes.first + lane}
-
-        def element(body: Builder, lane: Value) -> None:
-            value = right.value(body, source(lane))
-            body.store(value, buffer, [*cell, lane])
-
-        if direct:
-            ty = VectorType((width,), contraction.element)
-            vector = inner.vector_load(right.memref, right.at(source(0)), ty, "b")
-            inner.transfer_write(vector, buffer, [*cell, Index.of(0)], [len(cell)])
-        else:
-            inner.loop(0, width, element, hint="lane")
+        copy_lanes(inner, contraction, here, lanes, (buffer, cell))
 
     nested(b, ranges, at, copy)
+
+
+def copy_lanes(
+    b: Builder,
+    contraction: Contraction,
+    at: Positions,
+    lanes: Lanes,
+    target: tuple[Value, Sequence[Index]],
+) -> None:
+    """Copy ``lanes`` of the right factor for one step.
+
+    ``target``: the buffer, and the indices in front of that of the lane.
+    """
+    right, (buffer, cell) = contraction.right, target
+    width = lanes.extent
+
+    def source(lane: Index | Value | int) -> Positions:
+        return at | {lanes.axis.iv: lanes.first + lane}
+
+    def element(body: Builder, lane: Value) -> None:
+        value = right.value(body, source(lane))
+        body.store(value, buffer, [*cell, lane])
+
+    if direct_lanes(right, lanes.axis):
+        ty = VectorType((width,), contraction.element)
+        vector = b.vector_load(right.memref, right.at(source(0)), ty, "b")
+        b.transfer_write(vector, buffer, [*cell, ZERO], [len(cell)])
+    else:
+        b.loop(0, width, element, hint="lane")
 
 
 def pack_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:

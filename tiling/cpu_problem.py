@@ -1,0 +1,138 @@
+"""What the plan of a contraction on a CPU is made of: host, problem, decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+
+from gpucodegen.tiling.register_tile import VectorUnit
+
+SKINNY = 192
+"""Rows of a result that is not cut into blocks of rows."""
+CLASHING = 512
+"""Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
+PARALLEL_WORK = 2_000_000
+"""Multiply-adds below which starting threads costs more than they save."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuModel:
+    """The host as far as plans depend on it."""
+
+    threads: int = 2
+    unit: VectorUnit = field(default_factory=VectorUnit)
+    cache: int = 1 << 20
+    """Bytes of the second-level cache of a core."""
+
+    def threads_for(self, work: int) -> int:
+        """Threads that pay for so many multiply-adds."""
+        return self.threads if work >= PARALLEL_WORK else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Extents of a contraction: one row and one column axis, the rest flattened.
+
+    ``left_stride``: elements between the rows of the left factor, each contiguous along
+    the last reduction axis; None where they are not.
+    ``gathered``: steps that stay together in a block because panels of the right factor
+    are gathered from an image; 0 where they are copied as they are.
+    ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
+    rows, not the reduction, are contiguous.
+    ``uneven``: rows differ in how many of the columns they have.
+    """
+
+    rows: int
+    columns: int
+    reduction: tuple[int, ...]
+    outer: int
+    element_bits: int
+    right_is_contiguous: bool
+    panel_per_outer: bool
+    left_stride: int | None = None
+    gathered: int = 0
+    left_is_computed: bool = False
+    left_is_transposed: bool = False
+    uneven: bool = False
+
+    @property
+    def work(self) -> int:
+        """Multiply-adds."""
+        return self.rows * self.columns * prod(self.reduction) * self.outer
+
+    @property
+    def result_bytes(self) -> int:
+        """Size of the result."""
+        return self.rows * self.columns * self.outer * self.element_bits // 8
+
+    @property
+    def skinny(self) -> bool:
+        """Whether one thread takes all rows, and threads share the columns."""
+        return self.rows <= SKINNY and self.outer == 1
+
+    @property
+    def strides_clash(self) -> bool:
+        """Whether rows of the left factor fall into few sets of the first cache.
+
+        The column of a register tile then evicts itself.
+        """
+        stride = (self.left_stride or 0) * self.element_bits // 8
+        return stride % CLASHING == 0 and stride >= 4 * CLASHING
+
+    def readers(self, rows: int) -> int:
+        """Row tiles that read each panel of the right factor."""
+        tiles = -(-self.rows // rows)
+        return tiles if self.panel_per_outer else tiles * self.outer
+
+
+class Packing(Enum):
+    """Where the panels of the right factor are copied."""
+
+    NONE = "read in place"
+    SHARED = "all of them, before"
+    PRIVATE = "each just before its use"
+    STRIPE = "those of a stripe, before the rows that meet all of them in turn"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPlan:
+    """Decisions for one contraction.
+
+    ``k_position``: reduction axes before it are looped outside the register tile; the
+    axis there is cut into ``k_chunk``; later ones stay whole inside.
+    ``left_stride``: elements between the rows of the packed left block; 0: in place.
+    ``outer_first``: the outer axes are sequential loops around the parallel ones.
+    ``stripes``: parts of the columns that different threads take.
+    ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
+    ``fetches``: the next tile of the result is fetched while one is computed.
+    ``outer_inside``: the outer axes are sequential loops inside those over panels.
+    ``ahead``: steps by which panels are fetched before their use; 0 leaves it to the
+    processor.
+    """
+
+    rows: int
+    columns: int
+    row_block: int
+    k_position: int
+    k_chunk: int
+    packing: Packing
+    left_stride: int
+    lanes: int
+    outer_first: bool
+    stripes: int
+    parallel: bool
+    turns: int = 1
+    fetches: bool = False
+    outer_inside: bool = False
+    ahead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTiles:
+    """Tile sizes asked for; zero leaves the choice to the model."""
+
+    rows: int = 0
+    columns: int = 0
+    row_block: int = 0
+    k_block: int = 0

@@ -1,0 +1,69 @@
+"""Tasks of a contraction on a CPU: blocks of rows times stripes of columns.
+
+A task copies its stripe of the right factor, which then stays in the second cache, and
+streams its rows past it, so tasks share nothing and need no barrier.  Copying costs as
+much as some more rows, streaming as much as some more columns:
+
+    cost of a task = (rows + COPIED) (columns + STREAMED)
+
+Threads take tasks in turn.  The grid of the least
+
+    sum of all costs / threads + WAIT cost of a task
+
+wins: at the end a thread waits for the last task of another one, longer where tasks do
+not divide evenly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COPIED = 24
+"""Rows that take as long as copying the columns."""
+STREAMED = 16
+"""Columns that take as long as fetching the rows."""
+WAIT = (0.25, 0.5)
+"""Shares of a task that threads wait at the end: even and uneven numbers of tasks."""
+FEWEST_ROWS = 4
+"""Register tiles, one below the other, of the smallest task."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGrid:
+    """``row_block`` rows of a task; ``stripes`` of columns."""
+
+    row_block: int
+    stripes: int
+
+
+def choose_task_grid(
+    extents: tuple[int, int], tile: tuple[int, int], widest: int, threads: int
+) -> TaskGrid:
+    """The grid of least modelled time for an ``extents`` (rows, columns) result.
+
+    ``widest``: columns of the right factor that the second cache holds.
+
+    >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=2)
+    TaskGrid(row_block=1024, stripes=11)
+    >>> choose_task_grid((4096, 64), (8, 32), 1000, threads=2)
+    TaskGrid(row_block=512, stripes=1)
+    >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=1)
+    TaskGrid(row_block=2048, stripes=11)
+    """
+    tiles, panels = (-(-e // t) for e, t in zip(extents, tile, strict=True))
+
+    def time(rows: int, columns: int) -> float:
+        down, across = -(-tiles // rows), -(-panels // columns)
+        total = (extents[0] + down * COPIED) * (extents[1] + across * STREAMED)
+        task = (rows * tile[0] + COPIED) * (columns * tile[1] + STREAMED)
+        wait = WAIT[down * across % threads > 0] if threads > 1 else 0
+        return total / threads + wait * task
+
+    fitting = range(1, max(1, min(panels, widest // tile[1])) + 1)
+    heights = {-(-tiles // n) for n in range(1, 8 * threads + 1)} if threads > 1 else {}
+    usable = {tiles} | {n for n in heights if n >= FEWEST_ROWS}
+    rows, columns = min(
+        ((r, c) for r in usable for c in fitting),
+        key=lambda each: (time(*each), each),
+    )
+    return TaskGrid(rows * tile[0], -(-panels // columns))
