@@ -24,6 +24,8 @@ STREAMED = 16
 """Columns that take as long as fetching the rows."""
 WAIT = (0.25, 0.5)
 """Shares of a task that threads wait at the end: even and uneven numbers of tasks."""
+MOST_PARTS = 8
+"""Blocks of rows for each thread, at most."""
 FEWEST_ROWS = 4
 """Register tiles, one below the other, of the smallest task."""
 
@@ -46,7 +48,7 @@ def choose_task_grid(
     >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=2)
     TaskGrid(row_block=1024, stripes=11)
     >>> choose_task_grid((4096, 64), (8, 32), 1000, threads=2)
-    TaskGrid(row_block=512, stripes=1)
+    TaskGrid(row_block=416, stripes=1)
     >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=1)
     TaskGrid(row_block=2048, stripes=11)
     """
@@ -60,8 +62,8 @@ def choose_task_grid(
         return total / threads + wait * task
 
     fitting = range(1, max(1, min(panels, widest // tile[1])) + 1)
-    heights = {-(-tiles // n) for n in range(1, 8 * threads + 1)} if threads > 1 else {}
-    usable = {tiles} | {n for n in heights if n >= FEWEST_ROWS}
+    parts = range(1, (MOST_PARTS * threads if threads > 1 else 1) + 1)
+    usable = {tiles} | {n for n in (-(-tiles // p) for p in parts) if n >= FEWEST_ROWS}
     rows, columns = min(
         ((r, c) for r in usable for c in fitting),
         key=lambda each: (time(*each), each),

@@ -1,7 +1,8 @@
 """The machine code of a matrix product's innermost loop, for this and other processors.
 
 One step of the reduction is one multiply-add for each register of the tile, one load
-for each vector of the panel, one broadcast for each row, and nothing on the stack.
+and at most one prefetch for each vector of the panel, one broadcast for each row, and
+nothing on the stack.
 Nothing is run, so that any x86-64 machine can look at the code for any other.
 """
 
@@ -95,7 +96,9 @@ def test_a_step_is_multiply_adds_loads_and_broadcasts(name: str) -> None:
         assert steps >= 1, element
         assert not odd, element
         assert set(re.findall(r"%([xyz])mm", "\n".join(body))) == {letter}
-        in_memory = [line for line in body if "(" in line]
+        fetched = [line for line in body if "prefetch" in line]
+        assert len(fetched) <= steps * vectors
+        in_memory = [line for line in body if "(" in line and line not in fetched]
         assert not [line for line in in_memory if "(%rsp" in line]
         assert len(in_memory) == steps * (tile.rows + vectors)
-        assert len(body) - count - len(in_memory) <= 4
+        assert len(body) - count - len(in_memory) - len(fetched) <= 4
