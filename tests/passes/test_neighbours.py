@@ -164,7 +164,8 @@ def test_loads_behind_a_store_stay_where_they_are():
 
 INSIDE = """affine.for %i = 1 to 299 {
   affine.for %j = 1 to 299 {
-    %row = affine.apply affine_map<(d0) -> (299 - d0)>(%i)
+    %end = arith.constant 299 : index
+    %row = affine.apply affine_map<(d0)[s0] -> (s0 - d0)>(%i)[%end]
     %a = affine.load %x[%row, %j - 1] : memref<300x300xf32>
     %b = affine.load %x[%row, %j + 1] : memref<300x300xf32>
     %s = arith.addf %a, %b : f32

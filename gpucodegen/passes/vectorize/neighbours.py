@@ -40,7 +40,7 @@ class Window:
 def stored_stream(body: Body) -> Stream | None:
     """Where the body stores first, if that is a row."""
     stores = (s for op, s in body.streams.items() if not op.results and s.is_last)
-    return next(stores, None)
+    return next(filter(body.has_place_outside, stores), None)
 
 
 def windows_of(body: Body, lanes: int) -> list[Window]:
@@ -68,7 +68,7 @@ def windows_of(body: Body, lanes: int) -> list[Window]:
 def _loads(body: Body) -> Iterator[tuple[Operation, Stream]]:
     for op in takewhile(lambda op: op.name != "affine.store", body.operations):
         stream = body.streams.get(op)
-        if stream is not None and stream.is_last:
+        if stream and stream.is_last and body.has_place_outside(stream):
             yield op, stream
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.ops.memref_layouts import Strided, strided_form
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim, leaves, linear_form
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import IndexType, MemRefType
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import Index, from_map, replace_values
 from gpucodegen.passes.vectorize.operations import ELEMENTWISE, lane_bits
@@ -113,8 +114,8 @@ class Body:
         if op.regions or not has_no_effect(op):
             return False
         if not self.is_varying(op):
-            if op.name == "affine.apply":
-                (index,) = self._indices(affine.map_of(op), op.operands)
+            index = self._position(op)
+            if index is not None:
                 self.positions[op.result] = index
             return True
         if op.name == "affine.apply":
@@ -126,6 +127,21 @@ class Body:
             return False
         self.varying.update(op.results)
         return True
+
+    def _position(self, op: Operation) -> Index | None:
+        """What a uniform index is, in terms of values made outside."""
+        match op.name, op.attributes.get("value"):
+            case "affine.apply", _:
+                return self._indices(affine.map_of(op), op.operands)[0]
+            case "arith.constant", IntegerAttr(value=number, type=IndexType()):
+                return Index.of(number)
+            case _:
+                return None
+
+    def has_place_outside(self, stream: Stream) -> bool:
+        """Whether its indices say where it begins, in front of the loop too."""
+        made = {value for op in self.operations for value in op.results}
+        return not any(made.intersection(index.values) for index in stream.indices)
 
     def holds(self, values: Sequence[Value]) -> bool:
         """Whether vectors hold the values; buffers do not count."""
@@ -161,8 +177,5 @@ def recognize(iv: Value, operations: Sequence[Operation]) -> Body | None:
 def _is_dead(op: Operation, body: Body) -> bool:
     """Whether only streams use a position, whose indices say what it is."""
     users = (o for o in body.operations if o not in body.streams)
-    return (
-        op.name == "affine.apply"
-        and op.result in body.positions
-        and not any(op.result in user.operands for user in users)
-    )
+    folded = any(value in body.positions for value in op.results)
+    return folded and not any(op.result in user.operands for user in users)

@@ -64,6 +64,7 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
         if stream.memref not in read
         and body.takes_masks
         and _is_plain(stream)
+        and body.has_place_outside(stream)
         and goes_past_caches(_footprint(body, stream, loops), cache)
     ]
     body.streaming.update(chosen)
