@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from statistics import fmean
 
 COMPUTE = 0.4
 """Time of one point, per byte of the arrays there: measured in the second cache."""
@@ -82,7 +83,22 @@ def time_cost(sweep: Sweep, sizes: tuple[int, ...], host: Host) -> float:
     idle = (host.threads - 1) * first / sweep.extents[0]
     cut_rows = sizes[-1] < sweep.extents[-1]
     computed = (COMPUTE_CUT if cut_rows else COMPUTE) * sweep.bytes_per_point
-    return (computed + moved + begun) * (1 + idle) / _busy(sweep, time, host.threads)
+    tiled = (computed + moved + begun) * (1 + idle)
+    plain, least = untiled_cost(sweep), least_steps(time, host.threads)
+    durations = USUAL_STEPS if sweep.steps is None else (sweep.steps,)
+    return fmean(
+        tiled / _busy(steps, time, host.threads) if steps >= least else plain
+        for steps in durations
+    )
+
+
+def least_steps(time: int, chains: int) -> int:
+    """Steps that give every chain a time tile; fewer run without tiles.
+
+    >>> least_steps(12, 2)
+    13
+    """
+    return time * (chains - 1) + 1
 
 
 def untiled_cost(sweep: Sweep) -> float:
@@ -90,11 +106,7 @@ def untiled_cost(sweep: Sweep) -> float:
     return (COMPUTE + 2) * sweep.bytes_per_point
 
 
-def _busy(sweep: Sweep, time: int, chains: int) -> float:
-    """Share of the threads that have a time tile, on average."""
-    durations = USUAL_STEPS if sweep.steps is None else (sweep.steps,)
-    shares: list[float] = []
-    for steps in durations:
-        rounds, rest = divmod(steps, time * chains)
-        shares.append(steps / chains / (rounds * time + min(rest, time)))
-    return sum(shares) / len(shares)
+def _busy(steps: int, time: int, chains: int) -> float:
+    """Share of the threads that have a time tile."""
+    rounds, rest = divmod(steps, time * chains)
+    return steps / chains / (rounds * time + min(rest, time))

@@ -13,7 +13,7 @@ from math import inf, prod
 from .loops import LoopKind, loop_verdicts
 from .schedule import Nest
 from .skew import Band
-from .time_cost import Host, Sweep, TimePlan, time_cost, untiled_cost
+from .time_cost import Host, Sweep, TimePlan, least_steps, time_cost, untiled_cost
 from .wavefront import runs_diagonally
 
 LEAST_POINTS = 4096
@@ -52,7 +52,7 @@ def plan_time_tiles(
     sizes = _best(sweep, host, rows, untiled_cost(sweep) if parallel else inf)
     if sizes is None:
         return None
-    least = sizes[0] * (host.threads - 1) + 1
+    least = least_steps(sizes[0], host.threads)
     return TimePlan(sizes, host.threads, least if parallel else 0)
 
 

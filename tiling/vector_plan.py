@@ -57,22 +57,28 @@ ALONGSIDE = 5
 """Registers that a loop of neighbours needs beside its windows."""
 
 
-def sliding_rows(vectors: int | None, bits: int, unit: VectorUnit) -> int:
+MOST_STREAMS = 20
+"""Accesses of a body that may be there three times: longer proofs reach their limit."""
+
+
+def sliding_rows(vectors: int | None, bits: int, streams: int, unit: VectorUnit) -> int:
     """How many rows of neighbours a loop keeps in registers: three vectors of each.
 
-    ``vectors``: full ones of a row, None if not known; ``bits``: of one.  A vector
-    that fills a cache line touches two where it begins beside one; loads of neighbours
-    always do.  Narrower ones do so less often, and their masks are dear.
+    ``vectors``: full ones of a row, None if not known; ``bits``: of one; ``streams``:
+    accesses to rows, loads and stores.  A vector that fills a cache line touches two
+    where it begins beside one; loads of neighbours always do.  Narrower ones do so less
+    often, and their masks are dear.
 
     >>> unit = VectorUnit(512, 32)
-    >>> sliding_rows(15, 512, unit), sliding_rows(4, 512, unit)
+    >>> sliding_rows(15, 512, 8, unit), sliding_rows(4, 512, 8, unit)
     (9, 0)
-    >>> sliding_rows(15, 256, VectorUnit(256, 16))
+    >>> sliding_rows(15, 256, 8, VectorUnit(256, 16))
     0
     """
     fills_lines = bits == unit.bits == 8 * LINE
     long = vectors is None or vectors >= SHORTEST
-    return (unit.registers - ALONGSIDE) // 3 if fills_lines and long else 0
+    pays = fills_lines and long and streams <= MOST_STREAMS
+    return (unit.registers - ALONGSIDE) // 3 if pays else 0
 
 
 BLOCK = 1 << 14

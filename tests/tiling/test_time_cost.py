@@ -33,3 +33,12 @@ def test_a_footprint_does_not_exceed_the_plane():
 def test_cut_rows_compute_at_the_rate_of_unaligned_vectors():
     halves = time_cost(PLANE, (8, 8, 2048), Host(1))
     assert halves > 1.6 * time_cost(PLANE, (8, 8, 4094), Host(1))
+
+
+def test_tiles_that_the_usual_steps_do_not_fill_are_not_preferred():
+    """20 steps are fewer than 25, which two chains of 24 need at least."""
+    sizes = ((12, 16, 1998), (24, 16, 1998))
+    some, more = (time_cost(Sweep((1998, 1998), (2, 2), 8), s, HOST) for s in sizes)
+    assert some < more
+    twenty = Sweep((1998, 1998), (2, 2), 8, steps=20)
+    assert time_cost(twenty, sizes[1], HOST) == untiled_cost(twenty)

@@ -17,9 +17,22 @@ from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.vectorize.loops import Range
-from gpucodegen.passes.vectorize.neighbours import Window
+from gpucodegen.passes.vectorize.neighbours import Window, windows_of
 from gpucodegen.passes.vectorize.recognize import Body
 from gpucodegen.passes.vectorize.widen import Widened
+from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.tiling.vector_plan import sliding_rows
+
+
+def kept_windows(
+    body: Body, trips: int | None, lanes: int, unit: VectorUnit
+) -> list[Window]:
+    """The rows of neighbours that a loop keeps in registers."""
+    if not body.takes_masks:
+        return []
+    vectors, bits = None if trips is None else trips // lanes, lanes * min(body.bits)
+    count = sliding_rows(vectors, bits, len(body.streams), unit)
+    return windows_of(body, lanes)[:count]
 
 
 def sliding_loop(

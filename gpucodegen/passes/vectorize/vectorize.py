@@ -36,16 +36,12 @@ from gpucodegen.passes.vectorize.loops import (
     variables_of,
     vector_loop,
 )
-from gpucodegen.passes.vectorize.neighbours import (
-    Window,
-    stored_stream,
-    windows_of,
-)
+from gpucodegen.passes.vectorize.neighbours import stored_stream
 from gpucodegen.passes.vectorize.planes import transposition_of
-from gpucodegen.passes.vectorize.recognize import Body, recognize
+from gpucodegen.passes.vectorize.recognize import recognize
 from gpucodegen.passes.vectorize.rows import accumulate, row_of
 from gpucodegen.passes.vectorize.side_by_side import SideBySide
-from gpucodegen.passes.vectorize.sliding import sliding_loop
+from gpucodegen.passes.vectorize.sliding import kept_windows, sliding_loop
 from gpucodegen.passes.vectorize.streams import (
     Around,
     Loops,
@@ -58,7 +54,6 @@ from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.vector_plan import (
     InnerLoop,
     plan_lanes,
-    sliding_rows,
     thread_block,
     transposed_side,
 )
@@ -203,7 +198,7 @@ class _Rewriter:
         first = mark_streaming(
             body, (*loops, Around(body.iv, range_.trips)), self.options.cache
         )
-        windows = self._windows(body, range_.trips, lanes)
+        windows = kept_windows(body, range_.trips, lanes, self.options.unit)
         target = stored_stream(body) if windows else None
 
         def build(b: Builder, part: Range) -> None:
@@ -223,14 +218,6 @@ class _Rewriter:
         b = Builder(op.location)
         build(b, range_)
         return b.operations
-
-    def _windows(self, body: Body, trips: int | None, lanes: int) -> list[Window]:
-        """The rows of neighbours whose cells the body loads once."""
-        if not body.takes_masks:
-            return []
-        found = windows_of(body, lanes)
-        vectors = None if trips is None else trips // lanes
-        return found[: sliding_rows(vectors, lanes * min(body.bits), self.options.unit)]
 
     def _transposition(
         self, op: Operation, context: Sequence[Operation]
