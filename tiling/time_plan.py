@@ -6,6 +6,7 @@ where the loops had better stay as they are. Sizes are searched with `time_cost`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import inf, prod
@@ -14,6 +15,7 @@ from .loops import LoopKind, loop_verdicts
 from .schedule import Nest
 from .skew import Band
 from .time_cost import Host, Sweep, TimePlan, least_steps, time_cost, untiled_cost
+from .vector_plan import MOST_STREAMS
 from .wavefront import runs_diagonally
 
 LEAST_POINTS = 4096
@@ -46,7 +48,7 @@ def plan_time_tiles(
     slopes = tuple(row[0] for row in band.factors[1:])
     sweep = Sweep(known, slopes, bytes_per_point, steps)
     reuse = band.skewed and prod(known) * bytes_per_point > host.cache * host.threads
-    if parallel and not reuse:
+    if parallel and (not reuse or _computes_long(nest)):
         return None
     rows = DIAGONAL_ROWS if runs_diagonally(nest) else WIDTHS
     sizes = _best(sweep, host, rows, untiled_cost(sweep) if parallel else inf)
@@ -108,6 +110,18 @@ def _extents(nest: Nest) -> list[int | None]:
             if before is not None:
                 found[at] = max(before, interval.upper - interval.lower + 1)
     return found
+
+
+def _computes_long(nest: Nest) -> bool:
+    """Whether a unit makes so many accesses that they hide what tiles would spare.
+
+    The 27 points of a cube take twice as long as their planes need to come from memory.
+    """
+    counts = Counter(reference.instances.name for reference in nest.model.references)
+    return any(
+        sum(counts[name] for name in unit.statements) > MOST_STREAMS
+        for unit in nest.units
+    )
 
 
 def _bytes_per_point(nest: Nest, element_bytes: Mapping[str, int], rank: int) -> int:

@@ -1,0 +1,50 @@
+"""Which time loops are worth tiles: not those whose arithmetic takes longer."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from gpucodegen.tiling.dependences import dependences
+from gpucodegen.tiling.model import model
+from gpucodegen.tiling.schedule import Nest, Unit
+from gpucodegen.tiling.scop import Array, Loop, Scop, Statement, nest, read, write
+from gpucodegen.tiling.skew import Band, find_band
+from gpucodegen.tiling.time_cost import Host, TimePlan
+from gpucodegen.tiling.time_plan import plan_time_tiles
+
+SIDE = 400
+
+
+def relaxation(shifts: list[tuple[int, ...]]) -> Nest:
+    """``A[(t + 1) mod 2, i, j, k]`` from neighbours in ``A[t mod 2]``."""
+    names = ("i", "j", "k")
+    reads = [
+        read("A", "t mod 2", *(f"{n} + {s}" for n, s in zip(names, shift, strict=True)))
+        for shift in shifts
+    ]
+    statement = Statement("S", (*reads, write("A", "(t + 1) mod 2", *names)))
+    space = [Loop(name, "1", str(SIDE - 1)) for name in names]
+    array = Array("A", (2, SIDE, SIDE, SIDE))
+    body = nest([Loop("t", "0", "T"), *space], (statement,))
+    built = model(Scop(("T",), (), (array,), body))
+    return Nest(built, dependences(built), (Unit(("S",)),))
+
+
+def plan(shifts: list[tuple[int, ...]]) -> TimePlan | None:
+    source = relaxation(shifts)
+    band = find_band(source)
+    assert isinstance(band, Band)
+    return plan_time_tiles(source, band, {"A": 4}, Host(2, 1_310_720))
+
+
+CUBE = list(product((-1, 0, 1), repeat=3))
+CROSS = [shift for shift in CUBE if sum(map(abs, shift)) <= 1]
+
+
+@pytest.mark.parametrize(("shifts", "pays"), [(CROSS, True), (CUBE, False)])
+def test_seven_points_are_tiled_and_twenty_seven_are_not(
+    shifts: list[tuple[int, ...]], pays: bool
+):
+    assert (plan(shifts) is not None) == pays
