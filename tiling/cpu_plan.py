@@ -68,7 +68,8 @@ def plan_contraction(
         row_block, stripes = _gathered_parts(problem, rows, columns, model.threads)
         single, outer_first = True, False
     steps = chunk * prod(problem.reduction[position + 1 :])
-    inside = not (single or in_place) and _outer_inside(problem, columns, steps, model)
+    shared = not (single or in_place or problem.left_is_computed)
+    inside = shared and _outer_inside(problem, columns, steps, model)
     if inside:
         row_block = -(-problem.rows // rows) * rows
         stripes = min(model.threads, problem.columns // columns)
@@ -93,6 +94,7 @@ def plan_contraction(
         turns,
         problem.result_bytes > FETCHED_SHARE * model.cache and chunk < FETCHED_STEPS,
         inside,
+        not spread and problem.left_is_one_piece and chunk == problem.left_stride,
     )
     apart = problem.outer == 1 or outer_first
     is_plain = not (
@@ -166,6 +168,7 @@ def _in_stripes(
         stripes=grid.stripes,
         fetches=problem.result_bytes > model.cache,
         ahead=AHEAD,
+        fetches_left=False,
     )
 
 

@@ -10,6 +10,8 @@ from gpucodegen.tiling.register_tile import VectorUnit
 
 SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
+FIRST_CACHE = 1 << 15
+"""Bytes of the first cache."""
 CLASHING = 512
 """Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
 PARALLEL_WORK = 2_000_000
@@ -80,6 +82,12 @@ class Problem:
         stride = (self.left_stride or 0) * self.element_bits // 8
         return stride % CLASHING == 0 and stride >= 4 * CLASHING
 
+    @property
+    def left_is_one_piece(self) -> bool:
+        """Whether its rows lie behind each other, more than the first cache holds."""
+        size = self.rows * self.outer * (self.left_stride or 0) * self.element_bits // 8
+        return self.reduction == (self.left_stride,) and size > FIRST_CACHE
+
     def readers(self, rows: int) -> int:
         """Row tiles that read each panel of the right factor."""
         tiles = -(-self.rows // rows)
@@ -106,6 +114,7 @@ class CpuPlan:
     ``stripes``: parts of the columns that different threads take.
     ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
     ``fetches``: the next tile of the result is fetched while one is computed.
+    ``fetches_left``: so are its rows of the left factor, which lie behind each other.
     ``outer_inside``: the outer axes are sequential loops inside those over panels.
     ``ahead``: steps by which panels are fetched before their use; 0 leaves it to the
     processor.
@@ -125,6 +134,7 @@ class CpuPlan:
     turns: int = 1
     fetches: bool = False
     outer_inside: bool = False
+    fetches_left: bool = False
     ahead: int = 0
 
 

@@ -9,8 +9,8 @@ fused multiply-adds, so it takes
 
 cycles, and needs ``rows*vectors + vectors + rows/2`` vector registers: the compiler's
 scheduler holds about half of the broadcasts ahead of their use (9x3, 7x4 and 3x8 zmm
-tiles spill and run at half the rate of 8x3, 6x4, 5x5 and 4x6).  A candidate's cost is
-the sum over full and edge tiles of a problem; the cheapest one wins.
+tiles spill and run at half the rate of 8x3 and 6x4; 5x5 and 4x6 do if they prefetch).
+A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def candidates(unit: VectorUnit, element_bits: int) -> Iterator[RegisterTile]:
         widest = unit.registers // (4 * rows) if rows <= 2 else unit.registers
         for vectors in range(1, widest + 1):
             needed = rows * vectors + vectors + rows // 2
-            if needed <= unit.registers:
+            if needed < unit.registers:
                 yield RegisterTile(rows, vectors * lanes)
 
 

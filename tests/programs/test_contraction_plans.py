@@ -183,6 +183,10 @@ def test_plans_differ_as_named():
     assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
     assert planned(1100, 1300, 9).fetches
     assert not planned(190, 7000, 900).fetches
+    assert planned(190, 300, 90).fetches_left
+    assert not planned(90, 300, 50).fetches_left
+    assert not planned(190, 300, 900).fetches_left
+    assert not planned(190, 300, 90, left_is_computed=True).fetches_left
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
 

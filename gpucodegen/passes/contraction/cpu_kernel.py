@@ -83,6 +83,8 @@ class RowTiles:
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
             if plan.ahead:
                 self._fetch_lanes(inner, here, panel, shape[1])
+            if plan.fetches_left:
+                self._fetch_left(inner, here, row, shape[0])
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
             return [inner.outerproduct(column, lanes, acc[0])]
@@ -124,9 +126,19 @@ class RowTiles:
                 line = LINE * 8 // element_bits(element_type(target.memref.type))
                 for first in range(0, shape[1], line):
                     place = here | {column.iv: at[column.iv] + first}
-                    i.prefetch(target.memref, target.at(place))
+                    i.prefetch(target.memref, target.at(place), write=True)
 
         b.loop(0, shape[0], fetch, hint="line")
+
+    def _fetch_left(self, b: Builder, at: Positions, row: Axis, height: int) -> None:
+        """One element of the ``height`` rows below, which lie behind each other.
+
+        Step k of the tile fetches their element ``height k``: all of them in time.
+        """
+        left, (step,) = self.cut.contraction.left, self.cut.contraction.reduction
+        below = at[row.iv] + height
+        place = at | {row.iv: below, step.iv: at[step.iv] * height}
+        b.prefetch(left.memref, left.at(place), write=False)
 
     def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
