@@ -119,6 +119,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.expand_copies import ExpandCopies
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
+    from gpucodegen.passes.propagate_aliases import PropagateAliases
     from gpucodegen.passes.vectorize import Vectorize
     from gpucodegen.passes.wavefront import Wavefront
     from gpucodegen.runtime.device import (
@@ -150,6 +151,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             relaxed=options.reassociate,
         ),
         OutlineCpu(),
+        PropagateAliases(),
         Vectorize(
             vector_bits=bits,
             registers=registers,

@@ -233,3 +233,20 @@ def test_what_a_time_loop_repeats_counts_once():
     }"""
     assert "nontemporal" not in str(vectorized(sweep, cache=1280))
     assert "nontemporal" in str(vectorized(sweep, cache=1279))
+
+
+def test_views_of_one_buffer_stay_in_order():
+    """A kernel's arguments that overlap carry the first element to all others."""
+    source, target = (f"memref<99xf32, strided<[1], offset: {at}>>" for at in (0, 1))
+    text = f"""func.func @f(%A: memref<100xf32>) {{
+      %s = memref.subview %A[0] [99] [1] : memref<100xf32> to {source}
+      %t = memref.subview %A[1] [99] [1] : memref<100xf32> to {target}
+      affine.for %i = 0 to 99 {{
+        %x = affine.load %s[%i] : {source}
+        affine.store %x, %t[%i] : {target}
+      }}
+      return
+    }}"""
+    a = np.arange(7, 107).astype("f4")
+    gcg.compile(text, target="cpu").f(a)
+    assert (a == 7).all()
