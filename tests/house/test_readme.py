@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -35,9 +36,20 @@ def test_ci_runs_the_test_command() -> None:
 def test_links_lead_somewhere() -> None:
     pages = [readme.ROOT / "README.md", *(readme.ROOT / "docs").glob("*.md")]
     for page in pages:
-        for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            if "://" in link:
+                continue
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not anchor or anchor in _anchors(target), f"{page.name}: {link}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    kept = [re.sub(r"[^\w -]", "", heading).lower() for heading in headings]
+    return {heading.replace(" ", "-") for heading in kept}
 
 
 def test_layout_names_every_module() -> None:

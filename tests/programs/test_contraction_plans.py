@@ -18,6 +18,8 @@ SHAPES = {
     "panels of one block": (70, 200, 520),
     "left rows at clashing strides": (400, 300, 1024),
     "right read in place, streamed": (3, 1100, 40),
+    "stripes of less than a panel, 100 columns": (300, 100, 200),
+    "stripes of less than a panel, 40 columns": (300, 40, 200),
     "one row": (1, 1100, 37),
     "one row, few columns": (1, 9, 5),
     "less than a tile": (5, 7, 3),
@@ -48,7 +50,7 @@ def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     }}"""
     c = np.ones((m, n), "f4")
     gcg.compile(text, target="cpu", threads=threads).f(a, b, c)
-    assert np.array_equal(c, 1 + a @ b)
+    assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
 
 
 @pytest.mark.parametrize("rows", [30, 250])

@@ -130,7 +130,7 @@ class Blocking:
         """The full panels of a stripe, and behind those of the last one the rest."""
         full, share, width = self.full_panels, self.share, self.plan.columns
         first = stripe * share
-        if full == 1:
+        if full == self.plan.stripes == 1:
             body(b, ZERO, width)
         elif full:
             exact = share * self.plan.stripes == full
