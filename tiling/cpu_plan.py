@@ -42,6 +42,20 @@ def plan_contraction(
     (64, 512, 'STRIPE', 528)
     """
     tiles = tiles or CpuTiles()
+    plan = _in_blocks(problem, model, tiles)
+    if problem.gathered:
+        plan = _gathering(plan, problem, model)
+    if _outer_inside(plan, problem, model):
+        plan = _panels_outside(plan, problem, model)
+    if problem.uneven and plan.parallel and not _is_one_block(plan, problem):
+        plan = _in_turns(plan, problem, model)
+    if _stripes_pay(plan, problem, model):
+        return _in_stripes(plan, problem, model, tiles)
+    return replace(plan, fetches_left=_fetches_left(plan, problem))
+
+
+def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
+    """The plan in which threads share panels, or the rows, or read both in place."""
     best = choose_register_tile(
         problem.rows, problem.columns, problem.element_bits, model.unit
     )
@@ -52,62 +66,116 @@ def plan_contraction(
     streamed = in_place and problem.columns * problem.element_bits // 8 > SHORT_ROW
     limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
-    scattered = problem.strides_clash or problem.left_is_transposed
-    spread = problem.left_is_computed or (scattered and reused)
-    spread = spread and not problem.gathered
+    spread = not problem.gathered and _rows_are_spread(problem, reused)
     together = problem.gathered or (lanes if spread else 1)
     position, chunk = split_reduction(problem.reduction, limit, together)
     spread = spread and position == len(problem.reduction) - 1
     parallel = model.threads_for(problem.work) > 1
-    outer_first = problem.panel_per_outer and problem.rows > SKINNY
-    row_block = _row_block(problem, rows, chunk, model)
-    one_block = row_block >= problem.rows
-    single = one_block and (problem.outer == 1 or problem.panel_per_outer)
-    stripes = min(model.threads, problem.columns // columns) if problem.skinny else 1
-    if problem.gathered:
-        row_block, stripes = _gathered_parts(problem, rows, columns, model.threads)
-        single, outer_first = True, False
-    steps = chunk * prod(problem.reduction[position + 1 :])
-    shared = not (single or in_place or problem.left_is_computed)
-    inside = shared and _outer_inside(problem, columns, steps, model)
-    if inside:
-        row_block = -(-problem.rows // rows) * rows
-        stripes = min(model.threads, problem.columns // columns)
-        single, spread = True, False
-    packing = Packing.PRIVATE if single else Packing.SHARED
-    turns = 1
-    if problem.uneven and parallel and not single:
-        row_block = split_evenly(problem.rows, row_block // TURNS or 1, rows)
-        turns = -(-problem.rows // (row_block * model.threads))
+    stripes = problem.columns // columns if parallel and problem.skinny else 1
+    spills = problem.result_bytes > FETCHED_SHARE * model.cache
     plan = CpuPlan(
         rows,
         columns,
-        row_block,
-        position,
-        chunk,
-        Packing.NONE if in_place else packing,
-        _packed_stride(chunk, problem.element_bits // 8) if spread else 0,
-        lanes,
-        outer_first,
-        max(1, stripes) if parallel else 1,
-        parallel,
-        turns,
-        problem.result_bytes > FETCHED_SHARE * model.cache and chunk < FETCHED_STEPS,
-        inside,
-        not spread and problem.left_is_one_piece and chunk == problem.left_stride,
+        row_block=_row_block(problem, rows, chunk, model),
+        k_position=position,
+        k_chunk=chunk,
+        packing=Packing.NONE if in_place else Packing.SHARED,
+        left_stride=_packed_stride(chunk, problem.element_bits // 8) if spread else 0,
+        lanes=lanes,
+        outer_first=problem.panel_per_outer and problem.rows > SKINNY,
+        stripes=max(1, min(model.threads, stripes)),
+        parallel=parallel,
+        fetches=spills and chunk < FETCHED_STEPS,
     )
-    apart = problem.outer == 1 or outer_first
+    alone = not in_place and _is_one_block(plan, problem)
+    return replace(plan, packing=Packing.PRIVATE) if alone else plan
+
+
+def _rows_are_spread(problem: Problem, reused: bool) -> bool:
+    """Whether the rows of a left block are copied, apart from each other."""
+    scattered = problem.strides_clash or problem.left_is_transposed
+    return problem.left_is_computed or (scattered and reused)
+
+
+def _is_one_block(plan: CpuPlan, problem: Problem) -> bool:
+    """Whether whoever packs a panel is the only one to use it."""
+    once = problem.outer == 1 or problem.panel_per_outer
+    whole = plan.row_block >= problem.rows and once
+    return whole or plan.outer_inside or problem.gathered > 0
+
+
+def _gathering(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
+    """The plan in which threads gather what they use.
+
+    Few panels are gathered by every thread, for its part of the rows.
+    """
+    threads = model.threads
+    whole = -(-problem.rows // plan.rows) * plan.rows
+    part = split_evenly(problem.rows, -(-problem.rows // threads), plan.rows)
+    apart = problem.outer >= threads
+    many = problem.columns // plan.columns >= 2 * threads
+    return replace(
+        plan,
+        row_block=whole if apart or many else part,
+        stripes=threads if many and not apart and plan.parallel else 1,
+        packing=plan.packing if plan.packing is Packing.NONE else Packing.PRIVATE,
+        outer_first=False,
+    )
+
+
+def _outer_inside(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
+    """Whether all rows of all outer axes stay in the second cache, panels do not.
+
+    Then each panel serves all of them, before the next one is packed.
+    """
+    steps = plan.k_chunk * prod(problem.reduction[plan.k_position + 1 :])
+    room = model.cache // 2 * 8 // problem.element_bits
+    panels, rows = problem.columns * steps, problem.rows * problem.outer * steps
+    feeds = problem.columns // plan.columns >= model.threads_for(problem.work)
+    once = problem.outer > 1 and not problem.panel_per_outer and not problem.uneven
+    shared = plan.packing is Packing.SHARED and not problem.left_is_computed
+    return shared and once and feeds and rows <= room < panels
+
+
+def _panels_outside(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
+    """The plan in which each panel meets all rows of all outer axes."""
+    stripes = min(model.threads, problem.columns // plan.columns)
+    return replace(
+        plan,
+        row_block=-(-problem.rows // plan.rows) * plan.rows,
+        packing=Packing.PRIVATE,
+        left_stride=0,
+        stripes=max(1, stripes) if plan.parallel else 1,
+        outer_inside=True,
+    )
+
+
+def _in_turns(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
+    """The plan in which threads take smaller blocks of uneven rows in turn."""
+    block = split_evenly(problem.rows, plan.row_block // TURNS or 1, plan.rows)
+    return replace(
+        plan, row_block=block, turns=-(-problem.rows // (block * model.threads))
+    )
+
+
+def _fetches_left(plan: CpuPlan, problem: Problem) -> bool:
+    """Whether rows are read in place and follow one another in memory."""
+    whole = plan.k_chunk == problem.left_stride
+    return not plan.left_stride and problem.left_is_one_piece and whole
+
+
+def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
+    """Whether tasks of their own beat panels that all share, or threads are idle."""
+    apart = problem.outer == 1 or plan.outer_first
     is_plain = not (
         problem.left_is_computed
         or problem.left_is_transposed
         or problem.gathered
         or problem.uneven
     )
-    idle = problem.skinny and parallel and plan.stripes < model.threads
-    split = plan.packing is Packing.SHARED or (single and idle and not in_place)
-    if apart and is_plain and split:
-        return _in_stripes(plan, problem, model, tiles)
-    return plan
+    idle = problem.skinny and plan.parallel and plan.stripes < model.threads
+    alone = plan.packing is Packing.PRIVATE and idle
+    return apart and is_plain and (plan.packing is Packing.SHARED or alone)
 
 
 PACKING_PAYS = 4
@@ -122,18 +190,6 @@ FETCHED_STEPS = 320
 """Shorter reduction blocks wait for a result that is not in the second cache."""
 FETCHED_SHARE = 0.5
 """Share of the second cache that results which stay there may fill."""
-
-
-def _outer_inside(problem: Problem, columns: int, steps: int, model: CpuModel) -> bool:
-    """Whether all rows of all outer axes stay in the second cache, panels do not.
-
-    Then each panel serves all of them, before the next one is packed.
-    """
-    room = model.cache // 2 * 8 // problem.element_bits
-    panels, rows = problem.columns * steps, problem.rows * problem.outer * steps
-    feeds = problem.columns // columns >= model.threads_for(problem.work)
-    once = problem.outer > 1 and not problem.panel_per_outer and not problem.uneven
-    return once and feeds and rows <= room < panels
 
 
 AHEAD = 8
@@ -181,21 +237,6 @@ def _packed_stride(chunk: int, size: int) -> int:
     """Row stride of a copy of the left block: an odd number of cache lines."""
     lines = -(-chunk * size // LINE)
     return (lines | 1) * LINE // size
-
-
-def _gathered_parts(
-    problem: Problem, rows: int, columns: int, threads: int
-) -> tuple[int, int]:
-    """Rows of a block and stripes of columns: threads gather what they use.
-
-    Few panels are gathered by every thread, for its part of the rows.
-    """
-    whole = -(-problem.rows // rows) * rows
-    if problem.outer >= threads:
-        return whole, 1
-    if problem.columns // columns >= 2 * threads:
-        return whole, threads
-    return split_evenly(problem.rows, -(-problem.rows // threads), rows), 1
 
 
 def _row_block(problem: Problem, rows: int, chunk: int, model: CpuModel) -> int:

@@ -16,7 +16,7 @@ def test_first_command_runs_the_main_job() -> None:
 
 
 def test_second_command_runs_all_tests() -> None:
-    assert readme.TESTS.endswith(".venv/bin/python -m pytest")
+    assert readme.TESTS.endswith(".venv/bin/python -m pytest -n auto")
 
 
 @pytest.mark.parametrize("command", readme.COMMANDS)
