@@ -33,14 +33,18 @@ POOLS = (
 
 
 def run(tables: Sequence[str], options: Namespace, out: Path | None) -> int:
-    """Measure tables; print them, and write the results to a folder if there is one."""
+    """Measure tables and print them; a folder gets the results after each table."""
     counts = options.threads or default_counts()
     print(machine.describe(), flush=True)
-    parts = list(_parts(tables, counts, options))
-    results = {**machine.facts(), "clock": options.clock, "tables": parts}
-    if out is not None:
-        for path in report.write(results, out):
-            print(path)
+    about = {**machine.facts(), "clock": options.clock}
+    parts: list[dict[str, Any]] = []
+    written: Sequence[Path] = ()
+    for part in _parts(tables, counts, options):
+        parts.append(part)
+        if out is not None:
+            written = list(report.write(about | {"tables": parts}, out))
+    for path in written:
+        print(path)
     return any("reason" in row for part in parts for row in part["rows"])
 
 
