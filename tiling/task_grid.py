@@ -6,7 +6,7 @@ much as some more rows, streaming as much as some more columns:
 
     cost of a task = (rows + COPIED) (columns + STREAMED)
 
-Threads take tasks in turn.  The grid of the least
+Threads get the same number of tasks, up to one.  The grid of the least
 
     sum of all costs / threads + WAIT cost of a task
 

@@ -46,8 +46,8 @@ def aligned(
             if loop in loops.values() or loop.extent != axis.extent:
                 return None
             loops[axis] = loop
-            mine = replace_values(mine, {loop.iv: Index.of(axis.iv)})  # noqa: PLW2901
-        if (mine - theirs).constant != 0:
+        moved = {loops[axis].iv: Index.of(axis.iv) for axis in wanted}
+        if (replace_values(mine, moved) - theirs).constant != 0:
             return None
     left = (loop for loop in own if loop not in loops.values())
     is_whole = all(loop.extent == 1 for loop in left) and len(loops) == len(axes)
