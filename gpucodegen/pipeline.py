@@ -118,6 +118,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.expand_copies import ExpandCopies
+    from gpucodegen.passes.loops.coalesce import Coalesce
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
     from gpucodegen.passes.propagate_aliases import PropagateAliases
     from gpucodegen.passes.vectorize import Vectorize
@@ -150,6 +151,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             contractions=not options.exact,
             relaxed=options.reassociate,
         ),
+        Coalesce(),
         OutlineCpu(),
         PropagateAliases(),
         Vectorize(

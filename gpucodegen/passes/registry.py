@@ -16,6 +16,7 @@ PASSES: dict[str, str] = {
     "check-memory-spaces": "check_memory_spaces:CheckMemorySpaces",
     "check-reads": "check_reads:CheckReads",
     "check-transfers": "pair_check:CheckTransfers",
+    "coalesce": "loops.coalesce:Coalesce",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
     "decompose-softmax": "decompose_softmax:DecomposeSoftmax",
     "distribute": "loops.distribute:Distribute",
