@@ -50,6 +50,8 @@ INTEGER_OPERATORS = {
 
 SHIFTS = frozenset({"arith.shli", "arith.shrsi"})
 """Operators only by a small constant: Python refuses what MLIR leaves open."""
+OVERFLOWING = frozenset({"arith.addi", "arith.subi", "arith.muli"})
+"""Operators whose results may leave the type of their operands."""
 
 BOOLEAN_OPERATORS = {
     "arith.addi": XOR,
@@ -149,10 +151,11 @@ def operator(e: Emitter, op: Operation) -> None:
     """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
     require_nearest(e, op)
     shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
-    if isinstance(op.result.type, VectorType) or shifts:
+    kind = kind_of(e, op, op.result)
+    overflows = op.name in OVERFLOWING and kind in e.target.overflowing
+    if isinstance(op.result.type, VectorType) or shifts or overflows:
         intrinsic(e, op)
         return
-    kind = kind_of(e, op, op.result)
     table = BOOLEAN_OPERATORS if kind == "i1" else INTEGER_OPERATORS | FLOAT_OPERATORS
     found = table.get(op.name)
     if found is None:
@@ -297,10 +300,9 @@ def sine_and_cosine(e: Emitter, op: Operation) -> None:
 
 def add_with_carry(e: Emitter, op: Operation) -> None:
     """``arith.addui_extended``: the carry is set where the sum wrapped around."""
-    lhs, rhs = (e.text(value) for value in op.operands)
+    lhs, rhs = (e.typed(value) for value in op.operands)
     total, carry = op.results
-    kind = e.dtype(op, total)
-    e.define(total, rounded(e, binary(lhs, "+", rhs, Level.SUM), kind))
+    e.define(total, call(e.use("addi"), lhs, rhs))
     below = e.make("cmpi_ult", "cmpi", "ult")
     e.define(carry, call(below, e.text(total), lhs))
 
@@ -309,9 +311,8 @@ def wide_product(e: Emitter, op: Operation) -> None:
     """``arith.mulsi_extended`` and ``arith.mului_extended``: low and high half."""
     lhs, rhs = (e.typed(value) for value in op.operands)
     low, high = op.results
-    kind = e.dtype(op, low)
     half = e.use(f"{op.name.partition('.')[2].removesuffix('_extended')}_high")
-    e.define(low, rounded(e, binary(lhs, "*", rhs, Level.PRODUCT), kind))
+    e.define(low, call(e.use("muli"), lhs, rhs))
     e.define(high, call(half, lhs, rhs))
 
 

@@ -15,6 +15,8 @@ class Target:
     serve; ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits
     wide.  ``wrapped`` are the integers whose arithmetic has to be cut back to their
     width: Numba computes with 64 bits, Python with as many as it takes.
+    ``overflowing`` are those of 64 bits, which wrap around in MLIR; Numba tells LLVM
+    that its operators never leave them, so intrinsics take their place.
     """
 
     name: str
@@ -24,11 +26,19 @@ class Target:
     index_dtype: str
     counted_by_while: bool
     wrapped: frozenset[str] = frozenset({"i8", "i16", "i32", "i64"})
+    overflowing: frozenset[str] = frozenset({"i64"})
     index_operand: str = ""
 
 
 CPU = Target(
-    "cpu", "cpu", PLAIN, "", "i64", False, wrapped=frozenset({"i8", "i16", "i32"})
+    "cpu",
+    "cpu",
+    PLAIN,
+    "",
+    "i64",
+    counted_by_while=False,
+    wrapped=frozenset({"i8", "i16", "i32"}),
+    overflowing=frozenset({"i64", "index"}),
 )
 CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
 HOST = Target(
@@ -39,6 +49,7 @@ HOST = Target(
     "i64",
     counted_by_while=False,
     wrapped=frozenset({"i8", "i16", "i32", "i64", "index"}),
+    overflowing=frozenset(),
     index_operand="int64",
 )
 

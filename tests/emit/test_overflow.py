@@ -1,0 +1,35 @@
+"""Integers of 64 bits wrap around; no compiler may take that for impossible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from running import loaded, one_kernel
+
+BODY = """
+affine.for %i = 0 to 4 {
+  %a = affine.load %x[%i] : memref<4xTYPE>
+  %b = affine.load %y[%i] : memref<4xTYPE>
+  %made = OPERATION %a, %b : TYPE
+  %less = arith.cmpi slt, %made, %a : TYPE
+  %one = arith.extui %less : i1 to i64
+  affine.store %one, %out[%i] : memref<4xi64>
+}
+"""
+ARGUMENTS = "%x: memref<4xTYPE>, %y: memref<4xTYPE>, %out: memref<4xi64>"
+LARGEST = np.iinfo(np.int64).max
+X = np.array([LARGEST, -LARGEST, LARGEST // 2 + 1, 5])
+Y = np.array([1, -2, 2, 3])
+
+
+@pytest.mark.parametrize("ty", ["i64", "index"])
+@pytest.mark.parametrize("name", ["addi", "subi", "muli"])
+def test_a_result_that_wraps_around_is_less(name: str, ty: str):
+    """LLVM folds ``a + b < a`` to ``b < 0`` where sums cannot overflow."""
+    body = BODY.replace("OPERATION", f"arith.{name}")
+    text = one_kernel(ARGUMENTS, body, "cpu").replace("TYPE", ty)
+    out = np.zeros(4, np.int64)
+    loaded(text, "cpu", "f")(X, Y, out)
+    with np.errstate(over="ignore"):
+        made = {"addi": X + Y, "subi": X - Y, "muli": X * Y}[name]
+    assert out.tolist() == (made < X).tolist()
