@@ -1,4 +1,4 @@
-"""A loop on the threads of Numba's pool, without Numba's analysis of parallel loops.
+"""A loop on the threads of the pool, without Numba's analysis of parallel loops.
 
 That analysis looks for array expressions to fuse and for reductions.  Generated code
 has neither: its parallel loops are proven, and outlined (`gpucodegen.runtime.outline`).
@@ -7,6 +7,7 @@ has neither: its parallel loops are proven, and outlined (`gpucodegen.runtime.ou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -15,38 +16,44 @@ from numba.core.extending import intrinsic
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature
 
-from gpucodegen.intrinsics.lowering import I8, I64
+from gpucodegen.intrinsics.lowering import I64
+from gpucodegen.intrinsics.pool.layout import ENTRY
 
-BYTES = I8.as_pointer()
-WORK = ir.FunctionType(
-    ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64.as_pointer(), BYTES]
-)
-"""What a pool calls: addresses, sizes, steps, data.
-
-The first address is the number of the first share, the first size how many there are.
-"""
-POOL = ir.FunctionType(ir.VoidType(), [BYTES] * 5 + [I64] * 3)
+WORK = ir.FunctionType(ir.VoidType(), [I64] * 3)
+"""What the pool calls: first iteration, end, address of the values."""
+TRAP = ir.FunctionType(ir.VoidType(), [])
+POOL = ir.FunctionType(ir.VoidType(), [I64] * 4)
+"""The pool: address of a `WORK`, address of the values, iterations, threads."""
 
 
-@intrinsic
-def parallel_for(context: Any, body: Any, count: Any, values: Any) -> Any:
+@cache
+def parallel_for(threads: int) -> Any:
     """``parallel_for(body, n, values)``: ``body(begin, end, *values)`` for parts of n.
 
-    ``body`` is a jitted function; each thread gets at most one part of equal size.
+    ``body`` is a jitted function; at most ``threads`` parts run at a time.
     """
-    del context
-    if not isinstance(body, types.Dispatcher):
-        return None
-    taken = (types.intp, types.intp, *map(types.unliteral, values.types))
 
-    def lower(target: Any, builder: Any, sig: Any, args: Any) -> Any:
-        compiled = _compiled(target, body.dispatcher.py_func, taken)
-        total = target.cast(builder, args[1], sig.args[1], types.intp)
-        given = cgutils.unpack_tuple(builder, args[2])
-        _divided(target, builder, compiled, total, given)
-        return target.get_dummy_value()
+    @intrinsic
+    def shared(context: Any, body: Any, count: Any, values: Any) -> Any:
+        del context
+        if not isinstance(body, types.Dispatcher):
+            return None
+        taken = (types.intp, types.intp, *map(types.unliteral, values.types))
 
-    return signature(types.void, body, count, values), lower
+        def lower(target: Any, builder: Any, sig: Any, args: Any) -> Any:
+            compiled = _compiled(target, body.dispatcher.py_func, taken)
+            data = cgutils.pack_struct(builder, cgutils.unpack_tuple(builder, args[2]))
+            work = _work(target, builder.module, compiled, data.type)
+            place = cgutils.alloca_once_value(builder, data)
+            total = target.cast(builder, args[1], sig.args[1], types.intp)
+            pool = cgutils.get_or_insert_function(builder.module, POOL, ENTRY)
+            addresses = [builder.ptrtoint(each, I64) for each in (work, place)]
+            builder.call(pool, [*addresses, total, I64(threads)])
+            return target.get_dummy_value()
+
+        return signature(types.void, body, count, values), lower
+
+    return shared
 
 
 def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
@@ -65,56 +72,20 @@ def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
     )
 
 
-def _divided(
-    target: Any, builder: Any, compiled: Any, total: Any, values: Sequence[Any]
-) -> None:
-    """Hand out ``min(total, threads)`` parts; a single one stays with the caller."""
-    module = builder.module
-    chosen = cgutils.get_or_insert_function(
-        module, ir.FunctionType(I64, []), "get_num_threads"
-    )
-    threads = builder.call(chosen, [])
-    is_few = builder.icmp_signed("<", total, threads)
-    parts = builder.select(is_few, total, threads)
-    data = cgutils.pack_struct(builder, [total, parts, *values])
-    work = _work(target, module, compiled, data.type)
-    place = builder.bitcast(cgutils.alloca_once_value(builder, data), BYTES)
-    first = cgutils.alloca_once_value(builder, ir.Constant(BYTES, None))
-    size = cgutils.alloca_once_value(builder, parts)
-    step = cgutils.alloca_once_value(builder, I64(1))
-    ways = [first, size, step]
-    with builder.if_then(builder.icmp_signed("==", parts, I64(1))):
-        builder.call(work, [*ways, place])
-    with builder.if_then(builder.icmp_signed(">", parts, I64(1))):
-        pool = cgutils.get_or_insert_function(module, POOL, "numba_parallel_for")
-        shown = [builder.bitcast(each, BYTES) for each in (work, *ways)]
-        builder.call(pool, [*shown, place, I64(0), I64(1), threads])
-
-
 def _work(target: Any, module: Any, compiled: Any, data: Any) -> ir.Function:
-    """The function that runs some parts.
-
-    Part p of m begins at ``p * (n // m) + min(p, n % m)``.
-    """
-    work = ir.Function(module, WORK, module.get_unique_name("parts"))
+    """The function that runs some iterations; generated code raises nothing."""
+    work = ir.Function(module, WORK, module.get_unique_name("part"))
     work.linkage = "internal"
     builder = ir.IRBuilder(work.append_basic_block())
-    numbers, sizes, _, place = work.args
-    stored = builder.bitcast(place, data.as_pointer())
-    total, parts, *values = cgutils.unpack_tuple(builder, builder.load(stored))
-    first = builder.ptrtoint(builder.load(numbers), I64)
-    each, rest = builder.sdiv(total, parts), builder.srem(total, parts)
-
-    def start(part: Any) -> Any:
-        is_early = builder.icmp_signed("<", part, rest)
-        extra = builder.select(is_early, part, rest)
-        return builder.add(builder.mul(part, each), extra)
-
-    bounds = [start(first), start(builder.add(first, builder.load(sizes)))]
+    begin, end, place = work.args
+    stored = builder.load(builder.inttoptr(place, data.as_pointer()))
+    values = cgutils.unpack_tuple(builder, stored)
     about = compiled.fndesc
     body = target.declare_function(module, about)
-    target.call_conv.call_function(
-        builder, body, about.restype, about.argtypes, [*bounds, *values]
+    status, _ = target.call_conv.call_function(
+        builder, body, about.restype, about.argtypes, [begin, end, *values]
     )
+    with builder.if_then(status.is_error, likely=False):
+        builder.call(cgutils.get_or_insert_function(module, TRAP, "llvm.trap"), [])
     builder.ret_void()
     return work

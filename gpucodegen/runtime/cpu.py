@@ -38,10 +38,7 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
     compiled = dispatcher.overloads[types]
     if not entries.hit:
         machine_code.keep(spec, compiled)
-    entry = compiled.entry_point
-    if spec.parallel:
-        entry = threads.on_threads(entry, spec.threads, threads.numba_pool())
-    return CpuKernel(spec, entry, entries.hit)
+    return CpuKernel(spec, compiled.entry_point, entries.hit)
 
 
 def assembly(spec: KernelSpec) -> str:
@@ -71,9 +68,10 @@ def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
 
     from gpucodegen.intrinsics.cpu_parallel import parallel_for
 
-    threads.numba_pool()  # compiled code refers to its functions by name
+    threads.provided()  # compiled code refers to the pool by name
     made = outlined(spec.source, spec.name)
-    names = {"__name__": module.__name__, CALL: parallel_for}
+    shared = parallel_for(threads.count(spec.threads))
+    names = {"__name__": module.__name__, CALL: shared}
     exec(compile(made.tree, str(module.__file__), "exec"), names)
     names.update((part, numba.njit(names[part])) for part in made.parts)
     return names[spec.name]
@@ -93,6 +91,7 @@ def _key(spec: KernelSpec) -> str:
         spec.signature,
         spec.parallel,
         spec.fastmath,
+        threads.count(spec.threads),
         cpu_name(),
         sorted(cpu_features()),
         numba.__version__,

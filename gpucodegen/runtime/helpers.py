@@ -1,4 +1,4 @@
-"""Numba's compiled helpers, loaded without Numba: its threads, and its way of errors.
+"""Numba's compiled helpers, loaded without Numba: its way of errors.
 
 Machine code that Numba made calls them by name.  They are extension modules which need
 nothing of the package around them, and which Numba takes as they are if it comes later.
@@ -9,24 +9,14 @@ from __future__ import annotations
 import ctypes
 import importlib.machinery
 import importlib.util
-import os
-from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from gpucodegen.runtime.device import processors
-from gpucodegen.runtime.threads import Pool
-
-OPENMP = "numba.np.ufunc.omppool"
-SYMBOLS = {"numba_parallel_for": "parallel_for"}
-"""Functions of the pool that code calls by other names than their own."""
-
 
 def address_of(symbol: str) -> int:
     """Where a symbol of this process or of a helper lies; 0 if nowhere."""
-    found = _in_process(symbol) or _errors().get(symbol, 0)
-    return found or getattr(_openmp(), SYMBOLS.get(symbol, symbol), 0)
+    return _in_process(symbol) or _errors().get(symbol, 0)
 
 
 def _in_process(symbol: str) -> int:
@@ -60,25 +50,6 @@ ALLOWED = {
     "NRT_Free",
 }
 """Those that need no set-up by Numba."""
-
-
-@cache
-def openmp_pool() -> Pool | None:
-    """Numba's threads by OpenMP, started; None where they are not to be used."""
-    library = _openmp()
-    if library is None:
-        return None
-    size = int(os.environ.get("NUMBA_NUM_THREADS", "") or processors())
-    number = ctypes.CFUNCTYPE(None, ctypes.c_int)
-    number(library.launch_threads)(size)
-    get = ctypes.CFUNCTYPE(ctypes.c_int)(library.get_num_threads)
-    return Pool(get, number(library.set_num_threads), size, nullcontext())
-
-
-@cache
-def _openmp() -> ModuleType | None:
-    layer = os.environ.get("NUMBA_THREADING_LAYER", "omp")
-    return _extension(OPENMP) if layer == "omp" else None
 
 
 def _extension(name: str) -> ModuleType | None:

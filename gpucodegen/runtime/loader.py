@@ -84,8 +84,8 @@ def kernel_spec(
 ) -> KernelSpec:
     """What the compilers need of an emitted kernel; ``fastmath``: LLVM flags.
 
-    Parallel kernels on the CPU run on ``threads`` threads, 0 for as many as Numba would
-    use; for one, they are compiled as sequential.
+    Parallel kernels on the CPU run on ``threads`` threads, 0 for as many as variables
+    say; for one, they are compiled as sequential.
     """
     params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
     return KernelSpec(

@@ -37,15 +37,19 @@ Entry = Callable[..., None]
 
 def keep(spec: KernelSpec, compiled: Any) -> None:
     """Store what Numba compiled, if it can be loaded without it."""
-    if _types(spec) is None or compiled.library.has_dynamic_globals:
-        return
+    if _types(spec) is not None and not compiled.library.has_dynamic_globals:
+        OBJECTS.put(_key(spec), as_object(compiled))
+
+
+def as_object(compiled: Any) -> bytes:
+    """What `address_in` takes: a line about the code, and the code, an object file."""
     library = compiled.library
     header = {
         "entry": compiled.fndesc.llvm_cfunc_wrapper_name,
         "needs": sorted(_undefined(library._final_module)),  # noqa: SLF001
     }
     code = library._get_compiled_object()  # noqa: SLF001
-    OBJECTS.put(_key(spec), json.dumps(header).encode() + b"\n" + code)
+    return json.dumps(header).encode() + b"\n" + code
 
 
 def _undefined(module: Any) -> Iterable[str]:
@@ -66,17 +70,26 @@ def load(spec: KernelSpec) -> Entry | None:
         return None
     types = _types(spec)
     stored = None if types is None else OBJECTS.get(_key(spec))
-    if stored is None:
+    if types is None or stored is None:
         return None
+    if spec.parallel and not threads.provided():
+        return None
+    address = address_in(stored)
+    return ctypes.CFUNCTYPE(None, *types)(address) if address else None
+
+
+def address_in(stored: bytes) -> int:
+    """Link an object; the address of its function, 0 if the process lacks a symbol."""
+    import llvmlite.binding as llvm
+
     header, _, code = stored.partition(b"\n")
     facts = json.loads(header)
     if not all(map(_is_found, facts["needs"])):
-        return None
-    entry = _linked(facts["entry"], code, types or ())
-    if not spec.parallel:
-        return entry
-    pool = helpers.openmp_pool()
-    return None if pool is None else threads.on_threads(entry, spec.threads, pool)
+        return 0
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return int(engine.get_function_address(facts["entry"]))
 
 
 def _types(spec: KernelSpec) -> Sequence[Any] | None:
@@ -101,15 +114,6 @@ def _is_found(symbol: str) -> bool:
     return bool(address)
 
 
-def _linked(name: str, code: bytes, types: Sequence[Any]) -> Entry:
-    import llvmlite.binding as llvm
-
-    engine = _engine()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return ctypes.CFUNCTYPE(None, *types)(engine.get_function_address(name))
-
-
 @cache
 def _engine() -> Any:
     """Where object files are linked; lives as long as the process."""
@@ -128,6 +132,7 @@ def _key(spec: KernelSpec) -> str:
         spec.signature,
         spec.parallel,
         spec.fastmath,
+        threads.count(spec.threads),
         host(),
         disk.package_digest(),
     )

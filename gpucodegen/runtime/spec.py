@@ -25,7 +25,7 @@ class KernelSpec:
     ``source`` is a module: a header that imports from ``gpucodegen.intrinsics`` and an
     undecorated function ``name``.  ``block`` is the static block size of a CUDA kernel,
     ``parallel`` says that a CPU kernel uses ``prange``, on ``threads`` threads (0: as
-    many as Numba would).
+    many as variables say).
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 

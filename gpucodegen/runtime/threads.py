@@ -1,72 +1,56 @@
-"""Kernels on as many threads as their program asked for.
+"""Threads of parallel kernels: our own pool, or Numba's where there are no pthreads.
 
-Numba has one pool for the process, as large as ``NUMBA_NUM_THREADS`` or the number of
-processors; every call of a parallel kernel says how many of them it uses.  More than
-there are run on all of them.
+Kernels call one function, whichever pool it is:
+
+    parallel_for(work, data, n, threads)    calls work(begin, end, data) for parts of n
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from functools import cache
+import os
 from threading import Lock
-from typing import Any
 
-Entry = Callable[..., None]
+from gpucodegen.intrinsics.pool.layout import ENTRY, MOST_THREADS
+from gpucodegen.runtime.device import processors, thread_count
+
+HAS_OWN = os.name == "posix"
+_TURN = Lock()
+_PROVIDED: list[bool] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Threads of a process: ``size`` of them, of which ``get()`` are in use.
+def count(wanted: int) -> int:
+    """Threads of a kernel that shall run on so many, 0 for as many as variables say.
 
-    A parallel kernel holds ``turn`` while it runs.
+    >>> count(10**6) == count(10**7)
+    True
     """
-
-    get: Callable[[], int]
-    choose: Callable[[int], object]
-    size: int
-    turn: AbstractContextManager[Any]
+    return min(wanted or thread_count(), _size(), MOST_THREADS)
 
 
-def on_threads(entry: Entry, wanted: int, pool: Pool) -> Entry:
-    """A parallel kernel on ``wanted`` threads, 0 for all that Numba would use.
-
-    The caller's own ``numba.set_num_threads`` is as before after each call.
-    """
-    count = min(wanted or pool.get(), pool.size)
-    get, choose, turn = pool.get, pool.choose, pool.turn
-
-    def call(*arguments: Any) -> None:
-        before = get()
-        with turn:
-            if before == count:
-                entry(*arguments)
-                return
-            choose(count)
-            try:
-                entry(*arguments)
-            finally:
-                choose(before)
-
-    return call
+def _size() -> int:
+    """``NUMBA_NUM_THREADS`` or the number of processors: of the pool, at most."""
+    chosen = os.environ.get("NUMBA_NUM_THREADS", "").strip()
+    return int(chosen) if chosen.isdigit() and int(chosen) > 0 else processors()
 
 
-@cache
-def numba_pool() -> Pool:
-    """The threads of Numba, started.
+def provided() -> bool:
+    """Make ``ENTRY`` known to linkers; False if that takes Numba, which is not here."""
+    import sys
 
-    Its pool ``workqueue``, which serves where neither OpenMP nor TBB is found, ends the
-    process if two threads of Python use it at once.
-    """
-    import numba
+    with _TURN:
+        if not _PROVIDED:
+            if not HAS_OWN and "numba" not in sys.modules:
+                return False
+            _provide()
+            _PROVIDED.append(True)
+        return True
 
-    numba.get_num_threads()  # starts the pool, which chooses its kind
-    alone = numba.threading_layer() == "workqueue"
-    return Pool(
-        numba.get_num_threads,
-        numba.set_num_threads,
-        numba.config.NUMBA_NUM_THREADS,
-        Lock() if alone else nullcontext(),
-    )
+
+def _provide() -> None:
+    import llvmlite.binding as llvm
+
+    if HAS_OWN:
+        from gpucodegen.runtime import own_pool as pool
+    else:
+        from gpucodegen.runtime import numba_pool as pool
+    llvm.add_symbol(ENTRY, pool.entry())

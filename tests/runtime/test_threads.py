@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
     def refuse(*_: object) -> None:
         raise AssertionError("a pool was wanted")
 
-    monkeypatch.setattr(threads, "on_threads", refuse)
+    monkeypatch.setattr(threads, "provided", refuse)
     program = gcg.compile(text, target="cpu", threads=1)
     arguments = product(0) if text is MATMUL else (np.ones(64, np.int32),)
     program.f(*arguments)
@@ -78,24 +79,19 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 USED = """
-import numba, numpy as np, gpucodegen as gcg
-from gpucodegen.runtime import threads
-used, entry_of = [], threads.on_threads
-def watched(entry, wanted, pool):
-    def call(*arguments):
-        used.append(numba.get_num_threads())
-        entry(*arguments)
-    return entry_of(call, wanted, pool)
-threads.on_threads = watched
+import numpy as np, gpucodegen as gcg
+from gpucodegen.intrinsics import cpu_parallel
+used, made = [], cpu_parallel.parallel_for
+cpu_parallel.parallel_for = lambda count: used.append(count) or made(count)
 x = np.ones(64, np.int32)
 for wanted in (2, 3, 99, 2):
     gcg.compile(TEXT, target="cpu", threads=wanted).f(x)
-print(used, numba.get_num_threads(), x[0])
+print(used, x[0])
 """
 
 
 def test_programs_differ_in_threads_and_are_capped_by_the_pool() -> None:
-    assert run(USED, NUMBA_NUM_THREADS="4") == "[2, 3, 4, 2] 4 16"
+    assert run(USED, NUMBA_NUM_THREADS="4") == "[2, 3, 4, 2] 16"
 
 
 @pytest.mark.parametrize(
@@ -120,14 +116,12 @@ def test_variables_say_how_many(
 
 def test_one_thread_by_variable_starts_no_pool() -> None:
     code = """
-import numba, numpy as np, gpucodegen as gcg
+import numpy as np, gpucodegen as gcg
+from gpucodegen.runtime import own_pool
+own_pool.entry = None
 gcg.compile(TEXT, target="cpu").f(np.ones(64, np.int32))
-try:
-    numba.threading_layer()
-except ValueError:
-    print("none")
 """
-    assert run(code, OMP_NUM_THREADS="1") == "none"
+    assert not run(code, OMP_NUM_THREADS="1")
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -148,18 +142,36 @@ def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> No
         list(pool.map(work, problems))
 
 
-def test_a_pool_for_one_at_a_time_gets_them_so() -> None:
+@pytest.mark.parametrize("layer", ["omp", "workqueue"])
+def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg
 from concurrent.futures import ThreadPoolExecutor
+from gpucodegen.runtime import threads
+threads.HAS_OWN = False
 program = gcg.compile(TEXT, target="cpu", threads=2)
 arrays = [np.ones(64, np.int32) for _ in range(4)]
 def work(x):
     for _ in range(200):
         program.f(x)
+work(arrays[0])
 with ThreadPoolExecutor(4) as pool:
-    list(pool.map(work, arrays))
+    list(pool.map(work, arrays[1:]))
 print(numba.threading_layer(), *(int(x.sum()) for x in arrays))
 """
-    layers = {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
-    assert run(code, **layers) == "workqueue 0 0 0 0"
+    layers = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
+    assert run(code, **layers) == f"{layer} 0 0 0 0"
+
+
+def test_a_warm_start_without_a_pool_of_ours_takes_numba(tmp_path: Path) -> None:
+    code = """
+import sys, numpy as np, gpucodegen as gcg
+from gpucodegen.runtime import threads
+threads.HAS_OWN = {own}
+x = np.ones(64, np.int32)
+gcg.compile(TEXT, target="cpu", threads=2).f(x)
+print("numba" in sys.modules, int(x.sum()))
+"""
+    folder = {"GPUCODEGEN_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2"}
+    starts = [run(code.format(own=own), **folder) for own in (True, True, False)]
+    assert starts == ["True 128", "False 128", "True 128"]

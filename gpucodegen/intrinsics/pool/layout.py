@@ -1,0 +1,40 @@
+"""The memory of the pool: words of 64 bits, in lines by who writes them when.
+
+Lines are pairs of cache lines, since processors fetch them in pairs.
+"""
+
+from __future__ import annotations
+
+ENTRY = "gpucodegen_parallel_for"
+"""The symbol of the function that kernels call."""
+MEMORY = "gpucodegen_pool"
+"""The symbol of the first word."""
+LINE = 16
+"""Words of a line."""
+
+OWNER = 0
+"""1 while a caller has a job."""
+EPOCH = LINE
+"""The job: its number, and in the low bits how many threads may take part."""
+WORK, DATA, COUNT, UNITS, MODE = range(EPOCH + 1, EPOCH + 6)
+"""Of the job: function, its data, iterations, units of them, floating-point mode."""
+DONE = 2 * LINE
+"""Units of the job that are done."""
+SLEEPERS = 3 * LINE
+"""Workers that have to be woken."""
+STARTED, WORKER = 4 * LINE, 4 * LINE + 1
+"""Workers; the address of their code."""
+MUTEX, SIGNAL, ATTRIBUTES, MASKS = (place * LINE for place in (5, 6, 7, 8))
+"""What the system keeps here: a mutex, a condition, attributes of threads, two masks
+of signals (of up to 16 words)."""
+SHARES = 10 * LINE
+"""The units that are left of each thread's share, a line each."""
+MOST_THREADS = 256
+WORDS = SHARES + MOST_THREADS * LINE
+
+WIDTH_BITS = 16
+UNIT_BITS = 12
+"""Bits of a unit's number in the word of a share: job, first unit, end."""
+JOB_BITS = 63 - 2 * UNIT_BITS
+MOST_UNITS = (1 << UNIT_BITS) - 1
+UNITS_PER_THREAD = 64

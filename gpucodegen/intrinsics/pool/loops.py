@@ -1,0 +1,131 @@
+"""What callers and workers do with a job.
+
+The caller opens a job, takes part, and waits for units that others have taken; so it
+never waits for a thread that has not begun.  A caller that finds the pool busy runs its
+loop alone.
+"""
+
+from __future__ import annotations
+
+from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.shares import jitted, share_out, take_part
+from gpucodegen.intrinsics.pool.system import (
+    lock,
+    sleep,
+    start,
+    unlock,
+    wake_all,
+    yield_core,
+)
+from gpucodegen.intrinsics.pool.words import (
+    add,
+    call,
+    load,
+    mode,
+    pause,
+    replace,
+    store,
+    swap,
+)
+
+OWNER, EPOCH, SLEEPERS, STARTED = (
+    layout.OWNER,
+    layout.EPOCH,
+    layout.SLEEPERS,
+    layout.STARTED,
+)
+WORK, DATA, COUNT, UNITS, MODE, DONE = (
+    layout.WORK,
+    layout.DATA,
+    layout.COUNT,
+    layout.UNITS,
+    layout.MODE,
+    layout.DONE,
+)
+WIDTH_BITS, MOST_UNITS = layout.WIDTH_BITS, layout.MOST_UNITS
+UNITS_PER_THREAD = layout.UNITS_PER_THREAD
+WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << layout.JOB_BITS) - 1
+LOOKS = 1000
+"""Pauses before a worker sleeps, or a caller leaves its core: 10 to 50 us."""
+
+
+@jitted
+def parallel_for(work: int, data: int, count: int, threads: int) -> None:
+    """Call ``work(begin, end, data)`` for parts of ``range(count)`` on some threads."""
+    units = min(count, UNITS_PER_THREAD * threads, MOST_UNITS)
+    width = min(threads, units)
+    if width > 1 and replace(OWNER, 0, 1):
+        hire(width - 1)
+        job = open_job(work, data, count, units, width)
+        take_part(job, width, 0)
+        wait_for(units)
+        store(OWNER, 0)
+    elif count > 0:
+        call(work, 0, count, data)
+
+
+@jitted
+def hire(workers: int) -> None:
+    """Start what is missing of these workers; fewer do as well."""
+    while load(STARTED) < workers and start(load(STARTED) + 1) == 0:
+        add(STARTED, 1)
+
+
+@jitted
+def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
+    """Describe a job, share it out, and call the workers; its number."""
+    job = ((load(EPOCH) >> WIDTH_BITS) + 1) & JOBS
+    store(WORK, work)
+    store(DATA, data)
+    store(COUNT, count)
+    store(UNITS, units)
+    store(MODE, mode())
+    store(DONE, 0)
+    share_out(job, units, width)
+    swap(EPOCH, job << WIDTH_BITS | width)
+    if load(SLEEPERS):
+        lock()
+        wake_all()
+        unlock()
+    return job
+
+
+@jitted
+def wait_for(units: int) -> None:
+    """Wait until all units are done; none is left to take."""
+    looks = 0
+    while load(DONE) != units:
+        if looks < LOOKS:
+            looks += 1
+            pause()
+        else:
+            yield_core()
+
+
+@jitted
+def worker(me: int) -> int:
+    """The life of worker ``me``; the caller of a job is its thread 0."""
+    epoch = 0
+    while epoch >= 0:
+        epoch = next_epoch(epoch)
+        width = epoch & WIDTHS
+        if me < width:
+            take_part(epoch >> WIDTH_BITS, width, me)
+    return 0
+
+
+@jitted
+def next_epoch(last: int) -> int:
+    """Wait for another job than the last one."""
+    for _ in range(LOOKS):
+        epoch = load(EPOCH)
+        if epoch != last:
+            return epoch
+        pause()
+    lock()
+    add(SLEEPERS, 1)
+    while load(EPOCH) == last:
+        sleep()
+    add(SLEEPERS, -1)
+    unlock()
+    return load(EPOCH)

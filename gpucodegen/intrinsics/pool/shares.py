@@ -1,0 +1,105 @@
+"""The units of a job, each done by one thread exactly once.
+
+A job of n iterations has u <= n units; unit k begins with iteration
+
+    k (n // u) + min(k, n mod u)
+
+Each thread has a share, a word (job, first unit, end) that is only ever replaced whole.
+Its own thread takes units from the front, others take them from the back once their own
+are done.  A thread that looks at the share of a later job finds another number there.
+"""
+
+from __future__ import annotations
+
+import numba
+
+from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.words import (
+    add,
+    call,
+    load,
+    mode,
+    replace,
+    set_mode,
+    store,
+)
+
+LINE, SHARES = layout.LINE, layout.SHARES
+WORK, DATA, COUNT, UNITS, MODE, DONE = (
+    layout.WORK,
+    layout.DATA,
+    layout.COUNT,
+    layout.UNITS,
+    layout.MODE,
+    layout.DONE,
+)
+UNIT_BITS, UNIT_MASK = layout.UNIT_BITS, layout.MOST_UNITS
+OWN_PART, OTHERS_PART = 8, 2
+"""A thread takes an eighth of what is left to it, or half of what another has left."""
+
+jitted = numba.njit(nogil=True, error_model="numpy")
+
+
+@jitted
+def packed(job: int, first: int, end: int) -> int:
+    """The word of a share."""
+    return (job << 2 * UNIT_BITS) | (first << UNIT_BITS) | end
+
+
+@jitted
+def start_of(part: int, parts: int, total: int) -> int:
+    """Where a part begins if ``total`` is divided evenly, larger parts first."""
+    return part * (total // parts) + min(part, total % parts)
+
+
+@jitted
+def share_out(job: int, units: int, width: int) -> None:
+    """Give the units to the threads."""
+    for thread in range(width):
+        first = start_of(thread, width, units)
+        end = start_of(thread + 1, width, units)
+        store(SHARES + LINE * thread, packed(job, first, end))
+
+
+@jitted
+def taken(job: int, thread: int, is_own: bool) -> int:
+    """Some units of a thread's share, as a share; 0 if there is none left."""
+    index = SHARES + LINE * thread
+    while True:
+        share = load(index)
+        first, end = (share >> UNIT_BITS) & UNIT_MASK, share & UNIT_MASK
+        if share >> 2 * UNIT_BITS != job or first == end:
+            return 0
+        if is_own:
+            middle = first + (end - first + OWN_PART - 1) // OWN_PART
+            taken, left = packed(0, first, middle), packed(job, middle, end)
+        else:
+            middle = end - (end - first + OTHERS_PART - 1) // OTHERS_PART
+            taken, left = packed(0, middle, end), packed(job, first, middle)
+        if replace(index, share, left):
+            return taken
+
+
+@jitted
+def do(units: int) -> None:
+    """Run the iterations of some units of the present job."""
+    first, end = units >> UNIT_BITS, units & UNIT_MASK
+    count, parts = load(COUNT), load(UNITS)
+    if mode() != load(MODE):
+        set_mode(load(MODE))
+    begin, stop = start_of(first, parts, count), start_of(end, parts, count)
+    call(load(WORK), begin, stop, load(DATA))
+    add(DONE, end - first)
+
+
+@jitted
+def take_part(job: int, width: int, me: int) -> None:
+    """Do units of a job, one's own first, until all are taken."""
+    for step in range(width):
+        thread = me + step
+        if thread >= width:
+            thread -= width
+        units = taken(job, thread, step == 0)
+        while units:
+            do(units)
+            units = taken(job, thread, step == 0)

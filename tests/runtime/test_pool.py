@@ -1,0 +1,155 @@
+"""The pool by itself: every iteration once, whoever calls and whoever comes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.shares import start_of
+from gpucodegen.runtime import threads
+from tests.house.readme import ROOT
+from tests.runtime.pool_calls import count_up, is_once, nested, parallel_for
+
+pytestmark = pytest.mark.skipif(not threads.HAS_OWN, reason="needs POSIX threads")
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, layout.MOST_THREADS])
+def test_each_iteration_runs_once(width: int) -> None:
+    rng = np.random.default_rng(width)
+    few = width > 8
+    for count in (0, 1, 2, 3, layout.MOST_UNITS, 20_000, *rng.integers(0, 3000, 200)):
+        assert is_once(int(count), width)
+        if few:
+            break
+
+
+def test_negative_counts_are_none() -> None:
+    parallel_for()(count_up.address, 0, -3, 2)
+
+
+def test_parts_are_even_and_complete() -> None:
+    for parts in range(1, 9):
+        for total in range(parts, 40):
+            starts = [start_of(k, parts, total) for k in range(parts + 1)]
+            sizes = np.diff(starts)
+            assert (starts[0], starts[-1]) == (0, total)
+            assert sizes.max() - sizes.min() <= 1
+
+
+def test_callers_at_the_same_time_do_not_wait_for_each_other() -> None:
+    def call(seed: int) -> bool:
+        rng = np.random.default_rng(seed)
+        return all(is_once(int(n), 3) for n in rng.integers(0, 500, 300))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(call, range(4)))
+
+
+def test_a_loop_in_a_loop_runs_where_it_is() -> None:
+    counts = np.zeros(16 * 50, np.int64)
+    for _ in range(100):
+        parallel_for()(nested.address, counts.ctypes.data, 50, 2)
+    assert (counts == 100).all()
+
+
+def run(code: str) -> str:
+    """Output of a process that has ``is_once`` and ``memory``."""
+    head = f"""
+import ctypes, os, threading, time, sys
+sys.path.insert(0, {str(ROOT)!r})
+from gpucodegen.intrinsics.pool import layout
+from tests.runtime.pool_calls import *
+import llvmlite.binding as llvm
+parallel_for()
+start = llvm.address_of_symbol(layout.MEMORY)
+memory = (ctypes.c_int64 * layout.WORDS).from_address(start)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", head + code],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_caller_does_not_wait_for_a_worker_that_never_comes() -> None:
+    code = """
+memory[layout.STARTED] = 3  # as the caller sees workers that no core runs
+print(all(is_once(n, 4) for n in range(200)))
+"""
+    assert run(code) == "True"
+
+
+def test_without_threads_the_caller_does_all() -> None:
+    code = """
+libc = ctypes.CDLL(None)
+attributes = ctypes.c_void_p(start + 8 * layout.ATTRIBUTES)
+libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 60))
+print(all(is_once(n, 4) for n in range(50)), memory[layout.STARTED])
+"""
+    assert run(code) == "True 0"
+
+
+def test_a_child_has_a_pool_of_its_own() -> None:
+    code = """
+def busy():
+    while True:
+        is_once(1000, 2)
+print(is_once(100, 3), memory[layout.STARTED])
+threading.Thread(target=busy, daemon=True).start()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        before = memory[layout.STARTED]
+        good = before == 0 and is_once(100, 2) and memory[layout.STARTED] == 1
+        os._exit(0 if good else 3)
+    assert os.waitpid(child, 0)[1] == 0
+print("children are well")
+sys.stdout.flush()
+"""
+    assert run(code) == "True 2\nchildren are well"
+
+
+def test_the_end_of_a_process_is_quiet() -> None:
+    code = """
+def busy():
+    while True:
+        is_once(100000, 3)
+for _ in range(3):
+    threading.Thread(target=busy, daemon=True).start()
+time.sleep(0.1)
+print("end")
+"""
+    assert run(code) == "end"
+
+
+def test_workers_round_and_flush_as_their_caller() -> None:
+    code = """
+import numba
+from gpucodegen.intrinsics.pool.words import mode, set_mode
+@numba.cfunc("void(int64, int64, int64)")
+def tell(begin, end, data):
+    modes = numba.carray(pointer(data), (end,))
+    for i in range(begin, end):
+        for _ in range(20000):
+            modes[i] = mode()
+get, put = numba.njit(lambda: mode()), numba.njit(lambda m: set_mode(m))
+before = get()
+seen = set()
+for how in (before, before ^ 0x8000, before):
+    put(how)
+    seen |= {tuple(set(counted(64, 2, tell)[:64] ^ how)) for _ in range(20)}
+put(before)
+print(seen)
+"""
+    assert run(code) == "{(np.int64(0),)}"
