@@ -92,12 +92,9 @@ class Abreast:
     ) -> Sequence[Value]:
         loop, width = self.recurrence, self.width
         if not loop.is_tiled:
-            return self._chain(b, (loop.first, loop.end), known, totals, None)
+            return self._chain(b, loop.first, [loop.end], known, totals, None)
         trips = compact(loop.end - loop.first)
-        if trips.constant is None:
-            some = Index.of(b.largest([loop.first, loop.end], "end"))
-            trips = some - loop.first
-        elif trips.constant < 0:
+        if trips.constant is not None and trips.constant < 0:
             trips = Index.of(0)
         full = compact(loop.first + trips // width * width)
 
@@ -111,28 +108,31 @@ class Abreast:
         left = compact(trips - trips // width * width)
         if left.constant == 0:
             return totals
-        return self._tile(b, full, left, known, totals)
+        maybe_negative = [trips] if trips.constant is None else []
+        return self._tile(b, full, [left, *maybe_negative], known, totals)
 
     def _tile(
         self,
         b: Builder,
         first: Index,
-        left: Index | None,
+        left: Sequence[Index] | None,
         known: dict[Value, Value],
         totals: Sequence[Value],
     ) -> Sequence[Value]:
-        """The columns from ``first`` on: ``left`` of them, or as many as fit."""
-        count = Index.of(self.width) if left is None else left
+        """The columns from ``first`` on: the least of ``left``, or as many as fit."""
+        count = [Index.of(self.width)] if left is None else left
         is_full = left is None and self.strip.left is None
         self._ahead(b, first, count, is_full)
         self._cross(b, first, is_full)
-        bounds = first, compact(first + count)
-        totals = self._chain(b, bounds, known, totals, first)
+        ends = [compact(first + c) for c in count]
+        totals = self._chain(b, first, ends, known, totals, first)
         for op, plane in self.recurrence.written.items():
             self._write(b, op, plane, first, None if is_full else count)
         return totals
 
-    def _ahead(self, b: Builder, first: Index, count: Index, is_full: bool) -> None:
+    def _ahead(
+        self, b: Builder, first: Index, count: Sequence[Index], is_full: bool
+    ) -> None:
         """Row by row, what does not depend on carried values."""
         loop, strip = self.recurrence, self.strip
         kept = [v for v in loop.crossing if not (is_full and v in loop.direct)]
@@ -175,7 +175,8 @@ class Abreast:
     def _chain(
         self,
         b: Builder,
-        bounds: tuple[Index, Index],
+        first: Index,
+        ends: Sequence[Index],
         known: dict[Value, Value],
         totals: Sequence[Value],
         tile: Index | None,
@@ -203,10 +204,15 @@ class Abreast:
             column.build()
             return [column.vector(carry.after) for carry in loop.carries]
 
-        return b.carried_loop(*bounds, totals, step, hint=loop.iv.name)
+        return b.carried_loop(first, ends, totals, step, hint=loop.iv.name)
 
     def _write(
-        self, b: Builder, op: Operation, plane: Plane, first: Index, count: Index | None
+        self,
+        b: Builder,
+        op: Operation,
+        plane: Plane,
+        first: Index,
+        count: Sequence[Index] | None,
     ) -> None:
         """Turn what a store of the chain left in columns, and store it to the rows."""
         strip, loop = self.strip, self.recurrence

@@ -10,7 +10,7 @@ the lanes are combined with what the total was before the loop
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import OpaqueAttr
@@ -50,17 +50,21 @@ class Row:
         """Not negative if there are iterations."""
         return compact(self.end - self.first) - 1
 
-    def not_negative(self, b: Builder) -> Row:
-        """The same, with an end that is never before the beginning."""
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether the end may lie before the beginning."""
         trips = compact(self.end - self.first).constant
-        if trips is not None and trips >= 0:
-            return self
-        return replace(self, end=Index.of(b.largest([self.first, self.end], "end")))
+        return trips is None or trips < 0
 
     @property
     def rest(self) -> Index:
-        """Iterations behind the last full vector."""
+        """Iterations behind the last full vector, of a row that has any."""
         return compact(self.end - self.until(self.lanes))
+
+    def left(self, b: Builder) -> Value:
+        """The same as a value, which is negative if the end lies before."""
+        trips = [self.end - self.first] if self.may_be_empty else []
+        return b.smallest([self.rest, *trips], "left")
 
 
 def row_of(loop: Accumulating, range_: Range, unit: VectorUnit) -> Row | None:
@@ -78,7 +82,7 @@ def row_of(loop: Accumulating, range_: Range, unit: VectorUnit) -> Row | None:
 def accumulate(b: Builder, loop: Accumulating, row: Row) -> None:
     """Run the loop over the row; of an empty row, cells are not touched."""
     if loop.carried:
-        _Reduced(loop, row.not_negative(b)).build(b)
+        _Reduced(loop, row).build(b)
     else:
         b.guard([row.is_some], lambda inner: _Reduced(loop, row).build(inner))
 
@@ -97,8 +101,7 @@ class _Reduced:
         if row.chains > 1:
             totals = self._loop(b, wide, full, totals)
         if row.rest.constant != 0:
-            left = b.index(row.rest)
-            totals = self._iterations(b, full, totals, left)
+            totals = self._iterations(b, full, totals, row.left(b))
         for accumulation, total in zip(self.loop.accumulations, totals, strict=True):
             match accumulation.home:
                 case Carried() as carried:
@@ -146,7 +149,7 @@ class _Reduced:
         if trips == chains * lanes:
             return body(b, first, totals)
         return b.carried_loop(
-            first,
+            [first, self.row.first] if self.row.may_be_empty else first,
             end,
             totals,
             lambda inner, iv, values: body(inner, Index.of(iv), values),
