@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from gpucodegen.tiling.cpu_problem import (
+    LINE,
     SKINNY,
     CpuModel,
     CpuPlan,
@@ -184,14 +185,14 @@ GATHERING_PAYS = 16
 """Rows of a result that must use a gathered pixel: two register tiles."""
 TURNS = 4
 """Parts of a block of rows where rows differ: threads take them in turn."""
-LINE = 64
-"""Bytes of a cache line."""
 FETCHED_STEPS = 320
 """Shorter reduction blocks wait for a result that is not in the second cache."""
 FETCHED_SHARE = 0.5
 """Share of the second cache that results which stay there may fill."""
 
 
+TOGETHER = 16
+"""Cache lines that are fetched at once."""
 AHEAD = 8
 """Steps that a panel in the second cache takes to come."""
 LEFT_TILE = 1 << 14
@@ -214,7 +215,7 @@ def _in_stripes(
         _cached(problem, chunk, model),
         threads,
     )
-    return replace(
+    plan = replace(
         plan,
         packing=Packing.STRIPE,
         k_position=position,
@@ -226,6 +227,22 @@ def _in_stripes(
         ahead=AHEAD,
         fetches_left=False,
     )
+    return _fetching_in_parts(plan, problem, model) if is_last else plan
+
+
+def _fetching_in_parts(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
+    """The plan whose tiles fetch what comes next bit by bit.
+
+    A burst of fetches would keep the lines of the panel waiting.
+    """
+    size = problem.element_bits // 8
+    panels = max(1, problem.columns // plan.columns // plan.stripes)
+    left = problem.rows * problem.reduction[-1] * size
+    far = problem.left_stride is not None and left > model.cache * FETCHED_SHARE
+    lines = -(-plan.k_chunk * size // LINE // panels) if far else 0
+    across = plan.columns * size // LINE if plan.fetches else 0
+    parts = min(plan.rows, -(-plan.rows * (lines + across) // TOGETHER))
+    return replace(plan, parts=parts, left_lines=lines)
 
 
 def _cached(problem: Problem, chunk: int, model: CpuModel) -> int:

@@ -14,6 +14,8 @@ FIRST_CACHE = 1 << 15
 """Bytes of the first cache."""
 CLASHING = 512
 """Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
+LINE = 64
+"""Bytes of a cache line."""
 PARALLEL_WORK = 2_000_000
 """Multiply-adds below which starting threads costs more than they save."""
 
@@ -116,6 +118,9 @@ class CpuPlan:
     ``fetches``: the next tile of the result is fetched while one is computed.
     ``fetches_left``: so are its rows of the left factor, which lie behind each other.
     ``outer_inside``: the outer axes are sequential loops inside those over panels.
+    ``parts``: of a reduction block, before which that part of what comes next is
+    fetched, ``left_lines`` cache lines of each of its rows by every panel; 0: all of it
+    before the block.
     ``ahead``: steps by which panels are fetched before their use; 0 leaves it to the
     processor.
     """
@@ -136,6 +141,8 @@ class CpuPlan:
     outer_inside: bool = False
     fetches_left: bool = False
     ahead: int = 0
+    parts: int = 0
+    left_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)

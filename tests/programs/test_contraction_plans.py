@@ -177,6 +177,10 @@ def test_plans_differ_as_named():
     assert (striped.packing, striped.k_chunk) == (Packing.STRIPE, 367)
     assert striped.stripes > 1
     assert striped.row_block < 403
+    pieces = 16 * striped.left_lines * (330 // striped.columns // striped.stripes)
+    assert striped.parts > 1
+    assert pieces >= striped.k_chunk
+    assert planned(403, 330, 90).parts == 0
     uneven = planned(403, 330, 600, uneven=True)
     assert (uneven.packing, uneven.turns > 1) == (Packing.SHARED, True)
     assert planned(70, 200, 520).packing is Packing.PRIVATE

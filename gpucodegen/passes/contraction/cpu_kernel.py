@@ -6,31 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.corners import Corners, Extents, Place
+from gpucodegen.passes.contraction.fetching import Fetching
 from gpucodegen.passes.contraction.packing import Left, Right
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
     Range,
+    Step,
     Values,
     carried,
     nested,
 )
 from gpucodegen.passes.contraction.start import finished, started
-from gpucodegen.passes.indexing import Index
-from gpucodegen.passes.nests import Axis
-from gpucodegen.tiling.cpu_plan import LINE
-from gpucodegen.tiling.cpu_problem import CpuPlan, Packing
+from gpucodegen.passes.indexing import ZERO, Index
+from gpucodegen.tiling.cpu_problem import CpuPlan
 
-Step: TypeAlias = Callable[[Builder, Positions, Values], Values]
-"""Adds one step of the reduction to an accumulator."""
-
-
+Steps: TypeAlias = Callable[[Builder, Values], Values]
+"""Adds all steps of a reduction block to an accumulator."""
 TileBody: TypeAlias = Callable[[Builder, Positions, int], None]
 """Builds the tile whose first row a position names, of some rows."""
 
@@ -61,6 +57,7 @@ class RowTiles:
     left: Left
     right: Right
     corners: Corners | None = None
+    first_panel: Index = ZERO
 
     def build(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """All row tiles of the block in one panel."""
@@ -80,65 +77,27 @@ class RowTiles:
         assert self.rows is not None
         row, plan, at = self.rows.axis, self.cut.plan, self._in_panel(at, panel)
 
+        fetching = Fetching(self.cut, row, self.ranges, panel, *shape)
+
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
             if plan.ahead:
-                self._fetch_lanes(inner, here, panel, shape[1])
+                fetching.lanes(inner, here, self.right)
             if plan.fetches_left:
-                self._fetch_left(inner, here, row, shape[0])
+                fetching.left_behind(inner, here)
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
             return [inner.outerproduct(column, lanes, acc[0])]
 
-        if plan.fetches:
-            across = plan.packing is Packing.STRIPE
-            axis = self.cut.column if across else row
-            self._fetch(b, at | {axis.iv: at[axis.iv] + shape[across]}, row, shape)
+        def in_parts(inner: Builder, acc: Values) -> Values:
+            return fetching.in_parts(inner, at, acc, step, self.first_panel)
+
+        if plan.fetches and not plan.parts:
+            fetching.result(b, at)
         extents = dict(zip((row, self.cut.column), shape, strict=True))
-        self._accumulate(b, at, extents, step)
+        self._accumulate(b, at, extents, step, in_parts if plan.parts else None)
 
     def _in_panel(self, at: Positions, panel: Index) -> Positions:
         return at | {self.cut.column.iv: panel * self.cut.plan.columns}
-
-    def _fetch_lanes(
-        self, b: Builder, at: Positions, panel: Index, columns: int
-    ) -> None:
-        """Fetch the lanes of a later step."""
-        (step,) = self.ranges[-1:]
-        later = at | {step.axis.iv: at[step.axis.iv] + self.cut.plan.ahead}
-        memref, (*front, lane) = self.right.cell(later, panel)
-        for first in range(0, columns, self._line_elements):
-            b.prefetch(memref, [*front, lane + first], write=False)
-
-    @property
-    def _line_elements(self) -> int:
-        """Elements of a cache line."""
-        return LINE * 8 // element_bits(self.cut.contraction.element)
-
-    def _fetch(
-        self, b: Builder, at: Positions, row: Axis, shape: tuple[int, int]
-    ) -> None:
-        """Fetch the tile at a place, one element of each cache line."""
-        contraction, column = self.cut.contraction, self.cut.column
-
-        def fetch(i: Builder, number: Value) -> None:
-            here = at | {row.iv: at[row.iv] + number}
-            for target in contraction.targets:
-                line = LINE * 8 // element_bits(element_type(target.memref.type))
-                for first in range(0, shape[1], line):
-                    place = here | {column.iv: at[column.iv] + first}
-                    i.prefetch(target.memref, target.at(place), write=True)
-
-        b.loop(0, shape[0], fetch, hint="line")
-
-    def _fetch_left(self, b: Builder, at: Positions, row: Axis, height: int) -> None:
-        """One element of the ``height`` rows below, which lie behind each other.
-
-        Step k of the tile fetches their element ``height k``: all of them in time.
-        """
-        left, (step,) = self.cut.contraction.left, self.cut.contraction.reduction
-        below = at[row.iv] + height
-        place = at | {row.iv: below, step.iv: at[step.iv] * height}
-        b.prefetch(left.memref, left.at(place), write=False)
 
     def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
@@ -153,12 +112,25 @@ class RowTiles:
         self._accumulate(b, at, {self.cut.column: columns}, step)
 
     def _accumulate(
-        self, b: Builder, at: Positions, extents: Extents, step: Step
+        self,
+        b: Builder,
+        at: Positions,
+        extents: Extents,
+        step: Step,
+        steps: Steps | None = None,
     ) -> None:
-        """Add a reduction block to the tile of C that spans ``extents``."""
+        """Add a reduction block to the tile of C that spans ``extents``.
+
+        ``steps``: the whole block, if it is more than each ``step``.
+        """
         contraction, tile = self.cut.contraction, Tile(at, extents)
         result, ty = contraction.result, self.cut.vector(*extents.values())
         own = [result.dimensions_of(axis)[0] for axis in extents]
+
+        def block(i: Builder, old: Value) -> Value:
+            if steps is not None:
+                return steps(i, [old])[0]
+            return carried(i, self.ranges, at, [old], step)[0]
 
         def compute(i: Builder, place: Place | None) -> None:
             memref, where, spanned = place or (result.memref, result.at(at), own)
@@ -170,7 +142,7 @@ class RowTiles:
                 j.transfer_write(total, memref, where, spanned)
 
             old = started(i, contraction, tile, self.ranges, read)
-            (total,) = carried(i, self.ranges, at, [old], step)
+            total = block(i, old)
             finished(i, contraction, tile, total, self.ranges, write)
 
         if self.corners is None:

@@ -62,7 +62,9 @@ class Stripe:
 
         def across(i: Builder, here: Positions, height: int) -> None:
             left = self._left(i, here, height)
-            tiles = RowTiles(self.cut, self.rows, self.ranges, left, right)
+            tiles = RowTiles(
+                self.cut, self.rows, self.ranges, left, right, None, self.first
+            )
 
             def one(j: Builder, panel: Index, columns: int) -> None:
                 tiles.tile(j, here, panel, (height, columns))

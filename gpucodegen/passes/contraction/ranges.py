@@ -77,6 +77,8 @@ def grid(
 
 
 Values = Sequence[Value]
+Step = Callable[[Builder, Positions, Values], Values]
+"""Adds one step of the reduction to an accumulator."""
 
 
 def carried(
@@ -84,7 +86,7 @@ def carried(
     ranges: Sequence[Range],
     at: Positions,
     values: Values,
-    step: Callable[[Builder, Positions, Values], Values],
+    step: Step,
 ) -> Values:
     """Loops over the reduction ranges that carry the accumulators."""
     if not ranges:

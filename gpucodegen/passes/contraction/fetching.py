@@ -1,0 +1,117 @@
+"""What a register tile fetches while it computes: panels, and the tiles behind it.
+
+A tile in a stripe fetches in parts: for some of its rows, before that part of its
+reduction block, the row of the next tile of the result, and a piece of the row of the
+left factor that the next row of tiles begins with:
+
+    for part of parts:
+      fetch C next tile[rows of the part], A next rows[rows of the part][piece]
+      for k in part of the block:
+        acc += column of left (x) lanes of right
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen.dialects.arith import element_bits
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import element_type
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.blocking import Blocking
+from gpucodegen.passes.contraction.packing import Right
+from gpucodegen.passes.contraction.ranges import Positions, Range, Step, Values, carried
+from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.nests import Axis
+from gpucodegen.tiling.cpu_problem import LINE, Packing
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """The fetches of a tile of ``rows x columns`` in one panel."""
+
+    cut: Blocking
+    row: Axis
+    ranges: Sequence[Range]
+    panel: Index
+    rows: int
+    columns: int
+
+    def result(self, b: Builder, at: Positions) -> None:
+        """The next tile of the result, to be written, row by row."""
+
+        def fetch(i: Builder, number: Value) -> None:
+            self._result_row(i, at, Index.of(number))
+
+        b.loop(0, self.rows, fetch, hint="line")
+
+    def in_parts(
+        self, b: Builder, at: Positions, acc: Values, step: Step, first: Index
+    ) -> Values:
+        """The reduction block with fetches; ``first``: the stripe's first panel."""
+        plan, (block,) = self.cut.plan, self.ranges
+        height, length = -(-self.rows // plan.parts), -(-plan.k_chunk // plan.parts)
+
+        exact = length * plan.parts == plan.k_chunk <= block.axis.extent
+        ends = block.uppers[1:] if exact else block.uppers
+
+        def part(i: Builder, number: Value, now: Values) -> Values:
+            start = Index.of(block.lower) + Index.of(number) * length
+            for offset in range(height):
+                row = Index.of(number) * height + offset
+                if plan.fetches:
+                    self._result_row(i, at, row)
+                self._left_row(i, at, row, start_of=block, piece=self.panel - first)
+            inside = replace(block, lower=start, uppers=[start + length, *ends])
+            return carried(i, [inside], at, now, step)
+
+        return b.carried_loop(0, plan.parts, acc, part, hint="part")
+
+    def lanes(self, b: Builder, at: Positions, right: Right) -> None:
+        """The lanes of a later step."""
+        (step,) = self.ranges[-1:]
+        later = at | {step.axis.iv: at[step.axis.iv] + self.cut.plan.ahead}
+        memref, (*front, lane) = right.cell(later, self.panel)
+        for first in range(0, self.columns, self._line_elements):
+            b.prefetch(memref, [*front, lane + first], write=False)
+
+    def left_behind(self, b: Builder, at: Positions) -> None:
+        """One element of the rows below, which lie behind each other.
+
+        Step k of the tile fetches their element ``rows k``: all of them in time.
+        """
+        left, (step,) = self.cut.contraction.left, self.cut.contraction.reduction
+        below = at[self.row.iv] + self.rows
+        place = at | {self.row.iv: below, step.iv: at[step.iv] * self.rows}
+        b.prefetch(left.memref, left.at(place), write=False)
+
+    @property
+    def _line_elements(self) -> int:
+        """Elements of a cache line."""
+        return LINE * 8 // element_bits(self.cut.contraction.element)
+
+    def _result_row(self, b: Builder, at: Positions, number: Index) -> None:
+        """A row of the next tile of the result: one element of each cache line."""
+        contraction, column = self.cut.contraction, self.cut.column
+        across = self.cut.plan.packing is Packing.STRIPE
+        axis, size = (column, self.columns) if across else (self.row, self.rows)
+        here = at | {axis.iv: at[axis.iv] + size}
+        here[self.row.iv] += number
+        for target in contraction.targets:
+            line = LINE * 8 // element_bits(element_type(target.memref.type))
+            for first in range(0, self.columns, line):
+                place = here | {column.iv: here[column.iv] + first}
+                b.prefetch(target.memref, target.at(place), write=True)
+
+    def _left_row(
+        self, b: Builder, at: Positions, number: Index, start_of: Range, piece: Index
+    ) -> None:
+        """A piece of a row of the left factor below: what this panel has to fetch."""
+        left, size = self.cut.contraction.left, self.cut.plan.left_lines
+        first = Index.of(start_of.lower) + piece * (size * self._line_elements)
+        below = at[self.row.iv] + self.rows + number
+        for line in range(size):
+            step = first + line * self._line_elements
+            place = at | {self.row.iv: below, start_of.axis.iv: step}
+            b.prefetch(left.memref, left.at(place), write=False)
