@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.alias_groups import with_groups
@@ -63,19 +63,28 @@ UNKNOWN_EXTENT = -1
 REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment", "memref.dim"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
+VIEWS = frozenset(
+    {
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.transpose",
+    }
+)
+"""Repeated as well: of views that are arguments, a kernel cannot tell the places."""
+
 
 def _is_repeated(op: Operation) -> bool:
-    return op.name in REMATERIALISED or is_repeatable(op)
+    return op.name in REMATERIALISED | VIEWS or is_repeatable(op)
 
 
 def isolate(
-    operations: Sequence[Operation],
-    definitions: Mapping[Value, Operation],
-    views: Collection[str] = (),
+    operations: Sequence[Operation], definitions: Mapping[Value, Operation]
 ) -> tuple[list[Value], list[Value], list[Operation]]:
     """Copy operations so that they use only parameters.
 
-    ``views``: operations that are repeated because they cost nothing inside.
     Returns the host values to pass, the parameters they become, and the copied body.
     """
     mapping: dict[Value, Value] = {}
@@ -86,7 +95,7 @@ def isolate(
         made_by = definitions.get(value)
         if value in mapping:
             return
-        if made_by is not None and (_is_repeated(made_by) or made_by.name in views):
+        if made_by is not None and _is_repeated(made_by):
             for operand in made_by.operands:
                 enter(operand)
             body.append(clone(made_by, mapping))

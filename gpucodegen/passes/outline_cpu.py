@@ -24,15 +24,12 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.gpu_launch import isolate
+from gpucodegen.passes.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
-VIEWS = frozenset({"memref.collapse_shape", "memref.reinterpret_cast"})
-BEFORE = (
-    frozenset({"memref.alloc", "memref.alloca", "memref.dim", "memref.cast"}) | VIEWS
-)
+BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
 PURE_DIALECTS = frozenset({"arith", "math"})
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
@@ -133,7 +130,7 @@ class CpuOutliner:
         return b.operations
 
     def _kernel(self, operations: Sequence[Operation], b: Builder) -> None:
-        arguments, parameters, body = isolate(operations, self.definitions, VIEWS)
+        arguments, parameters, body = isolate(operations, self.definitions)
         body.append(Operation("func.return", location=b.location))
         name = f"{self.name}_k{len(self.kernels)}"
         region = single_block(body, parameters)
