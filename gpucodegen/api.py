@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpucodegen import errors
-from gpucodegen.dialects.builtin import Module
 from gpucodegen.options import make_options
-from gpucodegen.parser import parse_module
+from gpucodegen.source import read
 
 if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
 
 
@@ -29,6 +27,8 @@ def parse(
       }
     }
     """
+    from gpucodegen.parser import parse_module
+
     return parse_module(text, filename, allow_unregistered=allow_unregistered)
 
 
@@ -64,8 +64,7 @@ def compile(  # noqa: A001 - the public name
 
     chosen = make_options(options)
     allow = allow_unregistered or bool(chosen.handlers)
-    module, text = read_module(source, allow_unregistered=allow)
-    return Program(module, chosen, text)
+    return Program(read(source, allow_unregistered=allow), chosen)
 
 
 def read_module(
@@ -78,17 +77,5 @@ def read_module(
     >>> read_module("func.func @f() { return }")[1]
     'func.func @f() { return }'
     """
-    if isinstance(source, Module):
-        return source, ""
-    is_text = isinstance(source, str)
-    filename = "<string>" if is_text else os.fspath(source)
-    text = source if is_text else _read(filename)
-    return parse(text, filename, allow_unregistered=allow_unregistered), text
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise errors.UnreadableFile(path=path, reason=reason) from problem
+    found = read(source, allow_unregistered=allow_unregistered)
+    return found.module, found.text

@@ -9,19 +9,20 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 from warnings import catch_warnings, simplefilter, warn
 
-from gpucodegen.ir.types import Type
-from gpucodegen.pipeline import front_passes, mapping_passes
-
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.copy_plan import PlannedTransfer
+    from gpucodegen.ir.types import Type
     from gpucodegen.lowered import Lowered
     from gpucodegen.options import Options
     from gpucodegen.passes.base import ModulePass
     from gpucodegen.runtime.spec import KernelSpec
     from gpucodegen.signature import Signature
+    from gpucodegen.source import Source
 
 Stages = list[tuple[str, str]]
+Key = tuple[str, tuple["Type | None", ...]]
+"""Target, and the types of the arguments where they are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class Executable:
     transfers: tuple[PlannedTransfer, ...] = ()
     groups: tuple[object, ...] = ()
     """Per argument, what those that may overlap have in common, or None."""
+    types: tuple[Type | None, ...] = ()
+    """What it was specialised to."""
+    place: str = ""
+    """Its key in the store of lowered functions, if it is kept there."""
 
     @property
     def stages(self) -> Stages:
@@ -146,26 +151,26 @@ _ONE_AT_A_TIME = RLock()
 
 
 def build(
-    module: Module,
+    source: Source,
     name: str,
-    key: tuple[str, tuple[Type | None, ...]],
+    key: Key,
     options: Options,
-    text: str = "",
 ) -> Executable:
     """Run the pipeline, emit the source and make it callable.
 
-    ``text`` of the module, where it has one, finds what an earlier process made of it.
+    Text, where the source is one, finds what an earlier process made of it.
     """
     from gpucodegen import lowered as kept
     from gpucodegen.tuning import tuned_options
 
     target, types = key
+    module = source.module
     options = tuned_options(module, name, types, options)
     stages: Stages = []
-    known = place = None
-    if text:
+    known, place = None, ""
+    if source.text:
         location = module.functions[name].location
-        place = kept.key_of(text, location, name, target, types, options)
+        place = kept.key_of(source.text, location, name, target, types, options)
         known = kept.load(place)
     if known is None:
         with _ONE_AT_A_TIME, catch_warnings(record=True) as told:
@@ -173,15 +178,22 @@ def build(
             known = lower(module, name, key, options, stages)
         for warning in told:
             warn(warning.message, stacklevel=2)
-        if place and not told:
-            kept.keep(place, known)
-    return _load(known, module, name, key, options, stages)
+        if told or not place or not kept.keep(place, known):
+            place = ""
+
+    def lower_again() -> Stages:
+        again: Stages = []
+        lower(module, name, key, options, again)
+        return again
+
+    made = load(known, target, name, options, stages, lower_again)
+    return replace(made, types=types, place=place)
 
 
 def lower(
     module: Module,
     name: str,
-    key: tuple[str, tuple[Type | None, ...]],
+    key: Key,
     options: Options,
     stages: Stages,
 ) -> Lowered:
@@ -215,7 +227,7 @@ def lower(
 def map_module(
     module: Module,
     name: str,
-    key: tuple[str, tuple[Type | None, ...]],
+    key: Key,
     options: Options,
     stages: Stages,
 ) -> Module:
@@ -243,11 +255,12 @@ def map_module(
 def _mapped(
     module: Module,
     name: str,
-    key: tuple[str, tuple[Type | None, ...]],
+    key: Key,
     options: Options,
     stages: Stages,
 ) -> Module:
     from gpucodegen.passes.base import run_pipeline
+    from gpucodegen.pipeline import front_passes, mapping_passes
 
     target, types = key
 
@@ -265,25 +278,21 @@ def _mapped(
     return run_pipeline(module, passes, after=after)
 
 
-def _load(
+def load(
     lowered: Lowered,
-    module: Module,
+    target: str,
     name: str,
-    key: tuple[str, tuple[Type | None, ...]],
     options: Options,
     stages: Stages,
+    lower_again: Callable[[], Stages],
 ) -> Executable:
+    """Make a lowered function callable."""
     from gpucodegen.runtime.loader import load_program
 
-    def lower_again() -> Stages:
-        again: Stages = []
-        lower(module, name, key, options, again)
-        return again
-
-    loaded = load_program(lowered, key[0], options.handlers)
+    loaded = load_program(lowered, target, options.handlers)
     return Executable(
         name,
-        key[0],
+        target,
         lowered.source,
         stages,
         lower_again,

@@ -45,23 +45,20 @@ def key_of(
     options: Options,
 ) -> str:
     """All that decides over what comes out; ``place`` is where the text stands."""
+    return cache.digest(
+        text, str(place), name, target, tuple(map(str, types)), situation(options)
+    )
+
+
+def situation(options: Options) -> tuple[object, ...]:
+    """What a program is compiled with and for: options, host, and this compiler."""
     from gpucodegen.runtime.device import cache_bytes, thread_count
     from gpucodegen.runtime.machine_code import host
 
     chosen = {field.name: getattr(options, field.name) for field in fields(options)}
     chosen["handlers"] = sorted(options.handlers)
-    return cache.digest(
-        text,
-        str(place),
-        name,
-        target,
-        tuple(map(str, types)),
-        chosen,
-        thread_count(),
-        cache_bytes(),
-        host(),
-        cache.sources_digest(),
-    )
+    versions = host(), cache.sources_digest()
+    return chosen, thread_count(), cache_bytes(), *versions
 
 
 def load(key: str) -> Lowered | None:
@@ -75,10 +72,10 @@ def load(key: str) -> Lowered | None:
         return None
 
 
-def keep(key: str, lowered: Lowered) -> None:
+def keep(key: str, lowered: Lowered) -> bool:
     """Keep a function; one that cannot be written down is made again every time."""
     try:
         payload = pickle.dumps(lowered)
     except (pickle.PicklingError, TypeError, AttributeError):
-        return
-    STORE.put(key, payload)
+        return False
+    return STORE.put(key, payload)

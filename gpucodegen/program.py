@@ -7,17 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen import errors
-from gpucodegen.dialects.func import Function as FunctionView
-from gpucodegen.ir.types import Type
+from gpucodegen import errors, remembered
 from gpucodegen.options import TARGETS, Options
 from gpucodegen.repeated import Checked, Form, checked, form_of
-from gpucodegen.signature import Signature
+from gpucodegen.source import Source
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
+    from gpucodegen.dialects.func import Function as FunctionView
     from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.executable import Executable
+    from gpucodegen.ir.types import Type
 
 MAX_SPECIALIZATIONS = 64
 """Shapes a function is compiled for before dynamic extents take over."""
@@ -32,28 +32,31 @@ class Program:
     the function returns them.
     """
 
-    def __init__(self, module: Module, options: Options, text: str = "") -> None:
-        """Wrap a verified module; nothing is compiled yet.
-
-        ``text`` is quoted in errors.
-        """
-        self.module = module
+    def __init__(self, source: Source, options: Options) -> None:
+        """Wrap a text or a module without errors; nothing is compiled yet."""
+        self._source = source
         self.options = options
-        self.text = text
         self._functions: dict[str, Function] = {}
+
+    @property
+    def module(self) -> Module:
+        """The verified module."""
+        return self._source.module
 
     @property
     def names(self) -> tuple[str, ...]:
         """Public functions with a body, in order."""
+        from gpucodegen.dialects.func import Function as FunctionView
+
         views = map(FunctionView, self.module.functions.values())
         return tuple(v.name for v in views if not v.is_external and not v.is_private)
 
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""
         if name not in self._functions:
-            self._functions[name] = Function(
-                self.module, self._defined(name), self.options, self.text
-            )
+            if name not in self._source.defined:
+                raise self._undefined(name)
+            self._functions[name] = Function(self._source, name, self.options)
         return self._functions[name]
 
     def __getattr__(self, name: str) -> Function:
@@ -129,68 +132,97 @@ class Program:
         """
         return self[name].executable().assembly()
 
-    def _defined(self, name: str) -> FunctionView:
+    def _undefined(self, name: str) -> errors.Error:
         op = self.module.functions.get(name)
-        if op is None:
-            known = list(self.module.functions)
-            advice = errors.did_you_mean(name, known)
-            raise errors.UnknownFunction(
-                name=name, known=errors.one_of(known) or "none", advice=advice
-            )
-        view = FunctionView(op)
-        if view.is_external:
-            raise errors.ExternalFunction(op.location, name=name)
-        return view
+        if op is not None:
+            return errors.ExternalFunction(op.location, name=name)
+        known = list(self.module.functions)
+        advice = errors.did_you_mean(name, known)
+        known_names = errors.one_of(known) or "none"
+        return errors.UnknownFunction(name=name, known=known_names, advice=advice)
 
 
-Key = tuple[str, tuple[Type | None, ...]]
+Key = tuple[str, tuple["Type | None", ...]]
 
 
 @dataclass(slots=True)
 class Function:
     """One function of a program; compiled per target and argument types."""
 
-    module: Module
-    view: FunctionView
+    source: Source
+    name: str
     options: Options
-    text: str = ""
     _executables: dict[Key, Executable] = field(
         default_factory=dict["Key", "Executable"]
     )
     _last: Executable | None = None
     _checked: dict[Form, Checked] = field(default_factory=dict["Form", "Checked"])
+    _recalled: int = 0
+
+    @property
+    def view(self) -> FunctionView:
+        """The function in its module."""
+        from gpucodegen.dialects.func import Function as FunctionView
+
+        return FunctionView(self.source.module.functions[self.name])
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile if these argument types are new, check, run, return the results."""
-        variable = "GPUCODEGEN_TARGET"
-        named = variable in os.environ and os.environ[variable]
-        form = (named, form_of(arguments))
+        form = _form(arguments)
         known = self._checked.get(form)
         values = known.values(arguments) if known else None
         if known is None or values is None:
-            return self._first(form, arguments)
+            executable, values = self._first(form, arguments)
+            return executable.launcher(arguments, values)()
         self._last = known.executable
         return known.executable.run(arguments, values)
 
     def bind(self, *arguments: Any) -> Callable[[], Any]:
         """Check the arguments once; the returned callable only runs."""
-        executable, buffers = self._prepared(arguments)
-        return executable.launcher(arguments, buffers)
+        executable, values = self._first(_form(arguments), arguments)
+        return executable.launcher(arguments, values)
 
-    def _first(self, form: Form, arguments: tuple[Any, ...]) -> Any:
-        """A call with all checks, which those of the same form need not repeat."""
-        executable, buffers = self._prepared(arguments)
+    def _first(
+        self, form: Form, arguments: tuple[Any, ...]
+    ) -> tuple[Executable, list[Any]]:
+        """What runs a call, and its values; the next of this form needs no checks."""
+        found = self._recall(form, arguments)
+        if found is not None:
+            return found
+        executable, values = self._prepared(arguments)
         if executable.target == "cpu":
-            signature, alias = Signature.of(self.view), self.options.alias
-            known = checked(executable, signature, arguments, buffers, alias=alias)
+            types, alias = self.view.type.inputs, self.options.alias
+            known = checked(executable, types, arguments, values, alias=alias)
             if known is not None:
-                if len(self._checked) >= MAX_FORMS:
-                    self._checked.clear()
-                self._checked[form] = known
-        return executable.launcher(arguments, buffers)()
+                self._learn(form, known)
+                remembered.keep(self.source, self.name, self.options, form, known)
+        return executable, values
+
+    def _recall(
+        self, form: Form, arguments: tuple[Any, ...]
+    ) -> tuple[Executable, list[Any]] | None:
+        """The same as an earlier process knew it."""
+        made = self._recalled + len(self._executables)
+        if made >= MAX_SPECIALIZATIONS or self._target(arguments) != "cpu":
+            return None
+        known = remembered.load(self.source, self.name, self.options, form, arguments)
+        values = known.values(arguments) if known else None
+        if known is None or values is None:
+            return None
+        self._recalled += 1
+        self._learn(form, known)
+        return known.executable, values
+
+    def _learn(self, form: Form, known: Checked) -> None:
+        if len(self._checked) >= MAX_FORMS:
+            self._checked.clear()
+        self._checked[form] = known
+        self._last = known.executable
 
     def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Executable, list[Any]]:
         """What runs these arguments, and the buffers and numbers made of them."""
+        from gpucodegen.signature import Signature
+
         target = self._target(arguments)
         signature = Signature.of(self.view)
         buffers = signature.convert(arguments)
@@ -217,12 +249,10 @@ class Function:
         key = (target, types)
         if key not in known:
             try:
-                known[key] = build(
-                    self.module, self.view.name, key, self.options, self.text
-                )
+                known[key] = build(self.source, self.name, key, self.options)
             except errors.Error as error:
-                if self.text and not error.source_lines:
-                    error.with_source(self.text)
+                if self.source.text and not error.source_lines:
+                    error.with_source(self.source.text)
                 raise
         self._last = known[key]
         return known[key]
@@ -239,3 +269,9 @@ class Function:
 
             require_cuda()
         return target
+
+
+def _form(arguments: tuple[Any, ...]) -> Form:
+    """What decides over the checks of a call."""
+    variable = "GPUCODEGEN_TARGET"
+    return variable in os.environ and os.environ[variable], form_of(arguments)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpucodegen.executable import Executable
 from gpucodegen.runtime.buffers import CPU, Buffer
-from gpucodegen.signature import Signature, scalar_conversion
+from gpucodegen.scalars import scalar_conversion
 
 Form = Hashable
 Convert = Callable[[Any], Any]
@@ -53,17 +53,24 @@ def address(array: np.ndarray[Any, Any]) -> int:
 _addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
 
+Kind = tuple[str, str]
+"""``"array"`` with the type of its elements, or ``"number"`` with its type."""
+Touching = tuple[int, int, int, int]
+"""Two arguments that must not overlap, and the distances of their addresses between
+which they do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A call of one form whose arguments passed all checks.
 
-    ``converts``: for each argument how it becomes a value.  ``apart``: two arguments
-    that must not overlap, and the distances of their addresses between which they do.
+    ``kinds``: what each argument is, and ``converts``: how it becomes a value.
     """
 
     executable: Executable
+    kinds: tuple[Kind, ...]
     converts: tuple[Convert, ...]
-    apart: tuple[tuple[int, int, int, int], ...]
+    apart: tuple[Touching, ...]
 
     def values(self, arguments: Sequence[Any]) -> list[Any] | None:
         """The values of another call; None if one does not fit or two overlap."""
@@ -79,7 +86,7 @@ class Checked:
 
 def checked(
     executable: Executable,
-    signature: Signature,
+    types: Sequence[object],
     arguments: Sequence[Any],
     values: Sequence[Any],
     *,
@@ -89,21 +96,37 @@ def checked(
 
     ``values`` are those that the ``arguments`` were checked and turned into.
     """
-    converts: list[Convert] = []
-    for ty, argument, value in zip(signature.types, arguments, values, strict=True):
-        if isinstance(value, Buffer):
-            if type(argument) is not np.ndarray or value.array is not argument:
-                return None
-            converts.append(_taken(value))
+    kinds: list[Kind] = []
+    for ty, argument, value in zip(types, arguments, values, strict=True):
+        if not isinstance(value, Buffer):
+            kinds.append(("number", str(ty)))
+        elif type(argument) is np.ndarray and value.array is argument:
+            kinds.append(("array", value.dtype))
         else:
-            converts.append(scalar_conversion(ty) or _unknown)
+            return None
     pairs = executable.apart(values) if alias == "refuse" else ()
     apart = tuple(
         (one, other, *distances)
         for one, other in pairs
         if (distances := _touching(values[one], values[other]))
     )
-    return Checked(executable, tuple(converts), apart)
+    return remade(executable, kinds, apart, arguments)
+
+
+def remade(
+    executable: Executable,
+    kinds: Sequence[Kind],
+    apart: Sequence[Touching],
+    arguments: Sequence[Any],
+) -> Checked:
+    """What is known of calls of the form that ``arguments`` have."""
+    converts = (
+        _taken(Buffer.of(argument, ty))
+        if kind == "array"
+        else scalar_conversion(ty) or _unknown
+        for (kind, ty), argument in zip(kinds, arguments, strict=True)
+    )
+    return Checked(executable, tuple(kinds), tuple(converts), tuple(apart))
 
 
 def _touching(one: Buffer, other: Buffer) -> tuple[int, int] | None:

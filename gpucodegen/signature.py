@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,9 @@ from gpucodegen.dialects.flat_elements import elements_of, steps_of, vector_in
 from gpucodegen.dialects.storage import box, stored_by_map
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import StridedLayoutAttr
-from gpucodegen.ir.float_formats import NARROW, of_bits, to_bits
 from gpucodegen.ir.types import (
-    I1,
     ComplexType,
     FloatType,
-    IndexType,
-    IntegerType,
     MemRefType,
     Shape,
     TensorType,
@@ -27,6 +22,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.scalars import scalar_conversion
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.func import Function
@@ -73,7 +69,7 @@ class Signature:
     def _one(self, value: Any, name: str, ty: Type, written: bool) -> Any:
         if isinstance(ty, MemRefType | TensorType):
             return self._buffer(value, name, ty, written=written)
-        convert = scalar_conversion(ty)
+        convert = scalar_conversion(str(ty))
         if convert is None:
             raise errors.UnsupportedType(type=ty, target="a call from Python")
         try:
@@ -180,42 +176,6 @@ def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
     strides = tuple(int(stride) // size for stride in buffer.strides[:rank])
     layout = StridedLayoutAttr(strides, ty.layout.offset or 0)
     return replace(ty, shape=shape, layout=layout)
-
-
-def scalar_conversion(ty: Type) -> Callable[[Any], complex] | None:
-    """How a Python or NumPy number becomes an argument of a scalar type."""
-    match ty:
-        case FloatType(name) if name in NARROW:
-            return lambda value: of_bits(to_bits(float(value), name), name)
-        case FloatType():
-            return float
-        case ComplexType(FloatType(name)) if name in {"f32", "f64"}:
-            return complex
-        case IndexType():
-            return operator.index
-        case IntegerType() if ty == I1:
-            return _truth
-        case IntegerType(width, signedness):
-            return lambda value: _integer(value, width, unsigned=signedness == "u")
-        case _:
-            return None
-
-
-def _truth(value: Any) -> bool:
-    if operator.index(value) not in {0, 1}:
-        raise ValueError(value)
-    return bool(value)
-
-
-def _integer(value: Any, width: int, *, unsigned: bool) -> int:
-    """The signless value; both signed and unsigned ranges are accepted for iN."""
-    number = operator.index(value)
-    low = 0 if unsigned else -(1 << (width - 1))
-    if not low <= number < 1 << width:
-        message = f"{number} does not fit {width} bits"
-        raise OverflowError(message)
-    half = 1 << (width - 1)
-    return number - (1 << width) if number >= half and not unsigned else number
 
 
 def _description(ty: Type) -> str:

@@ -12,6 +12,7 @@ from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
 from gpucodegen.options import Options
 from gpucodegen.schedules import Schedules, point_of, schedules, with_point
+from gpucodegen.source import of_module
 
 if TYPE_CHECKING:
     import os
@@ -120,7 +121,8 @@ def _time(
     from gpucodegen.program import Program
 
     copies = [a.copy() if hasattr(a, "copy") else a for a in arguments]
-    launch = Program(program.module, replace(options, tuned=False))[name].bind(*copies)
+    source = of_module(program.module)
+    launch = Program(source, replace(options, tuned=False))[name].bind(*copies)
     launch()
     times: list[float] = []
     begun = time.perf_counter()

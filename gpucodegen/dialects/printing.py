@@ -17,7 +17,7 @@ from gpucodegen.ir.attributes import (
     print_entry,
     quote,
 )
-from gpucodegen.ir.locations import location_text
+from gpucodegen.ir.location_text import location_text
 from gpucodegen.ir.naming import Names
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
 from gpucodegen.ir.recursion import deep_recursion

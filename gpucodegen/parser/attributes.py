@@ -21,7 +21,7 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
     dictionary,
 )
-from gpucodegen.ir.locations import LocationAttr
+from gpucodegen.ir.location_text import LocationAttr
 from gpucodegen.ir.packing import width
 from gpucodegen.ir.types import I1, FloatType, IntegerType, NoneType, Type
 from gpucodegen.parser import aliases, dense, elements, numbers

@@ -51,6 +51,7 @@ class Lexer:
         self.filename = filename
         self._match = _TOKEN.match
         self._lines: list[int] | None = None
+        self.told: list[errors.CodegenWarning] = []
         self.token = ""
         self.start = 0
         self.end = 0
@@ -242,6 +243,7 @@ class Lexer:
             end = self.text.find("\n", start)
             line = self.text[start:] if end < 0 else self.text[start:end]
             warning.source_lines[place.line] = line
+        self.told.append(warning)
         warnings.warn(warning, stacklevel=2)
 
     def found(self) -> str:

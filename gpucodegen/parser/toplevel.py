@@ -39,10 +39,12 @@ def parse_module(
     *,
     allow_unregistered: bool = False,
     verify: bool = True,
+    told: list[errors.CodegenWarning] | None = None,
 ) -> Module:
     """Parse MLIR of any vintage and check it.
 
-    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError``.
+    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError``.  What is warned
+    of is added to ``told``.
 
     >>> print(parse_module("func.func private @f(i32) -> i32"))
     module {
@@ -51,24 +53,17 @@ def parse_module(
     """
     try:
         with deep_recursion():
-            return _parse(
-                text, filename, allow_unregistered=allow_unregistered, check=verify
-            )
+            parser = Parser(text, filename, allow_unregistered=allow_unregistered)
+            parser.told = told if told is not None else []
+            module = _module(parser)
+            if verify:
+                verify_module(module.operation)
+            return module
     except errors.Error as error:
         raise error.with_source(text) from None
     except RecursionError:
         place = FileLoc(filename, 1, 1)
         raise errors.TooDeep(place, limit=MAX_DEPTH).with_source(text) from None
-
-
-def _parse(
-    text: str, filename: str, *, allow_unregistered: bool, check: bool
-) -> Module:
-    parser = Parser(text, filename, allow_unregistered=allow_unregistered)
-    module = _module(parser)
-    if check:
-        verify_module(module.operation)
-    return module
 
 
 def _module(p: Parser) -> Module:

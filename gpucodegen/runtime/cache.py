@@ -89,9 +89,9 @@ class Store:
         path.unlink(missing_ok=True)
         return None
 
-    def put(self, key: str, payload: bytes) -> None:
-        """Store a payload; an unusable cache is a warning."""
-        write(self.path(f"{key}.bin"), _header(payload) + b"\n" + payload)
+    def put(self, key: str, payload: bytes) -> bool:
+        """Store a payload; an unusable cache is a warning, and False."""
+        return write(self.path(f"{key}.bin"), _header(payload) + b"\n" + payload)
 
 
 def _header(payload: bytes) -> bytes:

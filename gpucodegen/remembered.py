@@ -1,0 +1,104 @@
+"""Calls that an earlier process made: what became of arguments of the same form.
+
+Comes in: a text, a function and the form of a call.  Goes out: the compiled function
+and how it takes its arguments, without a parser, or None.  The key holds all that
+decides over them, so what is found is what this process would make, too.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import lowered
+from gpucodegen.executable import Stages
+from gpucodegen.executable import load as load_executable
+from gpucodegen.repeated import Checked, Form, Kind, Touching, remade
+from gpucodegen.runtime import cache
+
+if TYPE_CHECKING:
+    from gpucodegen.options import Options
+    from gpucodegen.source import Source
+
+STORE = cache.Store("call")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A `Checked` call on disk.
+
+    ``place``: the key of the lowered function.  ``types`` of its arguments, pickled by
+    themselves: only who asks for the stages reads them, and needs their module.
+    ``sizes`` are those of tiles that were chosen by tuning.
+    """
+
+    place: str
+    kinds: tuple[Kind, ...]
+    apart: tuple[Touching, ...]
+    types: bytes
+    sizes: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def keep(
+    source: Source, name: str, options: Options, form: Form, known: Checked
+) -> None:
+    """Keep what a call taught, if the function it runs is on disk for all shapes."""
+    made = known.executable
+    has_arrays = any(kind == "array" for kind, _ in known.kinds)
+    is_general = options.specialize and has_arrays and not any(made.types)
+    if not made.place or is_general:
+        return
+    record = Record(
+        made.place,
+        known.kinds,
+        known.apart,
+        pickle.dumps(made.types),
+        (made.options.tile_sizes, made.options.register_tile),
+    )
+    STORE.put(_key(source, name, options, form), pickle.dumps(record))
+
+
+def load(
+    source: Source, name: str, options: Options, form: Form, arguments: Sequence[Any]
+) -> Checked | None:
+    """What an earlier process kept of calls with ``arguments`` of a form."""
+    payload = STORE.get(_key(source, name, options, form)) if source.text else None
+    record: Record | None = None
+    if payload is not None:
+        with suppress(Exception):  # whatever a damaged record raises
+            record = pickle.loads(payload)  # noqa: S301 - checked, in a private folder
+    kept = None if record is None else lowered.load(record.place)
+    if record is None or kept is None:
+        return None
+    tiles, registers = record.sizes
+    chosen = replace(options, tile_sizes=tiles, register_tile=registers)
+
+    def lower_again() -> Stages:
+        from gpucodegen.executable import lower
+
+        stages: Stages = []
+        key = "cpu", pickle.loads(record.types)  # noqa: S301 - as above
+        lower(source.module, name, key, chosen, stages)
+        return stages
+
+    executable = load_executable(kept, "cpu", name, chosen, [], lower_again)
+    return remade(executable, record.kinds, record.apart, arguments)
+
+
+def _key(source: Source, name: str, options: Options, form: Form) -> str:
+    situation = lowered.situation(options)
+    return cache.digest(source.key, name, form, situation, _tuned(options))
+
+
+def _tuned(options: Options) -> object:
+    """Changes whenever something is tuned."""
+    if not options.tuned:
+        return None
+    from gpucodegen.tuning import tuning_path
+
+    path = tuning_path()
+    found = sorted(path.parent.glob(f"{path.name}*"))
+    return [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in found]

@@ -1,0 +1,60 @@
+"""Python and NumPy numbers as arguments of scalar types."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gpucodegen.ir.float_formats import NARROW, of_bits, to_bits
+
+Convert = Callable[[Any], complex]
+_INTEGER = re.compile(r"([su]?)i(\d+)")
+_FLOAT = re.compile(r"t?f\d+")
+
+
+def scalar_conversion(kind: str) -> Convert | None:
+    """How a number becomes an argument of a type as MLIR spells it; None for others.
+
+    >>> [scalar_conversion(kind)(1) for kind in ("f64", "index", "i1", "complex<f32>")]
+    [1.0, 1, True, (1+0j)]
+    >>> scalar_conversion("i8")(200), scalar_conversion("ui8")(200)
+    (-56, 200)
+    """
+    if kind in NARROW:
+        return lambda value: of_bits(to_bits(float(value), kind), kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if _FLOAT.fullmatch(kind):
+        return float
+    integer = _INTEGER.fullmatch(kind)
+    if integer is None:
+        return None
+    unsigned, width = integer[1] == "u", int(integer[2])
+    return lambda value: _integer(value, width, unsigned=unsigned)
+
+
+def _truth(value: Any) -> bool:
+    if operator.index(value) not in {0, 1}:
+        raise ValueError(value)
+    return bool(value)
+
+
+def _integer(value: Any, width: int, *, unsigned: bool) -> int:
+    """The signless value; both signed and unsigned ranges are accepted for iN."""
+    number = operator.index(value)
+    low = 0 if unsigned else -(1 << (width - 1))
+    if not low <= number < 1 << width:
+        message = f"{number} does not fit {width} bits"
+        raise OverflowError(message)
+    half = 1 << (width - 1)
+    return number - (1 << width) if number >= half and not unsigned else number
+
+
+_PLAIN: dict[str, Convert] = {
+    "complex<f32>": complex,
+    "complex<f64>": complex,
+    "index": operator.index,
+    "i1": _truth,
+}

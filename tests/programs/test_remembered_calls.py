@@ -1,0 +1,140 @@
+"""What one program learnt of its calls serves the next one of the same text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors, parser, tuning
+
+TEXT = """
+func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32, %n: i8) -> i8 {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  affine.for %i = 0 to %m {
+    %v = affine.load %x[%i] : memref<?xf32>
+    %w = affine.load %y[%i] : memref<?xf32>
+    %av = arith.mulf %a, %v : f32
+    %s = arith.addf %w, %av : f32
+    affine.store %s, %y[%i] : memref<?xf32>
+  }
+  return %n : i8
+}
+func.func private @outside(%x: memref<?xf32>)
+"""
+
+
+@pytest.fixture(autouse=True)
+def parses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The texts that are parsed, beside an empty cache."""
+    texts: list[str] = []
+    parse = parser.parse_module
+
+    def counted(text: str, *arguments: Any, **options: Any) -> Any:
+        texts.append(text)
+        return parse(text, *arguments, **options)
+
+    monkeypatch.setattr(parser, "parse_module", counted)
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+    return texts
+
+
+def run(text: str = TEXT, n: int = 8, a: float = 2.0, **options: Any) -> gcg.Program:
+    given: dict[str, Any] = {"target": "cpu"} | options
+    program = gcg.compile(text, **given)
+    x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+    assert program.axpy(x, y, a, 200) == -56
+    np.testing.assert_array_equal(y, 1 + np.float32(a) * x)
+    return program
+
+
+def test_a_known_call_needs_no_parser(parses: list[str]) -> None:
+    run()
+    program = run(a=3.0)
+    run(a=-1.0)
+    assert len(parses) == 1
+    assert len(program.stages("axpy")) > 10
+    assert program.stages("axpy") == run().stages("axpy")
+    assert "axpy" in program.names
+    assert "def axpy" in program.source("axpy")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"n": 9},
+        {"text": TEXT + "\n"},
+        {"exact": True},
+        {"threads": 1},
+        {"allow_unregistered": True},
+    ],
+    ids=str,
+)
+def test_whatever_differs_is_looked_at_again(
+    parses: list[str], other: dict[str, Any]
+) -> None:
+    run()
+    run(**other)
+    assert len(parses) == 2
+    run(**other)
+    assert len(parses) == 2
+
+
+def test_the_target_of_the_environment_counts(
+    parses: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    monkeypatch.setenv("GPUCODEGEN_TARGET", "sim")
+    assert run()["axpy"].executable().target == "sim"
+    assert len(parses) == 2
+
+
+def test_tuning_is_noticed(parses: list[str]) -> None:
+    run()
+    x = np.ones(8, np.float32)
+    tuning.tune(TEXT, "axpy", x, x.copy(), 1.0, 0, candidates=[[4]])
+    before = len(parses)
+    assert run()["axpy"].executable().options.tile_sizes == (4,)
+    program = run()
+    assert len(parses) == before + 1
+    assert program["axpy"].executable().options.tile_sizes == (4,)
+    assert "step 4" in "".join(text for _, text in program.stages("axpy"))
+
+
+def test_calls_are_refused_as_ever() -> None:
+    run()
+    function = gcg.compile(TEXT, target="cpu").axpy
+    x = np.ones(8, np.float32)
+    with pytest.raises(errors.OverlappingArguments):
+        function(x, x, 1.0, 0)
+    with pytest.raises(errors.WrongArgumentType):
+        function(x, x.copy(), 1.0, 300)
+    frozen = np.ones(8, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyArgument):
+        function(x, frozen, 1.0, 0)
+    with pytest.raises(errors.ExternalFunction):
+        gcg.compile(TEXT).outside(x)
+    with pytest.raises(errors.UnknownFunction):
+        gcg.compile(TEXT).absent(x)
+
+
+def test_a_bound_call_is_remembered(parses: list[str]) -> None:
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    for times in (1, 2):
+        gcg.compile(TEXT, target="cpu").axpy.bind(x, y, 1.0, 0)()
+        assert y[0] == times
+    assert len(parses) == 1
+
+
+def test_a_text_that_warns_is_parsed_every_time(parses: list[str]) -> None:
+    old = "func.func @g(i32)"
+    for times in (1, 2):
+        with pytest.warns(errors.MissingVisibility) as told:
+            gcg.compile(old, target="cpu")
+        assert len(told) == 1
+        assert len(parses) == times
