@@ -4,12 +4,12 @@ Where both factors are contiguous along the reduction, or the small one is copie
 ``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
 One step takes
 
-    max(rows*columns*vectors / fma_per_cycle, loads / loads_per_cycle, SLACK latency)
+    max(products, loads, SLACK latency) + EXPOSED min(products, loads)
+        with products = rows*columns*vectors / fma_per_cycle
 
 cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
 up across the lanes once.  This wins over lanes along the columns (`register_tile`)
-where these are too few to fill registers, or where a factor would have to be
-transposed.  It reorders sums, which must be permitted.
+where these are too few to fill registers.  It reorders sums, which must be permitted.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ FOLD_CYCLES = 3
 """Per register of partial sums: two shuffles and an addition."""
 SLACK = 1.25
 """Sums that wait for each other start that much later than their latency says."""
+EXPOSED = 0.9
+"""Share of the loads that multiply-adds do not hide: they lie across cache lines."""
 TILE_CYCLES = 12
 """Per tile: filling the pipeline, reading and writing the results."""
 COPIED_CYCLES = 2
 """Per element of a factor that is copied to be contiguous along the reduction."""
-TRANSPOSED_CYCLES = 6
+TRANSPOSED_CYCLES = 3
 """Per element of a panel that is packed against the grain of its array."""
 
 LOW_SHARE = 0.25
@@ -78,7 +80,8 @@ def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
     vectors = tile.lanes // unit.lanes(products.element_bits)
     registers = tile.rows * tile.columns * vectors
     loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
-    step = max(registers / unit.fma_per_cycle, loads, SLACK * unit.latency)
+    added = registers / unit.fma_per_cycle
+    step = max(added, loads, SLACK * unit.latency) + EXPOSED * min(added, loads)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
     copies = products.copied * COPIED_CYCLES * products.columns * products.steps

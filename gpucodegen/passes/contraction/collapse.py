@@ -92,6 +92,14 @@ class Folded:
         positions = {slow.iv: ZERO, fast.iv: Index.of(whole.iv)}
         return self.collapsed(low, high).substituted(positions)
 
+    def without_units(self) -> Folded:
+        """Dimensions of extent one that no axis moves along join their neighbours."""
+        for d, index in enumerate(self.indices):
+            if len(self.groups) > 1 and self.shape[d] == 1 and not index.values:
+                first = max(d - 1, 0)
+                return self.collapsed(first, first + 1).without_units()
+        return self
+
     def view(self, b: Builder) -> Operand:
         """The operand, of a view where dimensions were collapsed."""
         ty = self.memref.type
@@ -247,7 +255,7 @@ def _rebuilt(b: Builder, contraction: Contraction, state: _State) -> Contraction
     def of_kind(*kind: bool) -> tuple[Axis, ...]:
         return tuple(axis for axis in state.axes if state.kind(axis) == kind)
 
-    result, left, right = (operand.view(b) for operand in state.operands)
+    result, left, right = (o.without_units().view(b) for o in state.operands)
     if slides(left):
         left = unrolled(b, left, state.axes)
     moved = state.places.applied(b, contraction, result)
