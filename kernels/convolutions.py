@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
@@ -14,6 +14,7 @@ from gpucodegen.kernels.windows import (
     Padding,
     Pair,
     Window,
+    as_key,
     axes_of,
     positive_pair,
 )
@@ -50,21 +51,32 @@ def conv2d(
     """
     require_rank(x, 4, function="conv2d", argument="x")
     require_rank(w, 4, function="conv2d", argument="w")
-    axes = axes_of(layout)
-    window = Window(
-        (w.shape[axes.kernel[0]], w.shape[axes.kernel[1]]),
-        positive_pair("strides", strides),
-        positive_pair("dilations", dilations),
-    )
     xp = library(x, function="conv2d", argument="x")
-    image = (x.shape[axes.image[0]], x.shape[axes.image[1]])
-    widths = window.padding(padding, image)
-    shape = axes.result_shape(x.shape, w.shape[axes.filters], window, widths)
+    steps = positive_pair("strides", strides), positive_pair("dilations", dilations)
+    wish = steps, as_key(padding), layout
+    call, shape = _prepared(x.shape, w.shape, x.dtype, *wish, target)
     result: ArrayT = empty(xp, shape, x.dtype) if out is None else out
-    steps = window.strides, window.dilations
-    kernel = _kernel(axes.file, x.dtype, steps, widths, target)
-    kernel(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
+    call(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
     return result
+
+
+@lru_cache(maxsize=1024)
+def _prepared(
+    image: tuple[int, ...],
+    filters: tuple[int, ...],
+    dtype: object,
+    steps: tuple[Pair, Pair],
+    padding: Padding,
+    layout: Layout,
+    target: str,
+) -> tuple[Callable[..., object], tuple[int, ...]]:
+    """The function for arrays of these shapes, and the shape of its result."""
+    axes = axes_of(layout)
+    extents = filters[axes.kernel[0]], filters[axes.kernel[1]]
+    window = Window(extents, *steps)
+    widths = window.padding(padding, (image[axes.image[0]], image[axes.image[1]]))
+    shape = axes.result_shape(image, filters[axes.filters], window, widths)
+    return _kernel(axes.file, dtype, steps, widths, target), shape
 
 
 @cache

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, cast
 
 from gpucodegen import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Pair = tuple[int, int]
 Padding = Literal["valid", "same"] | int | tuple[Pair, Pair]
@@ -110,6 +108,21 @@ def axes_of(layout: str) -> Axes:
         hint = f"Pass {' or '.join(LAYOUTS)}"
         raise errors.InvalidOption(name="layout", value=layout, hint=hint)
     return LAYOUTS[layout]
+
+
+def as_key(wish: Any) -> Any:
+    """A wish for padding that can be looked up: tuples in place of other sequences.
+
+    What is no integer becomes text: 1.0 is not 1.
+
+    >>> as_key(2), as_key("same"), as_key([[0, 1], (1, 1.0)])
+    (2, 'same', ((0, 1), (1, '1.0')))
+    """
+    if isinstance(wish, int | str):
+        return wish
+    if isinstance(wish, Iterable):
+        return tuple(map(as_key, cast("Iterable[Any]", wish)))
+    return repr(wish)
 
 
 def positive_pair(name: str, wish: int | Iterable[int]) -> Pair:

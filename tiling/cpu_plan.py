@@ -40,7 +40,7 @@ def plan_contraction(
     >>> problem = Problem(1024, 1024, (1024,), 1, 32, True, False, 1024)
     >>> plan = plan_contraction(problem, CpuModel(2, VectorUnit(512, 32)))
     >>> plan.columns, plan.k_chunk, plan.packing.name, plan.left_stride
-    (64, 512, 'STRIPE', 528)
+    (64, 512, 'STRIPE', 0)
     """
     tiles = tiles or CpuTiles()
     plan = _in_blocks(problem, model, tiles)
@@ -67,7 +67,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     streamed = in_place and problem.columns * problem.element_bits // 8 > SHORT_ROW
     limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
-    spread = not problem.gathered and _rows_are_spread(problem, reused)
+    spread = not problem.gathered and _rows_are_spread(problem, rows, reused)
     together = problem.gathered or (lanes if spread else 1)
     position, chunk = split_reduction(problem.reduction, limit, together)
     spread = spread and position == len(problem.reduction) - 1
@@ -92,9 +92,9 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     return replace(plan, packing=Packing.PRIVATE) if alone else plan
 
 
-def _rows_are_spread(problem: Problem, reused: bool) -> bool:
+def _rows_are_spread(problem: Problem, rows: int, reused: bool) -> bool:
     """Whether the rows of a left block are copied, apart from each other."""
-    scattered = problem.strides_clash or problem.left_is_transposed
+    scattered = problem.strides_clash(rows) or problem.left_is_transposed
     return problem.left_is_computed or (scattered and reused)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from math import prod
+from math import gcd, prod
 
 from gpucodegen.tiling.register_tile import VectorUnit
 
@@ -12,8 +12,10 @@ SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
 FIRST_CACHE = 1 << 15
 """Bytes of the first cache."""
-CLASHING = 512
-"""Bytes: rows whose stride is a multiple, and four times as long, share cache sets."""
+WAY = 1 << 12
+"""Bytes after which the sets of the first cache repeat."""
+WAYS = 8
+"""Lines that a set of the first cache holds, at least."""
 LINE = 64
 """Bytes of a cache line."""
 PARALLEL_WORK = 2_000_000
@@ -75,14 +77,18 @@ class Problem:
         """Whether one thread takes all rows, and threads share the columns."""
         return self.rows <= SKINNY and self.outer == 1
 
-    @property
-    def strides_clash(self) -> bool:
-        """Whether rows of the left factor fall into few sets of the first cache.
+    def strides_clash(self, rows: int) -> bool:
+        """Whether so many rows of the left factor crowd sets of the first cache.
 
-        The column of a register tile then evicts itself.
+        rows / (different sets that they fall into) > ways; the column of a register
+        tile then evicts itself.
+
+        >>> problem = Problem(4096, 512, (1024,), 1, 32, True, False, 1024)
+        >>> problem.strides_clash(6), problem.strides_clash(16)
+        (False, True)
         """
-        stride = (self.left_stride or 0) * self.element_bits // 8
-        return stride % CLASHING == 0 and stride >= 4 * CLASHING
+        stride = (self.left_stride or 1) * self.element_bits // 8
+        return rows * gcd(stride, WAY) > WAYS * WAY
 
     @property
     def left_is_one_piece(self) -> bool:

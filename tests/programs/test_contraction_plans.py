@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.pipeline_text import parse_pipeline
 from gpucodegen.tiling.cpu_plan import plan_contraction as plan
-from gpucodegen.tiling.cpu_problem import CpuModel, CpuPlan, Packing, Problem
+from gpucodegen.tiling.cpu_problem import CpuModel, CpuPlan, CpuTiles, Packing, Problem
 from gpucodegen.tiling.dot_plan import Products, dots_pay
 from gpucodegen.tiling.register_tile import VectorUnit
 
 SHAPES = {
     "stripes of panels": (403, 330, 1100),
     "panels of one block": (70, 200, 520),
-    "left rows at clashing strides": (400, 300, 1024),
+    "left rows at strides of a page": (400, 300, 1024),
     "right read in place, streamed": (3, 1100, 40),
     "stripes of less than a panel, 100 columns": (300, 100, 200),
     "stripes of less than a panel, 40 columns": (300, 40, 200),
@@ -50,6 +52,22 @@ def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     }}"""
     c = np.ones((m, n), "f4")
     gcg.compile(text, target="cpu", threads=threads).f(a, b, c)
+    assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
+
+
+def test_rows_that_crowd_the_sets_of_a_cache_are_copied():
+    m, n, k = 50, 200, 1024
+    text = f"""func.func @f(%A: memref<{m}x{k}xf32>, %B: memref<{k}x{n}xf32>,
+                            %C: memref<{m}x{n}xf32>) {{
+      linalg.matmul ins(%A, %B : memref<{m}x{k}xf32>, memref<{k}x{n}xf32>)
+                    outs(%C : memref<{m}x{n}xf32>)
+      return
+    }}"""
+    passes = "generalize,linalg-to-affine,map-cpu{vector_bits=512,registers=32,rows=12}"
+    lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
+    assert "%rows = memref.alloc" in lowered
+    a, b, c = integers(m, k), integers(k, n), np.ones((m, n), "f4")
+    gcg.compile(lowered, target="cpu").f(a, b, c)
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
 
 
@@ -168,8 +186,9 @@ def test_rows_of_tiles_are_added_up():
         assert np.array_equal(s, 1 + a.sum(1))
 
 
-def planned(m: int, n: int, k: int, **more: int) -> CpuPlan:
-    return plan(Problem(m, n, (k,), 1, 32, True, False, k, **more), CpuModel(2))
+def planned(m: int, n: int, k: int, rows: int = 0, **more: bool) -> CpuPlan:
+    problem = Problem(m, n, (k,), 1, 32, True, False, k, **more)
+    return plan(problem, CpuModel(2), CpuTiles(rows))
 
 
 def test_plans_differ_as_named():
@@ -184,8 +203,9 @@ def test_plans_differ_as_named():
     uneven = planned(403, 330, 600, uneven=True)
     assert (uneven.packing, uneven.turns > 1) == (Packing.SHARED, True)
     assert planned(70, 200, 520).packing is Packing.PRIVATE
-    assert planned(400, 300, 1024).left_stride > 256
-    assert planned(403, 130, 600).left_stride == 0
+    assert planned(400, 300, 1024).left_stride == 0
+    assert planned(400, 300, 1024, rows=12).left_stride > 256
+    assert planned(400, 300, 1040, rows=12).left_stride == 0
     assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
     assert planned(1100, 1300, 9).fetches
     assert not planned(190, 7000, 900).fetches
