@@ -46,6 +46,8 @@ def _reset(libc: Any, memory: Any, worker: int) -> None:
     """A pool without workers: at first, and in the child of a fork."""
     ctypes.memset(memory, 0, ctypes.sizeof(memory))
     memory[layout.WORKER] = worker
+    for core in _allowed():
+        memory[layout.ALLOWED + core // 64] |= _bit(core % 64)
     start = ctypes.addressof(memory)
     mutex, condition, attributes = (
         ctypes.c_void_p(start + 8 * word)
@@ -57,3 +59,15 @@ def _reset(libc: Any, memory: Any, worker: int) -> None:
     libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK))
     detached = DETACHED.get(os.uname().sysname, 1)
     libc.pthread_attr_setdetachstate(attributes, detached)
+
+
+def _allowed() -> list[int]:
+    """Cores that fit into a mask of the pool."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    return [core for core in os.sched_getaffinity(0) if core < 64 * layout.LINE]
+
+
+def _bit(number: int) -> int:
+    """A bit of a signed word."""
+    return ctypes.c_int64(1 << number).value

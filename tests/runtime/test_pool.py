@@ -153,3 +153,19 @@ put(before)
 print(seen)
 """
     assert run(code) == "{(np.int64(0),)}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux moves threads")
+def test_workers_leave_the_core_of_the_caller() -> None:
+    code = """
+threads = lambda: {int(name) for name in os.listdir("/proc/self/task")}
+before = threads()
+cores = sorted(os.sched_getaffinity(0))
+for core in (cores[0], cores[-1], cores[0]):
+    os.sched_setaffinity(0, {core})
+    assert is_once(100, 3)
+    expected = set(cores) - {core} or {core}
+    assert all(os.sched_getaffinity(t) == expected for t in threads() - before)
+print(len(threads() - before))
+"""
+    assert run(code) == "2"

@@ -22,13 +22,16 @@ DONE = 2 * LINE
 """Units of the job that are done."""
 SLEEPERS = 3 * LINE
 """Workers that have to be woken."""
-STARTED, WORKER = 4 * LINE, 4 * LINE + 1
-"""Workers; the address of their code."""
-MUTEX, SIGNAL, ATTRIBUTES, MASKS = (place * LINE for place in (5, 6, 7, 8))
-"""What the system keeps here: a mutex, a condition, attributes of threads, two masks
-of signals (of up to 16 words)."""
-SHARES = 10 * LINE
+STARTED, WORKER, CORE = range(4 * LINE, 4 * LINE + 3)
+"""Workers; the address of their code; the core of the caller, which is not theirs."""
+MUTEX, SIGNAL, ATTRIBUTES = (place * LINE for place in (5, 6, 7))
+"""What the system keeps here: a mutex, a condition, attributes of threads."""
+ALLOWED, MASK, KEPT = (place * LINE for place in (8, 9, 10))
+"""Cores that workers may use; a set of cores or signals, and another one."""
+SHARES = 11 * LINE
 """The units that are left of each thread's share, a line each."""
+HANDLE = 8
+"""Within such a line: the system's name of the thread."""
 MOST_THREADS = 256
 WORDS = SHARES + MOST_THREADS * LINE
 

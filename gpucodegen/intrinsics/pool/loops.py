@@ -8,6 +8,7 @@ loop alone.
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.cores import keep_off
 from gpucodegen.intrinsics.pool.shares import jitted, share_out, take_part
 from gpucodegen.intrinsics.pool.system import (
     lock,
@@ -67,8 +68,10 @@ def parallel_for(work: int, data: int, count: int, threads: int) -> None:
 @jitted
 def hire(workers: int) -> None:
     """Start what is missing of these workers; fewer do as well."""
+    before = load(STARTED)
     while load(STARTED) < workers and start(load(STARTED) + 1) == 0:
         add(STARTED, 1)
+    keep_off(load(STARTED), load(STARTED) != before)
 
 
 @jitted

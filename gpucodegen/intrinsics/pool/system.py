@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import Any
 
 from llvmlite import ir
@@ -14,6 +15,7 @@ from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.words import WORD, place
 
 ADDRESS = I8.as_pointer()
+MASK_BYTES = 8 * layout.LINE
 
 
 def _address(low: Lowering, word: int) -> Any:
@@ -41,27 +43,50 @@ yield_core = _calls("sched_yield")
 
 def _start(low: Lowering, thread: Any) -> Any:
     """Signals are for the caller's thread: the new one has them blocked."""
-    builder, void = low.builder, ir.VoidType()
-    none, every = ir.Constant(ADDRESS, None), _address(low, layout.MASKS)
-    before = _address(low, layout.MASKS + layout.LINE)
-    fill = (every, number(I8, -1), number(I64, 8 * layout.LINE), ir.Constant(I1, 0))
-    low.call("llvm.memset.p0.i64", void, fill)
+    builder = low.builder
+    none, every = ir.Constant(ADDRESS, None), _address(low, layout.MASK)
+    before = _address(low, layout.KEPT)
+    fill = (every, number(I8, -1), number(I64, MASK_BYTES), ir.Constant(I1, 0))
+    low.call("llvm.memset.p0.i64", ir.VoidType(), fill)
     how = number(I32, signal.SIG_SETMASK)
     low.call("pthread_sigmask", I32, [how, every, before])
     code = builder.load(place(low, number(I64, layout.WORKER)))
-    failed = low.call(
-        "pthread_create",
-        I32,
-        [
-            builder.bitcast(builder.alloca(I64), ADDRESS),
-            _address(low, layout.ATTRIBUTES),
-            builder.inttoptr(code, ADDRESS),
-            builder.inttoptr(thread, ADDRESS),
-        ],
-    )
+    arguments = [
+        builder.bitcast(_handle(low, thread), ADDRESS),
+        _address(low, layout.ATTRIBUTES),
+        builder.inttoptr(code, ADDRESS),
+        builder.inttoptr(thread, ADDRESS),
+    ]
+    failed = low.call("pthread_create", I32, arguments)
     low.call("pthread_sigmask", I32, [how, before, none])
     return builder.zext(failed, I64)
 
 
+def _handle(low: Lowering, thread: Any) -> Any:
+    line = low.builder.mul(thread, number(I64, layout.LINE))
+    first = number(I64, layout.SHARES + layout.HANDLE)
+    return place(low, low.builder.add(first, line))
+
+
 start = ENGINE.define("start", 1, lambda _: signature(WORD, WORD), _start)
 """``start(number)``: a worker of that number; 0, or why there is none."""
+
+
+def _core(low: Lowering) -> Any:
+    """Only Linux lets a thread have another moved."""
+    if sys.platform != "linux":
+        return number(I64, -1)
+    return low.builder.sext(low.call("sched_getcpu", I32, []), I64)
+
+
+def _move(low: Lowering, thread: Any) -> None:
+    if sys.platform == "linux":
+        handle = low.builder.load(_handle(low, thread))
+        cores = [number(I64, MASK_BYTES), _address(low, layout.MASK)]
+        low.call("pthread_setaffinity_np", I32, [handle, *cores])
+
+
+core = ENGINE.define("core", 0, lambda: signature(WORD), _core)
+"""``core()`` that this thread runs on; -1 where nobody tells."""
+move = ENGINE.define("move", 1, lambda _: signature(types.void, WORD), _move)
+"""``move(thread)`` to the cores of `layout.MASK`."""
