@@ -126,14 +126,16 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.runtime.device import (
         cache_bytes,
         host_vector_unit,
+        shared_cache_bytes,
         thread_count,
     )
 
     bits, registers = host_vector_unit()
     rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
     threads = options.threads or thread_count()
+    caches = cache_bytes(), shared_cache_bytes()
     waves = (
-        [Wavefront(threads=threads, cache=cache_bytes())]
+        [Wavefront((), 0, threads, *caches)]
         if options.time_tiles and not options.tile_sizes
         else []
     )

@@ -18,6 +18,9 @@ from .time_cost import Host, Sweep, TimePlan, least_steps, time_cost, untiled_co
 from .vector_plan import MOST_STREAMS
 from .wavefront import runs_diagonally
 
+WORTH = 0.9
+"""Share of the cost of plain loops below which tiles are chosen: as near as both costs
+are to what was measured."""
 LEAST_POINTS = 4096
 """Points of a tile below which threads cost more than they save."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -51,7 +54,8 @@ def plan_time_tiles(
     if parallel and (not reuse or _computes_long(nest)):
         return None
     rows = DIAGONAL_ROWS if runs_diagonally(nest) else WIDTHS
-    sizes = _best(sweep, host, rows, untiled_cost(sweep) if parallel else inf)
+    limit = WORTH * untiled_cost(sweep, host) if parallel else inf
+    sizes = _best(sweep, host, rows, limit)
     if sizes is None:
         return None
     least = least_steps(sizes[0], host.threads)

@@ -37,9 +37,9 @@ class Wavefront(ModulePass):
 
     ``sizes``: iterations of the time loop per tile, then those of the loops inside it.
     ``chains``: tiles of the time loop that run at once; 0 begins all of them.
-    Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each, and
-    only where that pays; a nest of unknown duration keeps its loops beside the tiles,
-    for few time steps.
+    Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each and
+    ``shared`` bytes for all of them, and only where that pays; a nest of unknown
+    duration keeps its loops beside the tiles, for few time steps.
     """
 
     name: ClassVar[str] = "wavefront"
@@ -47,6 +47,7 @@ class Wavefront(ModulePass):
     chains: int = 0
     threads: int = 2
     cache: int = 1 << 20
+    shared: int = 0
 
     def apply(self, module: Module) -> Module:
         """Tile; sizes that are given and illegal raise IllegalTransformation."""
@@ -89,9 +90,8 @@ class Wavefront(ModulePass):
         band = find_band(source.nest)
         if isinstance(band, Refusal):
             return band
-        plan = plan_time_tiles(
-            source.nest, band, _element_bytes(source), Host(self.threads, self.cache)
-        )
+        host = Host(self.threads, self.cache, self.shared)
+        plan = plan_time_tiles(source.nest, band, _element_bytes(source), host)
         if plan is None:
             return None
         schedule = wavefront(source.nest, band, plan.sizes, plan.chains)

@@ -75,10 +75,23 @@ def cache_bytes(otherwise: int = 1 << 20) -> int:
     >>> cache_bytes() >= 1 << 16
     True
     """
+    return _cache_bytes(2) or otherwise
+
+
+def shared_cache_bytes() -> int:
+    """Bytes of the third-level cache, which cores share; 0 where nobody tells.
+
+    >>> shared_cache_bytes() >= 0
+    True
+    """
+    return _cache_bytes(3)
+
+
+def _cache_bytes(level: int) -> int:
     with suppress(OSError, ValueError):
-        text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text("ascii")
-        return int(text.strip().removesuffix("K")) << 10
-    return otherwise
+        place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size")
+        return int(place.read_text("ascii").strip().removesuffix("K")) << 10
+    return 0
 
 
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")

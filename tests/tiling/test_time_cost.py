@@ -1,17 +1,24 @@
 from __future__ import annotations
 
-import pytest
-
 from gpucodegen.tiling.time_cost import Host, Sweep, time_cost, untiled_cost
 
 HOST = Host(2, 1 << 20)
 PLANE = Sweep((4094, 4094), (2, 2), 8)
 
 
-def test_tiles_of_one_step_move_what_plain_loops_move():
-    assert time_cost(PLANE, (1, 4094, 4094), Host(1)) == pytest.approx(
-        untiled_cost(PLANE), rel=0.02
-    )
+def test_a_sweep_costs_more_the_less_of_it_the_shared_cache_holds():
+    caches = (512 << 20, 192 << 20, 48 << 20, 0)
+    costs = [untiled_cost(PLANE, Host(2, 1 << 20, shared)) for shared in caches]
+    assert costs == sorted(costs)
+    assert costs[-1] == costs[-2]
+    assert costs[1] < 0.99 * costs[2]
+
+
+def test_short_rows_cost_what_it_takes_to_begin_them():
+    rows = [Sweep((n, n, n), (2, 2, 2), 8) for n in (62, 254)]
+    held = Host(2, 1 << 20, 1 << 40)
+    short, long = (untiled_cost(sweep, held) for sweep in rows)
+    assert short > 1.5 * long
 
 
 def test_cut_rows_load_their_edges_again():
@@ -41,4 +48,4 @@ def test_tiles_that_the_usual_steps_do_not_fill_are_not_preferred():
     some, more = (time_cost(Sweep((1998, 1998), (2, 2), 8), s, HOST) for s in sizes)
     assert some < more
     twenty = Sweep((1998, 1998), (2, 2), 8, steps=20)
-    assert time_cost(twenty, sizes[1], HOST) == untiled_cost(twenty)
+    assert time_cost(twenty, sizes[1], HOST) == untiled_cost(twenty, HOST)

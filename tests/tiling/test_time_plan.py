@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import pytest
@@ -17,7 +18,7 @@ from gpucodegen.tiling.time_plan import plan_time_tiles
 SIDE = 400
 
 
-def relaxation(shifts: list[tuple[int, ...]]) -> Nest:
+def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> Nest:
     """``A[(t + 1) mod 2, i, j, k]`` from neighbours in ``A[t mod 2]``."""
     names = ("i", "j", "k")
     reads = [
@@ -25,18 +26,18 @@ def relaxation(shifts: list[tuple[int, ...]]) -> Nest:
         for shift in shifts
     ]
     statement = Statement("S", (*reads, write("A", "(t + 1) mod 2", *names)))
-    space = [Loop(name, "1", str(SIDE - 1)) for name in names]
-    array = Array("A", (2, SIDE, SIDE, SIDE))
+    space = [Loop(name, "1", str(side - 1)) for name in names]
+    array = Array("A", (2, side, side, side))
     body = nest([Loop("t", "0", "T"), *space], (statement,))
     built = model(Scop(("T",), (), (array,), body))
     return Nest(built, dependences(built), (Unit(("S",)),))
 
 
-def plan(shifts: list[tuple[int, ...]]) -> TimePlan | None:
-    source = relaxation(shifts)
+def plan(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> TimePlan | None:
+    source = relaxation(shifts, side)
     band = find_band(source)
     assert isinstance(band, Band)
-    return plan_time_tiles(source, band, {"A": 4}, Host(2, 1_310_720))
+    return plan_time_tiles(source, band, {"A": 4}, Host(2, 1_310_720, 48 << 20))
 
 
 CUBE = list(product((-1, 0, 1), repeat=3))
@@ -48,3 +49,9 @@ def test_seven_points_are_tiled_and_twenty_seven_are_not(
     shifts: list[tuple[int, ...]], pays: bool
 ):
     assert (plan(shifts) is not None) == pays
+
+
+@pytest.mark.parametrize(("side", "pays"), [(80, False), (100, False), (256, True)])
+def test_cubes_that_the_shared_cache_holds_keep_their_loops(side: int, pays: bool):
+    """Measured on two threads: tiles run at 0.78, 0.78 and 1.3 of plain loops."""
+    assert (plan(CROSS, side) is not None) == pays
