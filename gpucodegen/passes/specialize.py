@@ -19,6 +19,7 @@ from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.canonicalize import Canonicalize
+from gpucodegen.passes.specialize_views import view_type
 
 ROUNDS = 3
 """An extent may become constant only after another one did."""
@@ -94,15 +95,18 @@ class _Renamer:
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     constants: dict[Value, int] = field(default_factory=dict[Value, int])
 
-    def region(self, region: Region) -> Region:
-        return Region(tuple(map(self._block, region.blocks)))
+    def region(self, region: Region, *, chooses: bool = False) -> Region:
+        """``chooses``: results of the operation around keep their types."""
+        return Region(tuple(self._block(b, chooses) for b in region.blocks))
 
-    def _block(self, block: Block) -> Block:
+    def _block(self, block: Block, chooses: bool) -> Block:
         arguments = tuple(self.values.get(v, v) for v in block.arguments)
         operations: list[Operation] = []
         for op in block.operations:
             rebuilt = self._operation(op)
-            operations += _called(op, rebuilt) if op.name in _CALLS else [rebuilt]
+            keeps = op.name in _CALLS or (chooses and op is block.operations[-1])
+            keeps = keeps or self._is_closed(rebuilt)
+            operations += _as_before(op, rebuilt) if keeps else [rebuilt]
         return Block(arguments, tuple(operations), block.label)
 
     def _operation(self, op: Operation) -> Operation:
@@ -115,15 +119,25 @@ class _Renamer:
         value = op.attributes.get("value")
         if op.name == "arith.constant" and isinstance(value, IntegerAttr):
             self.constants[op.result] = value.value
-        infer = _RESULT_TYPES.get(op.name)
+        infer, view = _RESULT_TYPES.get(op.name), view_type(rebuilt)
         if infer is not None:
             rebuilt = infer(self, rebuilt)
+        elif view is not None:
+            rebuilt = self.retyped(rebuilt, [view])
         elif op.dialect == "linalg" and op.results and op.name != "linalg.index":
             rebuilt = self.follow_outputs(rebuilt)
         self._carry(rebuilt)
         if not op.regions:
             return rebuilt
-        return rebuilt.with_(regions=tuple(map(self.region, op.regions)))
+        chooses = op.name in _CHOICES
+        regions = (self.region(region, chooses=chooses) for region in op.regions)
+        return rebuilt.with_(regions=tuple(regions))
+
+    def _is_closed(self, op: Operation) -> bool:
+        """Whether buffers come out of it whose types are not known to follow."""
+        made = any(isinstance(v.type, MemRefType | TensorType) for v in op.results)
+        follows = op.name in _RESULT_TYPES or op.dialect == "linalg" or op.regions
+        return made and not follows and view_type(op) is None
 
     def retyped(self, op: Operation, types: Sequence[Type]) -> Operation:
         """The operation with results of other types; its old results are renamed."""
@@ -156,13 +170,14 @@ class _Renamer:
 
 
 _CALLS = frozenset({"func.call", "func.call_indirect"})
+_CHOICES = frozenset({"scf.if", "affine.if", "scf.index_switch"})
 
 
-def _called(before: Operation, call: Operation) -> list[Operation]:
-    """The call with operands of the types that the callee still has."""
+def _as_before(before: Operation, op: Operation) -> list[Operation]:
+    """The operation with operands of the types that it had."""
     casts: list[Operation] = []
     operands: list[Value] = []
-    for old, new in zip(before.operands, call.operands, strict=True):
+    for old, new in zip(before.operands, op.operands, strict=True):
         if old.type == new.type:
             operands.append(new)
             continue
@@ -170,7 +185,7 @@ def _called(before: Operation, call: Operation) -> list[Operation]:
         given = new.renewed(old.type)
         casts.append(Operation(f"{dialect}.cast", (new,), (given,)))
         operands.append(given)
-    return [*casts, call.with_(operands=tuple(operands))]
+    return [*casts, op.with_(operands=tuple(operands))]
 
 
 def _sized(

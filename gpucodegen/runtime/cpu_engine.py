@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -42,18 +43,16 @@ class NumpyEngine:
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
         """A strided view; it must stay inside the allocation."""
-        root, size = root_of(buffer.array), buffer.array.itemsize
+        (start, memory), size = _memory_of(buffer.array), buffer.array.itemsize
         address = buffer.pointer + offset * size
-        start = int(root.__array_interface__["data"][0])
-        in_bytes = tuple(stride * size for stride in strides)
+        at, in_bytes = address - start, tuple(stride * size for stride in strides)
         try:
-            array = np.ndarray(
-                shape, buffer.array.dtype, root.data, address - start, in_bytes
-            )
+            array = np.ndarray(shape, buffer.array.dtype, memory, at, in_bytes)
         except ValueError as problem:
             raise errors.IndexOutOfBounds(
                 index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
             ) from problem
+        array.flags.writeable = buffer.array.flags.writeable
         return Buffer(
             array, buffer.dtype, shape, strides, address, CPU, buffer.writable
         )
@@ -112,3 +111,17 @@ def root_of(array: np.ndarray) -> np.ndarray:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def _memory_of(array: np.ndarray) -> tuple[int, Any]:
+    """Address and bytes of the array that owns the memory.
+
+    It may have gaps, and elements that no buffer protocol knows; then this is slower.
+    """
+    owner = root_of(array)
+    if owner.flags.forc and owner.dtype.isbuiltin == 1:
+        return int(owner.__array_interface__["data"][0]), owner.data
+    first, end = Buffer.of(owner, "").byte_range
+    memory = (ctypes.c_byte * (end - first)).from_address(first)
+    memory.owner = owner
+    return first, memory
