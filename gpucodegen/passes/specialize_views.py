@@ -41,6 +41,15 @@ def _known(entry: object) -> int | None:
     return entry if isinstance(entry, int) else None
 
 
+def _same(op: Operation, form: Strided) -> MemRefType | None:
+    """Extents and layout of the buffer."""
+    del form
+    source, old = op.operands[0].type, op.result.type
+    if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
+        return None
+    return replace(old, shape=source.shape, layout=source.layout)
+
+
 def _transposed(op: Operation, form: Strided) -> MemRefType | None:
     """Extents and strides in another order."""
     source, old = op.operands[0].type, op.result.type
@@ -86,6 +95,8 @@ def _are_row_major(*types: MemRefType) -> bool:
 
 
 _TYPES: Mapping[str, Callable[[Operation, Strided], MemRefType | None]] = {
+    "memref.assume_alignment": _same,
+    "memref.memory_space_cast": _same,
     "memref.subview": _slice,
     "memref.transpose": _transposed,
     "memref.collapse_shape": _collapsed,
