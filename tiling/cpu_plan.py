@@ -68,7 +68,8 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
     spread = not problem.gathered and _rows_are_spread(problem, rows, reused)
-    together = problem.gathered or (lanes if spread else 1)
+    squares = spread or not problem.right_is_contiguous
+    together = problem.gathered or (lanes if squares else 1)
     position, chunk = split_reduction(problem.reduction, limit, together)
     spread = spread and position == len(problem.reduction) - 1
     parallel = model.threads_for(problem.work) > 1
@@ -205,7 +206,8 @@ def _in_stripes(
     """The plan in which rows meet all panels of a stripe in turn."""
     size = problem.element_bits // 8
     limit = tiles.k_block or min(K_BLOCK_LIMIT, LEFT_TILE // (plan.rows * size))
-    together = plan.lanes if plan.left_stride else 1
+    squares = plan.left_stride or not problem.right_is_contiguous
+    together = plan.lanes if squares else 1
     position, chunk = split_reduction(problem.reduction, limit, together)
     is_last = position == len(problem.reduction) - 1
     threads = model.threads_for(problem.work)

@@ -34,8 +34,8 @@ TILE_CYCLES = 12
 """Per tile: filling the pipeline, reading and writing the results."""
 COPIED_CYCLES = 2
 """Per element of a factor that is copied to be contiguous along the reduction."""
-TRANSPOSED_CYCLES = 3
-"""Per element of a panel that is packed against the grain of its array."""
+TRANSPOSED_CYCLES = 1
+"""Per element of a panel that is transposed while it is packed."""
 
 LOW_SHARE = 0.25
 """Share of the second cache that the factor of the columns may fill."""

@@ -57,11 +57,15 @@ Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """``extent`` elements of the vector axis, from position ``first``."""
+    """``extent`` elements of the vector axis, from position ``first``.
+
+    ``register``: how many of them a register holds.
+    """
 
     axis: Axis
     first: Index
     extent: int
+    register: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,8 @@ class Blocking:
 
     def lanes(self, number: Index, width: int) -> Lanes:
         """The columns of one panel."""
-        return Lanes(self.column, number * self.plan.columns, width)
+        first = number * self.plan.columns
+        return Lanes(self.column, first, width, self.plan.lanes)
 
     def vector(self, *shape: int) -> VectorType:
         """Type of a piece of any of the three arrays."""

@@ -19,6 +19,7 @@ from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.pixels import pack_pixels
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.contraction.turning import Turning, can_turn
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
 
@@ -145,6 +146,9 @@ def pack_panel(
     if contraction.gather is not None:
         (steps,) = ranges
         pack_pixels(b, contraction.gather, steps, lanes, at, target)
+        return
+    if can_turn(contraction, ranges[-1], lanes):
+        Turning(contraction.right, ranges, lanes, target).build(b, at)
         return
 
     def copy(inner: Builder, here: Positions) -> None:

@@ -1,0 +1,97 @@
+"""Panels of a right factor whose steps, not columns, are contiguous in memory.
+
+Squares of as many columns as a register has lanes, and as many steps, are read by rows
+and transposed in registers:
+
+    for columns of the panel by squares:
+      for steps of the block by squares:
+        P[steps][columns] = transpose(B[columns][steps])
+
+What is left over at either end has a rectangle of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import VectorType, element_type
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.blocking import Lanes
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.indexing import Index
+
+
+def can_turn(contraction: Contraction, steps: Range, lanes: Lanes) -> bool:
+    """Whether rows along the steps are contiguous, and blocks begin at squares."""
+    right, last = contraction.right, len(contraction.right.indices) - 1
+    plain = getattr(right.memref.type, "layout", None) is None and not right.steps
+    across, along = right.dimensions_of(lanes.axis), right.dimensions_of(steps.axis)
+    if not plain or len(across) != 1 or along != [last] or across == along:
+        return False
+    length = (Index.of(steps.uppers[0]) - steps.lower).constant
+    cut = length is None or (length < steps.axis.extent and length % lanes.register)
+    unit = right.coefficient(across[0], lanes.axis), right.coefficient(last, steps.axis)
+    return unit == (1, 1) and not cut and contraction.gather is None
+
+
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """A panel and what it is filled with.
+
+    ``target``: the buffer, and the indices in front of those of ranges and lane.
+    """
+
+    right: Operand
+    ranges: Sequence[Range]
+    lanes: Lanes
+    target: tuple[Value, Sequence[Index]]
+
+    def build(self, b: Builder, at: Positions) -> None:
+        """Copy the panel."""
+        size = self.lanes.register
+        rest = self.lanes.extent % size
+        whole = self.lanes.extent - rest
+
+        def square(i: Builder, here: Positions, lane: Value) -> None:
+            self._steps(i, here, Index.of(lane), size)
+
+        def columns(i: Builder, here: Positions) -> None:
+            if whole:
+                i.loop(
+                    0, whole, lambda j, c: square(j, here, c), step=size, hint="lane"
+                )
+            if rest:
+                self._steps(i, here, Index.of(whole), rest)
+
+        nested(b, self.ranges[:-1], at, columns)
+
+    def _steps(self, b: Builder, at: Positions, lane: Index, width: int) -> None:
+        """All steps of ``width`` columns from ``lane`` on."""
+        block, size = self.ranges[-1], self.lanes.register
+        rest = block.axis.extent % size
+        whole = block.axis.extent - rest
+        if whole:
+            ends = [whole if u == block.axis.extent else u for u in block.uppers]
+            full = replace(block, uppers=ends, stride=size)
+            nested(b, [full], at, lambda i, h: self._square(i, h, lane, (width, size)))
+        if rest:
+            is_last = Index.of(block.uppers[0]) - block.axis.extent
+            end = at | {block.axis.iv: Index.of(whole)}
+            b.guard([is_last], lambda i: self._square(i, end, lane, (width, rest)))
+
+    def _square(
+        self, b: Builder, at: Positions, lane: Index, shape: tuple[int, int]
+    ) -> None:
+        """``shape``: columns and steps."""
+        right, axis, (buffer, front) = self.right, self.lanes.axis, self.target
+        place = at | {axis.iv: self.lanes.first + lane}
+        spanned = [*right.dimensions_of(axis), len(right.indices) - 1]
+        ty = VectorType(shape, element_type(buffer.type))
+        rows = b.transfer_read(right.memref, right.at(place), ty, spanned, hint="b")
+        cell = [*front, *(part.inside(at) for part in self.ranges), lane]
+        last = len(cell) - 1
+        b.transfer_write(b.transposed(rows), buffer, cell, [last - 1, last])

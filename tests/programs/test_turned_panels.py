@@ -1,0 +1,71 @@
+"""Right factors whose steps are contiguous: panels are transposed in registers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen.tiling.cpu_plan import plan_contraction
+from gpucodegen.tiling.cpu_problem import CpuModel, Problem
+from gpucodegen.tiling.register_tile import VectorUnit
+
+SHAPES = {
+    "squares only": (24, 64, 64),
+    "rectangles at both ends": (29, 71, 53),
+    "fewer columns and steps than lanes": (30, 5, 3),
+    "blocks of the reduction, the last one shorter": (130, 45, 1103),
+    "stripes": (403, 330, 700),
+}
+NUMPY = {"f32": "f4", "f64": "f8"}
+
+
+def integers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Small enough that sums of products are exact in f32."""
+    return np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
+
+
+def product(m: int, n: int, k: int, element: str) -> str:
+    a, b, c = (f"memref<{s}x{element}>" for s in (f"{m}x{k}", f"{n}x{k}", f"{m}x{n}"))
+    return f"""func.func @f(%A: {a}, %B: {b}, %C: {c}) {{
+      linalg.matmul indexing_maps = [affine_map<(i, j, k) -> (i, k)>,
+                                     affine_map<(i, j, k) -> (j, k)>,
+                                     affine_map<(i, j, k) -> (i, j)>]
+        ins(%A, %B : {a}, {b}) outs(%C : {c})
+      return
+    }}"""
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("element", NUMPY)
+def test_products_are_exact(shape: tuple[int, int, int], element: str):
+    m, n, k = shape
+    a, b = integers((m, k), NUMPY[element]), integers((n, k), NUMPY[element])
+    c = np.ones((m, n), NUMPY[element])
+    # Without another order of sums, inner products are no alternative.
+    program = gcg.compile(product(*shape, element), target="cpu", threads=1, exact=True)
+    program.f(a, b, c)
+    assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int).T)
+    assert "transpose_" in program.source("f")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_batches_share_nothing(threads: int):
+    q, k = integers((3, 70, 33), "f4"), integers((3, 90, 33), "f4")
+    text = """func.func @f(%Q: memref<3x70x33xf32>, %K: memref<3x90x33xf32>,
+                            %S: memref<3x70x90xf32>) {
+      linalg.batch_matmul_transpose_b
+        ins(%Q, %K : memref<3x70x33xf32>, memref<3x90x33xf32>)
+        outs(%S : memref<3x70x90xf32>)
+      return
+    }"""
+    scores = np.zeros((3, 70, 90), "f4")
+    gcg.compile(text, target="cpu", threads=threads).f(q, k, scores)
+    assert np.array_equal(scores, q @ k.transpose(0, 2, 1))
+
+
+def test_blocks_of_the_reduction_begin_at_squares():
+    model = CpuModel(1, VectorUnit(512, 32))
+    for rows in (30, 130, 400):
+        turned = Problem(rows, 330, (1103,), 1, 32, False, False, 1103)
+        assert plan_contraction(turned, model).k_chunk % 16 == 0
