@@ -19,6 +19,7 @@ from gpucodegen.passes.outline_blocks import outline_blocks
 from gpucodegen.passes.outline_cpu import CpuOutliner
 from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
 from gpucodegen.passes.race_check import check_kernel
+from gpucodegen.passes.vector_runs import made_into_vectors
 from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles
 from gpucodegen.tiling.gpu_plan import GpuPlan
 from gpucodegen.tiling.register_tile import VectorUnit
@@ -106,7 +107,12 @@ class OutlineCpu(ModulePass):
             name, groups = symbol_name(op), grouped(op)
             is_straight = len(op.regions[0].blocks) == 1
             outliner = CpuOutliner(
-                name, is_straight, _definitions(op), _users(op), groups
+                name,
+                is_straight,
+                _definitions(op),
+                _users(op),
+                made_into_vectors(op),
+                groups,
             )
             host = without_dead_code(with_blocks(op, outliner.operations))
             if not outliner.kernels and not is_straight:

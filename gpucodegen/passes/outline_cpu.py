@@ -8,6 +8,7 @@ it through a buffer of one element.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -24,12 +25,14 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
+LOADS = frozenset({"affine.load", "memref.load"})
 PURE_DIALECTS = frozenset({"arith", "math"})
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
@@ -39,12 +42,14 @@ class CpuOutliner:
     """Outlines the kernels of one function.
 
     ``is_straight``: it is a single block, so that vectors never leave for another one.
+    ``for_vectors``: what vectors are made of.
     """
 
     name: str
     is_straight: bool
     definitions: Mapping[Value, Operation]
     uses: Mapping[Value, Sequence[Operation]]
+    for_vectors: AbstractSet[Value] = frozenset()
     groups: Mapping[Value, Attribute] = field(default_factory=dict[Value, Attribute])
     kernels: list[Operation] = field(default_factory=list[Operation])
 
@@ -54,8 +59,7 @@ class CpuOutliner:
         group: list[Operation] = []
         after: list[Operation] = []
         for op in operations:
-            made = {value for member in group for value in member.results}
-            if is_kernel(op) or (self.is_straight and needs_kernel(op, made)):
+            if is_kernel(op) or (self.is_straight and self._joins(op, group)):
                 group.append(op)
             elif group and _may_move_before(op, group):
                 host.append(op)
@@ -67,6 +71,16 @@ class CpuOutliner:
                 host.append(self._nested(op))
         self._close(host, group, after)
         return host
+
+    def _joins(self, op: Operation, group: Sequence[Operation]) -> bool:
+        """Whether an operation belongs to the kernel that a group becomes.
+
+        So do numbers that become part of a vector, since no vector may leave a kernel.
+        """
+        made = {value for member in group for value in member.results}
+        is_number = op.name in LOADS or (has_no_effect(op) and op.dialect == "arith")
+        continues = group and is_number and not self.for_vectors.isdisjoint(op.results)
+        return bool(continues) or needs_kernel(op, made)
 
     def _nested(self, op: Operation) -> Operation:
         if not op.regions or op.name == "func.func":

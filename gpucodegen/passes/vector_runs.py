@@ -30,3 +30,12 @@ def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
     if not has_vectors and op.dialect != "vector":
         return False
     return not definition.has(Trait.PURE) or any(v in made for v in op.operands)
+
+
+def made_into_vectors(function: Operation) -> set[Value]:
+    """Values that vectors are made of, directly or by way of others."""
+    found: set[Value] = set()
+    for op in reversed(list(function.walk())):
+        if is_repeatable(op) or not found.isdisjoint(op.results):
+            found.update(op.operands)
+    return found

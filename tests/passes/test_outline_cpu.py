@@ -56,3 +56,32 @@ def test_a_result_is_not_the_kernels_own():
     first, second = f.f(a), f.f(2 * a)
     assert np.array_equal(first, a[::-1])
     assert np.array_equal(second, 2 * a[::-1])
+
+
+def test_numbers_between_vectors_stay_in_their_kernel():
+    """No vector may leave a kernel, so a load on the host would part what it joins."""
+    f = gcg.compile(
+        """func.func @f(%A: memref<16xf32>, %K: memref<4xf32>) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %zero = arith.constant dense<0.0> : vector<8xf32>
+          %k0 = affine.load %K[0] : memref<4xf32>
+          %v0 = vector.broadcast %k0 : f32 to vector<8xf32>
+          %a0 = vector.load %A[%c0] : memref<16xf32>, vector<8xf32>
+          %x0 = vector.fma %v0, %a0, %zero : vector<8xf32>
+          %k1 = affine.load %K[1] : memref<4xf32>
+          %k2 = affine.load %K[2] : memref<4xf32>
+          %s = arith.addf %k1, %k2 : f32
+          %v1 = vector.broadcast %s : f32 to vector<8xf32>
+          %a1 = vector.load %A[%c1] : memref<16xf32>, vector<8xf32>
+          %x1 = vector.fma %v1, %a1, %x0 : vector<8xf32>
+          vector.store %x1, %A[%c0] : memref<16xf32>, vector<8xf32>
+          return
+        }""",
+        target="cpu",
+    )
+    a, k = np.arange(16, dtype="f4"), np.array([2, 3, 5, 7], "f4")
+    want = np.concatenate([2 * a[:8] + 8 * a[1:9], a[8:]])
+    f.f(a, k)
+    np.testing.assert_array_equal(a, want)
+    assert f.source("f").count("rt.launch") == 1
