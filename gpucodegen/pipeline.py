@@ -100,10 +100,11 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
 def _isolated(target: str, options: Options) -> Sequence[ModulePass]:
     """Contractions for the CPU; given tile sizes are those of the nests as written."""
     from gpucodegen.passes.isolate_contractions import IsolateContractions
+    from gpucodegen.passes.mem2reg import Mem2Reg
 
     if target != "cpu" or options.exact or options.tile_sizes:
         return []
-    return [IsolateContractions()]
+    return [Mem2Reg(), IsolateContractions()]
 
 
 def _reordered(target: str, options: Options) -> Sequence[ModulePass]:

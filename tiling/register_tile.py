@@ -16,7 +16,7 @@ A candidate's cost is the sum over full and edge tiles of a problem; the cheapes
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PANEL_BANDWIDTH = 40
 """Bytes of B per cycle: panels come from the second cache (2x8 zmm tiles, measured)."""
@@ -39,6 +39,15 @@ class VectorUnit:
         (1, 2)
         """
         return min(2, 512 // self.bits)
+
+    @property
+    def shared(self) -> VectorUnit:
+        """The registers left for sums beside as many products.
+
+        >>> VectorUnit(512, 32).shared.registers
+        16
+        """
+        return replace(self, registers=self.registers // 2)
 
     def lanes(self, element_bits: int) -> int:
         """Elements in one register."""

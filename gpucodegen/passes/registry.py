@@ -40,6 +40,7 @@ PASSES: dict[str, str] = {
     "map-cpu": "map_passes:MapCpu",
     "map-gpu": "map_passes:MapGpu",
     "mark-overwritten": "mark_overwritten:MarkOverwritten",
+    "mem2reg": "mem2reg:Mem2Reg",
     "memref-dependence-check": "dependence_check:MemrefDependenceCheck",
     "normalize-loops": "loops.normalize_loops:NormalizeLoops",
     "normalize-memrefs": "normalize_memrefs:NormalizeMemrefs",

@@ -208,13 +208,20 @@ class VectorBuilder(OperationList):
         )
         return value
 
+    def multiply(self, one: Value, other: Value) -> Value:
+        """``one * other``."""
+        is_float = isinstance(element_type(one.type), FloatType)
+        name = "arith.mulf" if is_float else "arith.muli"
+        (product,) = self.add(name, (one, other), [one.type], hint="p")
+        return product
+
     def multiply_add(self, one: Value, other: Value, total: Value) -> Value:
         """``one * other + total``, fused where the elements are floats."""
         ty, hint = total.type, total.name
         if isinstance(element_type(ty), FloatType):
             (value,) = self.add("vector.fma", (one, other, total), [ty], hint=hint)
             return value
-        (product,) = self.add("arith.muli", (one, other), [ty], hint="p")
+        product = self.multiply(one, other)
         (value,) = self.add("arith.addi", (total, product), [ty], hint=hint)
         return value
 

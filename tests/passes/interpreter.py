@@ -101,6 +101,13 @@ class Machine:
         else:
             self.values[op.result] = array[index]
 
+    def allocate(self, op: Operation) -> None:
+        """An array of nothing yet."""
+        self.values[op.result] = np.full(op.result.type.shape, np.nan)
+
+    def free(self, op: Operation) -> None:
+        del self.values[op.operands[0]]
+
 
 HANDLERS = {
     "affine.for": Machine.loop,
@@ -110,6 +117,8 @@ HANDLERS = {
     "affine.max": Machine.apply,
     "affine.load": Machine.access,
     "affine.store": Machine.access,
+    "memref.alloc": Machine.allocate,
+    "memref.dealloc": Machine.free,
 }
 
 

@@ -59,6 +59,34 @@ def carried(before: str, after: str, order: str = "ij") -> str:
   }}"""
 
 
+def in_a_buffer(shape: str, at: str) -> str:
+    """The sum of each cell grows in a buffer of the function."""
+    ty = f"memref<{shape}f32>"
+    return f"""{HEAD}
+    %zero = arith.constant 0.0 : f32
+    %t = memref.alloc() : {ty}
+    affine.for %i = 0 to {M} {{ affine.for %j = 0 to {N} {{
+      affine.store %zero, %t[{at}] : {ty}
+      affine.for %k = 0 to {K} {{
+        %a = affine.load %A[%i, %k] : memref<{M}x{K}xf32>
+        %b = affine.load %B[%k, %j] : memref<{K}x{N}xf32>
+        %p = arith.mulf %a, %b : f32
+        %part = affine.load %t[{at}] : {ty}
+        %s = arith.addf %part, %p : f32
+        affine.store %s, %t[{at}] : {ty}
+      }}
+      %sum = affine.load %t[{at}] : {ty}
+      %old {LOAD}
+      %x = arith.mulf %alpha, %sum : f32
+      %y = arith.mulf %beta, %old : f32
+      %done = arith.addf %x, %y : f32
+      affine.store %done, %C[%i, %j] : memref<{M}x{N}xf32>
+    }} }}
+    memref.dealloc %t : {ty}
+    return
+  }}"""
+
+
 LOAD = f"= affine.load %C[%i, %j] : memref<{M}x{N}xf32>"
 ONE = "%one = arith.constant 1.0 : f32"
 SAME = f"{ONE} %done = arith.mulf %one, %sum : f32"
@@ -115,6 +143,59 @@ def test_carried_sums(form: str, order: str):
     compiled, product, c = run(carried(before, after, order))
     assert np.array_equal(c, factor * product + old * integers(M, N))
     assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
+
+
+def scaled(flags: str = "", shape: tuple[int, int, int] = (M, N, K)) -> str:
+    """``C += alpha (A B)``, the product of each pair of elements scaled."""
+    m, n, k = shape
+    return f"""func.func @f(%alpha: f32, %beta: f32, %A: memref<{m}x{k}xf32>,
+                            %B: memref<{k}x{n}xf32>, %C: memref<{m}x{n}xf32>) {{
+    affine.for %i = 0 to {m} {{ affine.for %k = 0 to {k} {{ affine.for %j = 0 to {n} {{
+      %a = affine.load %A[%i, %k] : memref<{m}x{k}xf32>
+      %b = affine.load %B[%k, %j] : memref<{k}x{n}xf32>
+      %c = affine.load %C[%i, %j] : memref<{m}x{n}xf32>
+      %ab = arith.mulf %a, %b {flags} : f32
+      %p = arith.mulf %ab, %alpha {flags} : f32
+      %s = arith.addf %c, %p {flags} : f32
+      affine.store %s, %C[%i, %j] : memref<{m}x{n}xf32>
+    }} }} }}
+    return
+  }}"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("flags", ["", "fastmath<reassoc>"])
+def test_products_that_are_scaled(flags: str, target: str):
+    compiled, product, c = run(scaled(flags), target)
+    assert np.array_equal(c, 2 * product + integers(M, N))
+    if target == "cpu":
+        mapped = dict(compiled.stages("f"))["map-cpu"]
+        assert "vector.outerproduct" in mapped
+        assert ("vector.fma" in mapped) == (not flags)
+
+
+@pytest.mark.parametrize("rows", [1, 9])
+def test_products_are_rounded_before_they_are_scaled(rows: int):
+    """One term each, so that nothing else is rounded; -0 keeps its sign."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(s).astype("f4") for s in ((rows, 1), (1, 40)))
+    a[0, 0], b[0, 1] = -0.0, abs(b[0, 1])
+    c, alpha = np.full((rows, 40), -0.0, np.float32), np.float32(1.1)
+    gcg.compile(scaled(shape=(rows, 40, 1)), target="cpu").f(alpha, 0.0, a, b, c)
+    expected = np.float32(-0.0) + alpha * (a * b)
+    np.testing.assert_array_equal(c.view("i4"), expected.view("i4"))
+
+
+BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize(("shape", "at"), BUFFERS.values(), ids=BUFFERS)
+def test_sums_in_buffers(shape: str, at: str, target: str):
+    compiled, product, c = run(in_a_buffer(shape, at), target)
+    assert np.array_equal(c, 2 * product + 3 * integers(M, N))
+    if target == "cpu":
+        assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
 
 
 @pytest.mark.parametrize("form", CARRIED)

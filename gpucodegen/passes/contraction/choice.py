@@ -6,7 +6,8 @@ from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.arith import element_bits
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import FloatType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction import cpu, depthwise, dots
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
@@ -26,11 +27,21 @@ def paying_contraction(op: Operation, relaxed: bool = False) -> Contraction | No
 
     ``relaxed``: its sums may be reordered whatever its operations say.
     """
-    found = recognize(op, lanes=False)
+    found = recognize(op, lanes=False, scaled=True)
     if found is None:
         return None
     found = replace(found, reassociable=found.reassociable or relaxed)
+    if found.scale is not None:
+        found = _scaled(found, found.scale)
     return found if _runs(found) else None
+
+
+def _scaled(found: Contraction, scale: Value) -> Contraction:
+    """``s (a b)``; ``(s a) b`` where products may be associated in another way."""
+    if not found.reassociable:
+        return found
+    multiply = "arith.mulf" if isinstance(found.element, FloatType) else "arith.muli"
+    return replace(found, left=found.left.multiplied(scale, multiply), scale=None)
 
 
 MIN_COLUMNS = 4
@@ -39,14 +50,15 @@ MIN_COLUMNS = 4
 
 def _runs(found: Contraction) -> bool:
     """Whether one of the kernels can run it."""
-    return (
-        _fills_registers(found) or bool(_window(found)) or dot_sides(found) is not None
-    )
+    if _fills_registers(found):
+        return True
+    is_plain = found.scale is None
+    return is_plain and (bool(_window(found)) or dot_sides(found) is not None)
 
 
 def _window(found: Contraction) -> Sliding | None:
     """The contraction as a window of one channel, if its taps may be unrolled."""
-    window = None if found.rows else sliding(found)
+    window = None if found.rows or found.scale is not None else sliding(found)
     return window if window is not None and depthwise.pays(window) else None
 
 
@@ -83,7 +95,8 @@ def lower_contraction(
 def _lowered(
     contraction: Contraction, model: CpuModel, tiles: CpuTiles
 ) -> list[Operation]:
-    sides = None if contraction.gather else dot_sides(contraction)
+    is_other = contraction.gather or contraction.scale is not None
+    sides = None if is_other else dot_sides(contraction)
     fills = _fills_registers(contraction)
     problem = _problem(contraction) if fills else None
     if sides is not None:
@@ -93,6 +106,8 @@ def _lowered(
             work = prod(axis.extent for axis in contraction.axes)
             return dots.lower(sides, tile, model.threads_for(work))
     assert problem is not None
+    if contraction.scale is not None:
+        model = replace(model, unit=model.unit.shared)
     return cpu.lower(contraction, plan_contraction(problem, model, tiles))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import FloatType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.corners import Corners, Extents, Place
@@ -86,7 +87,7 @@ class RowTiles:
                 fetching.left_behind(inner, here)
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
-            return [inner.outerproduct(column, lanes, acc[0])]
+            return [self._plus(inner, column, lanes, acc[0])]
 
         def in_parts(inner: Builder, acc: Values) -> Values:
             return fetching.in_parts(inner, at, acc, step, self.first_panel)
@@ -95,6 +96,16 @@ class RowTiles:
             fetching.result(b, at)
         extents = dict(zip((row, self.cut.column), shape, strict=True))
         self._accumulate(b, at, extents, step, in_parts if plan.parts else None)
+
+    def _plus(self, b: Builder, column: Value, lanes: Value, acc: Value) -> Value:
+        """The accumulator with an outer product added, each term times the scale."""
+        scale, ty = self.cut.contraction.scale, acc.type
+        if scale is None:
+            return b.outerproduct(column, lanes, acc)
+        assert isinstance(ty, VectorType)
+        nothing = -0.0 if isinstance(ty.element, FloatType) else 0
+        product = b.outerproduct(column, lanes, b.constant(nothing, ty))
+        return b.multiply_add(b.broadcast(scale, ty, "scale"), product, acc)
 
     def _in_panel(self, at: Positions, panel: Index) -> Positions:
         return at | {self.cut.column.iv: panel * self.cut.plan.columns}
@@ -107,6 +118,10 @@ class RowTiles:
             factor = self.left.column(inner, here, 1)
             factors = inner.broadcast(factor, ty, "a")
             lanes = self.right.lanes(inner, here, panel, columns)
+            scale = self.cut.contraction.scale
+            if scale is not None:
+                lanes = inner.multiply(factors, lanes)
+                factors = inner.broadcast(scale, ty, "scale")
             return [inner.multiply_add(factors, lanes, acc[0])]
 
         self._accumulate(b, at, {self.cut.column: columns}, step)

@@ -2,7 +2,8 @@
 
 A factor is what scalar operations make of elements and of values from outside, such as
 ``alpha * A[i, k]`` or an element converted to a wider type; the terms and the sum are
-those of the program, in its types.
+those of the program, in its types.  A product may be multiplied by a value from
+outside, ``alpha * (A[i, k] * B[k, j])``.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ _EFFECTS = frozenset({"affine.load", "affine.store"})
 
 @dataclass(frozen=True, slots=True)
 class MultiplyAdd:
-    """The store of the sum, the cell that it updates, and both factors."""
+    """The store of the sum, the cell that it updates, both factors.
+
+    ``scale``: what each product is multiplied by before it is added.
+    """
 
     store: Operation
     total: Operation
     result: Operand
     factors: tuple[Operand, Operand]
+    scale: Value | None = None
 
 
 def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd | None:
@@ -47,13 +52,25 @@ def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd
             continue
         if product.name != MULTIPLY[total.name]:
             continue
+        scale, product = _scaled(product, made_by)
         factors = _factors(product.operands, made_by, axes)
         is_update = accumulator.name == "affine.load" and (
             access(accumulator, axes) == result
         )
         if is_update and factors is not None and _reads_others(result, factors):
-            return MultiplyAdd(store, total, result, factors)
+            return MultiplyAdd(store, total, result, factors, scale)
     return None
+
+
+def _scaled(
+    product: Operation, made_by: Mapping[Value, Operation]
+) -> tuple[Value | None, Operation]:
+    """The value from outside that multiplies a product, and that product."""
+    for scale, value in _both_orders(product.operands):
+        inner = made_by.get(value)
+        if scale not in made_by and inner is not None and inner.name == product.name:
+            return scale, inner
+    return None, product
 
 
 def _is_allowed(op: Operation) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.ir.types import element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, from_map, replace_values
 from gpucodegen.passes.nests import Axis
@@ -46,6 +47,17 @@ class Operand:
     def accesses(self) -> tuple[Operand, ...]:
         """All elements that the value is made of."""
         return tuple(place for _, place in self.steps if place) or (self,)
+
+    def multiplied(self, scale: Value, multiply: str) -> Operand:
+        """``scale`` times the value."""
+        steps = self.steps
+        if not steps:
+            element = Value(element_type(self.memref.type), self.memref.name)
+            load = Operation("affine.load", (self.memref,), (element,))
+            steps = ((load, Operand(self.memref, self.indices)),)
+        last = steps[-1][0].result
+        product = Operation(multiply, (scale, last), (last.renewed(),))
+        return replace(self, steps=(*steps, (product, None)))
 
     def value(self, b: Builder, at: Mapping[Value, Index], hint: str = "") -> Value:
         """The scalar at some position."""

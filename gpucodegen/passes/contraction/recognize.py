@@ -49,6 +49,8 @@ class Gather:
 class Contraction:
     """``result += left * right``; the vector axis indexes result and right.
 
+    ``scale``: what products are multiplied by, each before it is added.
+
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
     ``guards``: expressions of positions in the result that are >= 0 where it is
@@ -73,6 +75,7 @@ class Contraction:
     gather: Gather | None = None
     start: Pointwise | None = None
     epilogue: Pointwise | None = None
+    scale: Value | None = None
 
     @property
     def vector(self) -> Axis | None:
@@ -104,14 +107,18 @@ def only_accumulates(found: Sequence[Dependence]) -> bool:
     return all(dependence.reduces is not None for dependence in found)
 
 
-def recognize(op: Operation, *, lanes: bool = True) -> Contraction | None:
+def recognize(
+    op: Operation, *, lanes: bool = True, scaled: bool = False
+) -> Contraction | None:
     """The contraction computed by the nest rooted at ``op``, if it is one.
 
-    ``lanes``: only one with a vector axis.
+    ``lanes``: only one with a vector axis.  ``scaled``: products may have a scale.
     """
     domain = domain_of(op)
     body = None if domain is None else multiply_add(domain.body, domain.axes)
     if domain is None or body is None or not _is_separable(domain, body):
+        return None
+    if body.scale is not None and not scaled:
         return None
     vector_axis = _vector_axis(domain.axes, body.result)
     left, right = body.factors
@@ -144,6 +151,7 @@ def recognize(op: Operation, *, lanes: bool = True) -> Contraction | None:
         domain.guards,
         body.store.location,
         is_reassociable(body.total),
+        scale=body.scale,
     )
     covered = [*contraction.rows, *contraction.columns, *contraction.batch, *reduction]
     is_whole = len(covered) == len(domain.axes) and bool(reduction)
