@@ -29,7 +29,7 @@ class Line:
     trips: int
 
 
-def _line_of(op: Operation) -> Line | None:
+def line_of(op: Operation) -> Line | None:
     """A loop of a constant number of iterations from one bound; it carries nothing."""
     range_ = range_in(op)
     if not range_ or not range_.trips or op.results:
@@ -37,7 +37,7 @@ def _line_of(op: Operation) -> Line | None:
     return Line(op.body.arguments[0], range_.lowers[0], range_.trips)
 
 
-def _only_loop(op: Operation) -> Operation | None:
+def only_loop(op: Operation) -> Operation | None:
     """The ``affine.for`` that is all of a loop's body."""
     match inner_operations(op):
         case (loop,) if loop.name == "affine.for":
@@ -96,9 +96,9 @@ class Transposition:
 
 def transposition_of(op: Operation) -> Transposition | None:
     """Two loops as a transposition: their accesses are planes, and some are turned."""
-    outer = _line_of(op)
-    loop = _only_loop(op) if outer else None
-    inner = _line_of(loop) if loop else None
+    outer = line_of(op)
+    loop = only_loop(op) if outer else None
+    inner = line_of(loop) if loop else None
     if outer is None or loop is None or inner is None:
         return None
     if outer.iv in inner.lower.values:
@@ -114,22 +114,32 @@ def transposition_of(op: Operation) -> Transposition | None:
 def _oriented(
     rows: Line, columns: Line, operations: Sequence[Operation]
 ) -> Transposition | None:
-    ivs = {rows.iv, columns.iv}
-    body = Body(columns.iv, tuple(operations), varying=set(ivs))
+    found = planes_of(rows.iv, columns.iv, operations)
+    if found is None:
+        return None
+    body, planes = found
+    turned = {plane.transposed for op, plane in planes.items() if op.results}
+    stored = {plane.transposed for op, plane in planes.items() if not op.results}
+    is_one = True in turned and stored == {False}
+    return Transposition(rows, columns, body, planes) if is_one else None
+
+
+def planes_of(
+    row: Value, column: Value, operations: Sequence[Operation]
+) -> tuple[Body, dict[Operation, Plane]] | None:
+    """A body whose accesses are planes of elements of one width, 32 or 64 bits."""
+    ivs = {row, column}
+    body = Body(column, tuple(operations), varying=set(ivs))
     planes: dict[Operation, Plane] = {}
     for op in operations:
-        plane = plane_of(op, rows.iv, columns.iv)
+        plane = plane_of(op, row, column)
         if plane is not None:
             planes[op] = plane
             body.varying.update(op.results)
             body.bits.add(lane_bits(element_type(plane.memref.type)) or 0)
         elif _uses(op, ivs) or op.name == "affine.store" or not body.admit(op):
             return None
-    made = Transposition(rows, columns, body, planes)
-    turned = {plane.transposed for op, plane in planes.items() if op.results}
-    stored = {plane.transposed for op, plane in planes.items() if not op.results}
-    same_width = len(body.bits) == 1 and made.bits in {32, 64}
-    return made if same_width and True in turned and stored == {False} else None
+    return (body, planes) if body.bits in ({32}, {64}) else None
 
 
 def _uses(op: Operation, ivs: set[Value]) -> bool:

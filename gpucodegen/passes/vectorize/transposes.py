@@ -26,7 +26,7 @@ from gpucodegen.passes.vectorize.widen import Widened
 
 
 @dataclass(slots=True)
-class _Tile(Widened):
+class PlaneTile(Widened):
     """``rows x lanes`` iterations of both loops as tiles."""
 
     rows: int = 1
@@ -60,7 +60,10 @@ class _Tile(Widened):
     def _write(self, plane: Plane, tile: Value) -> None:
         indices, rank = [self.placed(i) for i in plane.indices], len(plane.indices)
         dims = [plane.row, plane.column]
-        if self.streams and dims == [rank - 2, rank - 1]:
+        if plane.transposed:
+            turned = self.b.transposed(tile)
+            self.b.transfer_write(turned, plane.memref, indices, dims[::-1])
+        elif self.streams and dims == [rank - 2, rank - 1]:
             self.b.streaming_store(tile, plane.memref, indices)
         else:
             self.b.transfer_write(tile, plane.memref, indices, dims)
@@ -164,7 +167,7 @@ class Tiling:
     ) -> None:
         count, lanes = shape
         streams = self.address is not None and shape == (self.lanes, self.lanes)
-        tile = _Tile(self.nest.body, b, column, lanes)
+        tile = PlaneTile(self.nest.body, b, column, lanes)
         tile.rows, tile.planes, tile.streams = count, self.nest.planes, streams
         tile.scalars[self.nest.rows.iv] = row
         tile.build()

@@ -36,6 +36,7 @@ from gpucodegen.passes.vectorize.loops import (
     variables_of,
     vector_loop,
 )
+from gpucodegen.passes.vectorize.mirrors import mirror_of
 from gpucodegen.passes.vectorize.neighbours import stored_stream
 from gpucodegen.passes.vectorize.planes import transposition_of
 from gpucodegen.passes.vectorize.recognize import recognize
@@ -152,6 +153,7 @@ class _Rewriter:
             else:
                 made += (
                     self._transposition(op, before)
+                    or self._mirror(op, before)
                     or self._strips(op, before, loops)
                     or self._loop(op, before, loops)
                     or [self._inside(op, before, loops)]
@@ -234,6 +236,17 @@ class _Rewriter:
         address = target and self._address(target)
         tiling = Tiling(nest, lanes, transposed_side(nest.bits, lanes), address)
         return tiling.build(parallel=op.name == "affine.parallel")
+
+    def _mirror(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
+        """What replaces two loops that store along both; nothing if they do not."""
+        nest = mirror_of(op)
+        lanes = nest and self.options.unit.lanes(nest.bits)
+        if not nest or not lanes or nest.rows.trips < lanes:
+            return []
+        analysis = analyse([op], context, self.surroundings)
+        if not all(map(analysis.is_parallel, (op, *inner_operations(op)))):
+            return []
+        return nest.build(lanes, parallel=op.name == "affine.parallel")
 
     def _strips(
         self, op: Operation, context: Sequence[Operation], loops: Loops
