@@ -136,3 +136,21 @@ def test_what_is_outside_of_the_nest_stays():
     z = np.zeros((4, 5), np.float32)
     function(module)(2, x, b, z)
     np.testing.assert_array_equal(z, x + b)
+
+
+def test_quotients_of_variables_keep_their_loops():
+    text = """func.func @f(%x: memref<3x8xf32>, %z: memref<8x8xf32>) {
+      affine.for %i = 0 to 8 {
+        affine.for %j = 0 to 8 {
+          %u = affine.load %x[%j floordiv 4, (%j * 3) floordiv 7] : memref<3x8xf32>
+          affine.store %u, %z[%i, %j] : memref<8x8xf32>
+        }
+      }
+      return
+    }"""
+    x, z = RNG.random((3, 8), np.float32), np.zeros((8, 8), np.float32)
+    made = apply("coalesce", text)
+    assert loops(made) == 2
+    function(made)(x, z)
+    j = np.arange(8)
+    np.testing.assert_array_equal(z, np.tile(x[j // 4, 3 * j // 7], (8, 1)))

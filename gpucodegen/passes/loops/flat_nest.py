@@ -16,7 +16,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.collapse import Folded, merge_of
-from gpucodegen.passes.contraction.operands import access
+from gpucodegen.passes.contraction.operands import Operand, access, is_linear
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import Index, as_map
 from gpucodegen.passes.nests import Axis, inner_operations
@@ -83,8 +83,8 @@ class FlatNest:
 def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
     """A chain of loops around a straight body; None if views cannot show it.
 
-    Its loops have constant ranges, its buffers no gaps, and only accesses use the
-    variables.
+    Its loops have constant ranges, its buffers no gaps, its indices are linear, and
+    only accesses use the variables.
     """
     axes = [axis for op in chain if (axis := _axis(op))]
     body = inner_operations(chain[-1])
@@ -95,12 +95,7 @@ def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
     for op in body:
         if op.name in ACCESSES:
             place = access(op, ())
-            ty = place.memref.type
-            if (
-                not isinstance(ty, MemRefType)
-                or not is_row_major(ty)
-                or None in ty.shape
-            ):
+            if not _is_seen_whole(place):
                 return None
             places[op] = Folded.of(place)
         elif (
@@ -108,6 +103,13 @@ def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
         ):
             return None
     return FlatNest(tuple(axes), body, places)
+
+
+def _is_seen_whole(place: Operand) -> bool:
+    """Whether indices are linear and the buffer has no gaps."""
+    ty = place.memref.type
+    is_plain = isinstance(ty, MemRefType) and is_row_major(ty) and None not in ty.shape
+    return is_plain and all(map(is_linear, place.indices))
 
 
 def _axis(op: Operation) -> Axis | None:
