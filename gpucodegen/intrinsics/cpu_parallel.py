@@ -22,7 +22,7 @@ from gpucodegen.intrinsics.pool.layout import ENTRY
 WORK = ir.FunctionType(ir.VoidType(), [I64] * 3)
 """What the pool calls: first iteration, end, address of the values."""
 TRAP = ir.FunctionType(ir.VoidType(), [])
-POOL = ir.FunctionType(ir.VoidType(), [I64] * 4)
+POOL = ir.FunctionType(I64, [I64] * 4)
 """The pool: address of a `WORK`, address of the values, iterations, threads."""
 
 

@@ -37,18 +37,17 @@ Entry = Callable[..., None]
 
 def keep(spec: KernelSpec, compiled: Any) -> None:
     """Store what Numba compiled, if it can be loaded without it."""
-    if _types(spec) is not None and not compiled.library.has_dynamic_globals:
-        OBJECTS.put(_key(spec), as_object(compiled))
-
-
-def as_object(compiled: Any) -> bytes:
-    """What `address_in` takes: a line about the code, and the code, an object file."""
     library = compiled.library
-    header = {
-        "entry": compiled.fndesc.llvm_cfunc_wrapper_name,
-        "needs": sorted(_undefined(library._final_module)),  # noqa: SLF001
-    }
+    if _types(spec) is None or library.has_dynamic_globals:
+        return
+    entry = compiled.fndesc.llvm_cfunc_wrapper_name
     code = library._get_compiled_object()  # noqa: SLF001
+    OBJECTS.put(_key(spec), as_object(entry, library._final_module, code))  # noqa: SLF001
+
+
+def as_object(entry: str, module: Any, code: bytes) -> bytes:
+    """What `address_in` takes: a line about the code, and the code, an object file."""
+    header = {"entry": entry, "needs": sorted(_undefined(module))}
     return json.dumps(header).encode() + b"\n" + code
 
 
@@ -119,10 +118,16 @@ def _engine() -> Any:
     """Where object files are linked; lives as long as the process."""
     import llvmlite.binding as llvm
 
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+
+
+def machine() -> Any:
+    """The host as LLVM compiles for it, any processor of its kind."""
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
 def _key(spec: KernelSpec) -> str:

@@ -19,5 +19,4 @@ def entry() -> int:
 
     numba.get_num_threads()
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(MEMORY))
-    MEMORY[layout.WORKER] = address(MODULE, "worker")
-    return address(MODULE, "parallel_for")
+    return address(MODULE)

@@ -27,10 +27,9 @@ def entry() -> int:
     libc = ctypes.CDLL(None)
     memory = _memory(libc)
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(memory))
-    worker = address(MODULE, "worker")
-    _reset(libc, memory, worker)
-    os.register_at_fork(after_in_child=lambda: _reset(libc, memory, worker))
-    return address(MODULE, "parallel_for")
+    _reset(libc, memory)
+    os.register_at_fork(after_in_child=lambda: _reset(libc, memory))
+    return address(MODULE)
 
 
 def _memory(libc: Any) -> Any:
@@ -42,10 +41,9 @@ def _memory(libc: Any) -> Any:
     return (ctypes.c_int64 * layout.WORDS).from_address(aligned)
 
 
-def _reset(libc: Any, memory: Any, worker: int) -> None:
+def _reset(libc: Any, memory: Any) -> None:
     """A pool without workers: at first, and in the child of a fork."""
     ctypes.memset(memory, 0, ctypes.sizeof(memory))
-    memory[layout.WORKER] = worker
     for core in _allowed():
         memory[layout.ALLOWED + core // 64] |= _bit(core % 64)
     start = ctypes.addressof(memory)

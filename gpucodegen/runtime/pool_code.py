@@ -1,40 +1,43 @@
-"""The functions of a pool as machine code: compiled once for a machine, then kept."""
+"""The code of a pool in this process: compiled once for a machine, then kept."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
+from gpucodegen.intrinsics.pool.layout import ENTRY
 from gpucodegen.runtime import cache, machine_code
 
-SIGNATURES = {
-    "gpucodegen.intrinsics.pool.loops": {
-        "worker": "int64(int64)",
-        "parallel_for": "void(int64, int64, int64, int64)",
-    },
-    "gpucodegen.intrinsics.pool.by_numba": {
-        "worker": "void(int64, int64, int64, int64)",
-        "parallel_for": "void(int64, int64, int64, int64)",
-    },
-}
-"""By module; the memory of the pool has to be known to linkers."""
 
+def address(module: str) -> int:
+    """Where ``parallel_for`` of a module of `gpucodegen.intrinsics.pool` lies.
 
-def address(module: str, name: str) -> int:
-    """Where a function lies in this process."""
+    Linkers know the memory of the pool already.
+    """
     objects = machine_code.OBJECTS
-    key = cache.digest(module, name, machine_code.host(), cache.package_digest())
+    key = cache.digest(module, machine_code.host(), cache.package_digest())
     stored = objects.get(key)
     found = machine_code.address_in(stored) if stored is not None else 0
     if not found:
-        made = _compiled(module, name)
+        pool = import_module(module)
+        functions = {"worker": pool.worker, ENTRY: pool.parallel_for}
+        made = compiled(functions, ENTRY)
         objects.put(key, made)
         found = machine_code.address_in(made)
-    assert found, name
+    assert found, module
     return found
 
 
-def _compiled(module: str, name: str) -> bytes:
-    dispatcher = getattr(import_module(module), name)
-    dispatcher.compile(SIGNATURES[module][name])
-    (compiled,) = dispatcher.overloads.values()
-    return machine_code.as_object(compiled)
+def compiled(functions: Any, entry: str) -> bytes:
+    """Functions of words, by their symbols, as an object with that entry."""
+    import llvmlite.binding as llvm
+
+    from gpucodegen.intrinsics.pool.native import native
+
+    machine = machine_code.machine()
+    module = llvm.parse_assembly(str(native(functions)))
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return machine_code.as_object(entry, module, machine.emit_object(module))

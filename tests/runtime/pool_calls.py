@@ -22,7 +22,7 @@ def parallel_for() -> Any:
 
     assert threads.provided()
     address = llvm.address_of_symbol(ENTRY)
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(address)
 
 
 @numba.extending.intrinsic

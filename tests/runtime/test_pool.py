@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.native import WORD, Code, Instruction
 from gpucodegen.intrinsics.pool.shares import start_of
-from gpucodegen.runtime import threads
+from gpucodegen.intrinsics.pool.words import PROCESSOR, mode, set_mode
+from gpucodegen.runtime import machine_code, threads
+from gpucodegen.runtime.pool_code import compiled
 from tests.house.readme import ROOT
 from tests.runtime.pool_calls import count_up, is_once, nested, parallel_for
 
+FLUSHES = {"x86_64": 1 << 15, "aarch64": 1 << 24}.get(PROCESSOR, 0)
+"""The bit of the mode that makes denormal numbers 0."""
 pytestmark = pytest.mark.skipif(not threads.HAS_OWN, reason="needs POSIX threads")
 
 
@@ -85,6 +92,7 @@ memory = (ctypes.c_int64 * layout.WORDS).from_address(start)
 def test_a_caller_does_not_wait_for_a_worker_that_never_comes() -> None:
     code = """
 memory[layout.STARTED] = 3  # as the caller sees workers that no core runs
+memory[layout.ALLOWED] = 0
 print(all(is_once(n, 4) for n in range(200)))
 """
     assert run(code) == "True"
@@ -133,26 +141,76 @@ print("end")
     assert run(code) == "end"
 
 
-def test_workers_round_and_flush_as_their_caller() -> None:
-    code = """
-import numba
-from gpucodegen.intrinsics.pool.words import mode, set_mode
-@numba.cfunc("void(int64, int64, int64)")
-def tell(begin, end, data):
-    modes = numba.carray(pointer(data), (end,))
+def tell(begin: int, end: int, data: int) -> None:
+    """The mode of the thread in each iteration, told often."""
     for i in range(begin, end):
-        for _ in range(20000):
-            modes[i] = mode()
-get, put = numba.njit(lambda: mode()), numba.njit(lambda m: set_mode(m))
-before = get()
-seen = set()
-for how in (before, before ^ 0x8000, before):
-    put(how)
-    seen |= {tuple(set(counted(64, 2, tell)[:64] ^ how)) for _ in range(20)}
-put(before)
-print(seen)
-"""
-    assert run(code) == "{(np.int64(0),)}"
+        for _ in range(20_000):
+            put(data + 8 * i, mode())
+
+
+def get() -> int:
+    """The mode of this thread."""
+    return mode()
+
+
+def change(how: int) -> None:
+    """Another mode for this thread."""
+    set_mode(how)
+
+
+def _put(code: Code, address: Any, value: Any) -> None:
+    target = code.builder.inttoptr(address, WORD.as_pointer())
+    code.builder.store(value, target)
+
+
+put = Instruction(_put)
+
+
+def in_c(function: Any, words: int) -> Any:
+    name = f"test_{function.__name__}"
+    address = machine_code.address_in(compiled({name: function}, name))
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * words)(address)
+
+
+def test_workers_round_and_flush_as_their_caller() -> None:
+    work, now, switch = in_c(tell, 3), in_c(get, 0), in_c(change, 1)
+    address = ctypes.cast(work, ctypes.c_void_p).value
+    before = now()
+    try:
+        for how in (before, before ^ FLUSHES, before):
+            switch(how)
+            for _ in range(20):
+                modes = np.zeros(64, np.int64)
+                parallel_for()(address, modes.ctypes.data, 64, 2)
+                assert set(modes) == {how}
+    finally:
+        switch(before)
+
+
+def sums(count: int, limit: int) -> int:
+    """Words of every kind: what Python gives, native code gives."""
+    total, step = 0, 1
+    for i in range(count):
+        if i % 3 == 0 or (i > limit and i != 7):
+            total += i << 1
+        elif not_even(i) and i <= limit:
+            total -= min(i, 5, limit) * step
+        else:
+            step = (step + (i | 8) // 3) & 15
+    while total > 1000:
+        total = total >> 1
+    return ~total
+
+
+def not_even(number: int) -> int:
+    return number & 1 == 1
+
+
+def test_native_code_computes_as_python() -> None:
+    call = in_c(sums, 2)
+    for count in range(0, 60, 7):
+        for limit in range(12):
+            assert call(count, limit) == sums(count, limit)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux moves threads")

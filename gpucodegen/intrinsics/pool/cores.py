@@ -7,7 +7,6 @@ always there, so a worker on its core only takes turns with it.
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.shares import jitted
 from gpucodegen.intrinsics.pool.system import core, move
 from gpucodegen.intrinsics.pool.words import load, store
 
@@ -15,7 +14,6 @@ CORE, ALLOWED, MASK, LINE = layout.CORE, layout.ALLOWED, layout.MASK, layout.LIN
 WORD_BITS = 64
 
 
-@jitted
 def keep_off(workers: int, are_new: bool) -> None:
     """Move workers off this thread's core if it has changed, or if they are new."""
     here = core()
@@ -26,7 +24,6 @@ def keep_off(workers: int, are_new: bool) -> None:
                 move(thread)
 
 
-@jitted
 def has_others(here: int) -> bool:
     """Whether there are allowed cores but one; they are in ``MASK``."""
     found = 0

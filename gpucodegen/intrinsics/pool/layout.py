@@ -22,8 +22,8 @@ DONE = 2 * LINE
 """Units of the job that are done."""
 SLEEPERS = 3 * LINE
 """Workers that have to be woken."""
-STARTED, WORKER, CORE = range(4 * LINE, 4 * LINE + 3)
-"""Workers; the address of their code; the core of the caller, which is not theirs."""
+STARTED, CORE = 4 * LINE, 4 * LINE + 1
+"""Workers; the core of the caller, which is not theirs."""
 MUTEX, SIGNAL, ATTRIBUTES = (place * LINE for place in (5, 6, 7))
 """What the system keeps here: a mutex, a condition, attributes of threads."""
 ALLOWED, MASK, KEPT = (place * LINE for place in (8, 9, 10))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.cores import keep_off
-from gpucodegen.intrinsics.pool.shares import jitted, share_out, take_part
+from gpucodegen.intrinsics.pool.shares import share_out, take_part
 from gpucodegen.intrinsics.pool.system import (
     lock,
     sleep,
@@ -50,7 +50,6 @@ LOOKS = 1000
 """Pauses before a worker sleeps, or a caller leaves its core: 10 to 50 us."""
 
 
-@jitted
 def parallel_for(work: int, data: int, count: int, threads: int) -> None:
     """Call ``work(begin, end, data)`` for parts of ``range(count)`` on some threads."""
     units = min(count, UNITS_PER_THREAD * threads, MOST_UNITS)
@@ -65,7 +64,6 @@ def parallel_for(work: int, data: int, count: int, threads: int) -> None:
         call(work, 0, count, data)
 
 
-@jitted
 def hire(workers: int) -> None:
     """Start what is missing of these workers; fewer do as well."""
     before = load(STARTED)
@@ -74,7 +72,6 @@ def hire(workers: int) -> None:
     keep_off(load(STARTED), load(STARTED) != before)
 
 
-@jitted
 def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
     """Describe a job, share it out, and call the workers; its number."""
     job = ((load(EPOCH) >> WIDTH_BITS) + 1) & JOBS
@@ -93,7 +90,6 @@ def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
     return job
 
 
-@jitted
 def wait_for(units: int) -> None:
     """Wait until all units are done; none is left to take."""
     looks = 0
@@ -105,7 +101,6 @@ def wait_for(units: int) -> None:
             yield_core()
 
 
-@jitted
 def worker(me: int) -> int:
     """The life of worker ``me``; the caller of a job is its thread 0."""
     epoch = 0
@@ -117,7 +112,6 @@ def worker(me: int) -> int:
     return 0
 
 
-@jitted
 def next_epoch(last: int) -> int:
     """Wait for another job than the last one."""
     for _ in range(LOOKS):

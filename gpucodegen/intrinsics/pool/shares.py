@@ -11,8 +11,6 @@ are done.  A thread that looks at the share of a later job finds another number 
 
 from __future__ import annotations
 
-import numba
-
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.words import (
     add,
@@ -37,22 +35,17 @@ UNIT_BITS, UNIT_MASK = layout.UNIT_BITS, layout.MOST_UNITS
 OWN_PART, OTHERS_PART = 8, 2
 """A thread takes an eighth of what is left to it, or half of what another has left."""
 
-jitted = numba.njit(nogil=True, error_model="numpy")
 
-
-@jitted
 def packed(job: int, first: int, end: int) -> int:
     """The word of a share."""
     return (job << 2 * UNIT_BITS) | (first << UNIT_BITS) | end
 
 
-@jitted
 def start_of(part: int, parts: int, total: int) -> int:
     """Where a part begins if ``total`` is divided evenly, larger parts first."""
     return part * (total // parts) + min(part, total % parts)
 
 
-@jitted
 def share_out(job: int, units: int, width: int) -> None:
     """Give the units to the threads."""
     for thread in range(width):
@@ -61,7 +54,6 @@ def share_out(job: int, units: int, width: int) -> None:
         store(SHARES + LINE * thread, packed(job, first, end))
 
 
-@jitted
 def taken(job: int, thread: int, is_own: bool) -> int:
     """Some units of a thread's share, as a share; 0 if there is none left."""
     index = SHARES + LINE * thread
@@ -80,7 +72,6 @@ def taken(job: int, thread: int, is_own: bool) -> int:
             return taken
 
 
-@jitted
 def do(units: int) -> None:
     """Run the iterations of some units of the present job."""
     first, end = units >> UNIT_BITS, units & UNIT_MASK
@@ -92,7 +83,6 @@ def do(units: int) -> None:
     add(DONE, end - first)
 
 
-@jitted
 def take_part(job: int, width: int, me: int) -> None:
     """Do units of a job, one's own first, until all are taken."""
     for step in range(width):

@@ -7,28 +7,35 @@ import sys
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
-from gpucodegen.intrinsics.cpu_engine import ENGINE
-from gpucodegen.intrinsics.lowering import I1, I8, I32, I64, Lowering, number, signature
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.words import WORD, place
+from gpucodegen.intrinsics.pool.native import (
+    I1,
+    I8,
+    I32,
+    VOID,
+    WORD,
+    Code,
+    Instruction,
+    word,
+)
+from gpucodegen.intrinsics.pool.words import place
 
 ADDRESS = I8.as_pointer()
 MASK_BYTES = 8 * layout.LINE
 
 
-def _address(low: Lowering, word: int) -> Any:
-    return low.builder.bitcast(place(low, number(I64, word)), ADDRESS)
+def _address(code: Code, index: int) -> Any:
+    return code.builder.bitcast(place(code, word(index)), ADDRESS)
 
 
-def _calls(name: str, *words: int) -> Any:
+def _calls(name: str, *indices: int) -> Any:
     """``name()``: a function of C on the things that lie at these words."""
 
-    def lower(low: Lowering) -> None:
-        low.call(name, I32, [_address(low, word) for word in words])
+    def lower(code: Code) -> None:
+        code.call(name, I32, [_address(code, index) for index in indices])
 
-    return ENGINE.define(name, 0, lambda: signature(types.void), lower)
+    return Instruction(lower)
 
 
 lock = _calls("pthread_mutex_lock", layout.MUTEX)
@@ -41,52 +48,51 @@ yield_core = _calls("sched_yield")
 """``yield_core()`` to whoever waits for it."""
 
 
-def _start(low: Lowering, thread: Any) -> Any:
+def _start(code: Code, thread: Any) -> Any:
     """Signals are for the caller's thread: the new one has them blocked."""
-    builder = low.builder
-    none, every = ir.Constant(ADDRESS, None), _address(low, layout.MASK)
-    before = _address(low, layout.KEPT)
-    fill = (every, number(I8, -1), number(I64, MASK_BYTES), ir.Constant(I1, 0))
-    low.call("llvm.memset.p0.i64", ir.VoidType(), fill)
-    how = number(I32, signal.SIG_SETMASK)
-    low.call("pthread_sigmask", I32, [how, every, before])
-    code = builder.load(place(low, number(I64, layout.WORKER)))
+    builder = code.builder
+    none, every = ir.Constant(ADDRESS, None), _address(code, layout.MASK)
+    before = _address(code, layout.KEPT)
+    fill = (every, ir.Constant(I8, -1), word(MASK_BYTES), ir.Constant(I1, 0))
+    code.call("llvm.memset.p0.i64", VOID, fill)
+    how = ir.Constant(I32, signal.SIG_SETMASK)
+    code.call("pthread_sigmask", I32, [how, every, before])
     arguments = [
-        builder.bitcast(_handle(low, thread), ADDRESS),
-        _address(low, layout.ATTRIBUTES),
-        builder.inttoptr(code, ADDRESS),
+        builder.bitcast(_handle(code, thread), ADDRESS),
+        _address(code, layout.ATTRIBUTES),
+        builder.bitcast(builder.module.globals["worker"], ADDRESS),
         builder.inttoptr(thread, ADDRESS),
     ]
-    failed = low.call("pthread_create", I32, arguments)
-    low.call("pthread_sigmask", I32, [how, before, none])
-    return builder.zext(failed, I64)
+    failed = code.call("pthread_create", I32, arguments)
+    code.call("pthread_sigmask", I32, [how, before, none])
+    return builder.zext(failed, WORD)
 
 
-def _handle(low: Lowering, thread: Any) -> Any:
-    line = low.builder.mul(thread, number(I64, layout.LINE))
-    first = number(I64, layout.SHARES + layout.HANDLE)
-    return place(low, low.builder.add(first, line))
+def _handle(code: Code, thread: Any) -> Any:
+    line = code.builder.mul(thread, word(layout.LINE))
+    first = word(layout.SHARES + layout.HANDLE)
+    return place(code, code.builder.add(first, line))
 
 
-start = ENGINE.define("start", 1, lambda _: signature(WORD, WORD), _start)
+start = Instruction(_start)
 """``start(number)``: a worker of that number; 0, or why there is none."""
 
 
-def _core(low: Lowering) -> Any:
+def _core(code: Code) -> Any:
     """Only Linux lets a thread have another moved."""
     if sys.platform != "linux":
-        return number(I64, -1)
-    return low.builder.sext(low.call("sched_getcpu", I32, []), I64)
+        return word(-1)
+    return code.builder.sext(code.call("sched_getcpu", I32, []), WORD)
 
 
-def _move(low: Lowering, thread: Any) -> None:
+def _move(code: Code, thread: Any) -> None:
     if sys.platform == "linux":
-        handle = low.builder.load(_handle(low, thread))
-        cores = [number(I64, MASK_BYTES), _address(low, layout.MASK)]
-        low.call("pthread_setaffinity_np", I32, [handle, *cores])
+        handle = code.builder.load(_handle(code, thread))
+        cores = [word(MASK_BYTES), _address(code, layout.MASK)]
+        code.call("pthread_setaffinity_np", I32, [handle, *cores])
 
 
-core = ENGINE.define("core", 0, lambda: signature(WORD), _core)
+core = Instruction(_core)
 """``core()`` that this thread runs on; -1 where nobody tells."""
-move = ENGINE.define("move", 1, lambda _: signature(types.void, WORD), _move)
+move = Instruction(_move)
 """``move(thread)`` to the cores of `layout.MASK`."""

@@ -10,114 +10,113 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import types
 
-from gpucodegen.intrinsics.cpu_engine import ENGINE
-from gpucodegen.intrinsics.lowering import I32, I64, Lowering, number, signature
 from gpucodegen.intrinsics.pool.layout import MEMORY
+from gpucodegen.intrinsics.pool.native import (
+    I32,
+    VOID,
+    WORD,
+    Code,
+    Instruction,
+    word,
+)
 
 ORDER = "seq_cst"
-WORD = types.int64
 BYTES = 8
 WHOLE_SYSTEM = 15
 """The only operand that ``isb`` has."""
 PROCESSOR = llvm.get_process_triple().partition("-")[0].replace("arm64", "aarch64")
 
 
-def place(low: Lowering, index: Any) -> Any:
+def place(code: Code, index: Any) -> Any:
     """The address of a word of the pool."""
-    module = low.builder.module
-    memory = module.globals.get(MEMORY) or ir.GlobalVariable(module, I64, MEMORY)
-    return low.builder.gep(memory, [index])
+    module = code.builder.module
+    memory = module.globals.get(MEMORY) or ir.GlobalVariable(module, WORD, MEMORY)
+    return code.builder.gep(memory, [index])
 
 
-def _load(low: Lowering, index: Any) -> Any:
-    return low.builder.load_atomic(place(low, index), ORDER, BYTES)
+def _load(code: Code, index: Any) -> Any:
+    return code.builder.load_atomic(place(code, index), ORDER, BYTES)
 
 
-def _store(low: Lowering, index: Any, value: Any) -> None:
-    low.builder.store_atomic(value, place(low, index), "release", BYTES)
+def _store(code: Code, index: Any, value: Any) -> None:
+    code.builder.store_atomic(value, place(code, index), "release", BYTES)
 
 
-def _swap(low: Lowering, index: Any, value: Any) -> Any:
-    return low.builder.atomic_rmw("xchg", place(low, index), value, ORDER)
+def _swap(code: Code, index: Any, value: Any) -> Any:
+    return code.builder.atomic_rmw("xchg", place(code, index), value, ORDER)
 
 
-def _add(low: Lowering, index: Any, value: Any) -> Any:
-    return low.builder.atomic_rmw("add", place(low, index), value, ORDER)
+def _add(code: Code, index: Any, value: Any) -> Any:
+    return code.builder.atomic_rmw("add", place(code, index), value, ORDER)
 
 
-def _replace(low: Lowering, index: Any, old: Any, new: Any) -> Any:
-    made = low.builder.cmpxchg(place(low, index), old, new, ORDER)
-    return low.builder.zext(low.builder.extract_value(made, 1), I64)
+def _replace(code: Code, index: Any, old: Any, new: Any) -> Any:
+    made = code.builder.cmpxchg(place(code, index), old, new, ORDER)
+    return code.builder.zext(code.builder.extract_value(made, 1), WORD)
 
 
-def _define(name: str, arity: int, build: Any, result: Any = WORD) -> Any:
-    words = [WORD] * arity
-    return ENGINE.define(name, arity, lambda *_: signature(result, *words), build)
-
-
-load = _define("load", 1, _load)
+load = Instruction(_load)
 """``load(index)``."""
-store = _define("store", 2, _store, types.void)
+store = Instruction(_store)
 """``store(index, value)``."""
-swap = _define("swap", 2, _swap)
+swap = Instruction(_swap)
 """``swap(index, value)``: store it and return what was there."""
-add = _define("add", 2, _add)
+add = Instruction(_add)
 """``add(index, value)``: the sum is stored, what was there returned."""
-replace = _define("replace", 3, _replace)
+replace = Instruction(_replace)
 """``replace(index, old, new)``: 1 if the word was ``old`` and is ``new`` now."""
 
 
-def _pause(low: Lowering) -> None:
+def _pause(code: Code) -> None:
     """Takes some ten cycles or more and leaves the core's units to others."""
     if PROCESSOR == "x86_64":
-        low.call("llvm.x86.sse2.pause", ir.VoidType(), [])
+        code.call("llvm.x86.sse2.pause", VOID, [])
     elif PROCESSOR == "aarch64":
-        low.call("llvm.aarch64.isb", ir.VoidType(), [number(I32, WHOLE_SYSTEM)])
+        code.call("llvm.aarch64.isb", VOID, [ir.Constant(I32, WHOLE_SYSTEM)])
 
 
-pause = _define("pause", 0, _pause, types.void)
+pause = Instruction(_pause)
 """``pause()`` between two looks at a word."""
 
 
-def _call(low: Lowering, *arguments: Any) -> None:
+def _call(code: Code, *arguments: Any) -> None:
     work, begin, end, data = arguments
-    function = ir.FunctionType(ir.VoidType(), [I64] * 3)
-    target = low.builder.inttoptr(work, function.as_pointer())
-    low.builder.call(target, [begin, end, data])
+    function = ir.FunctionType(VOID, [WORD] * 3)
+    target = code.builder.inttoptr(work, function.as_pointer())
+    code.builder.call(target, [begin, end, data])
 
 
-call = _define("call", 4, _call, types.void)
+call = Instruction(_call)
 """``call(work, begin, end, data)``: the function at an address."""
 
 X86_FLAGS = 0x3F
 """Bits that tell what happened, not what shall happen."""
 
 
-def _mode(low: Lowering) -> Any:
-    builder = low.builder
+def _mode(code: Code) -> Any:
+    builder = code.builder
     if PROCESSOR == "x86_64":
-        slot = builder.alloca(I32)
-        low.call("llvm.x86.sse.stmxcsr", ir.VoidType(), [slot])
-        kept = builder.and_(builder.load(slot), number(I32, ~X86_FLAGS))
-        return builder.zext(kept, I64)
+        slot = code.slot(I32)
+        code.call("llvm.x86.sse.stmxcsr", VOID, [slot])
+        kept = builder.and_(builder.load(slot), ir.Constant(I32, ~X86_FLAGS))
+        return builder.zext(kept, WORD)
     if PROCESSOR == "aarch64":
-        return low.call("llvm.aarch64.get.fpcr", I64, [])
-    return number(I64, 0)
+        return code.call("llvm.aarch64.get.fpcr", WORD, [])
+    return word(0)
 
 
-def _set_mode(low: Lowering, mode: Any) -> None:
-    builder = low.builder
+def _set_mode(code: Code, mode: Any) -> None:
+    builder = code.builder
     if PROCESSOR == "x86_64":
-        slot = builder.alloca(I32)
+        slot = code.slot(I32)
         builder.store(builder.trunc(mode, I32), slot)
-        low.call("llvm.x86.sse.ldmxcsr", ir.VoidType(), [slot])
+        code.call("llvm.x86.sse.ldmxcsr", VOID, [slot])
     elif PROCESSOR == "aarch64":
-        low.call("llvm.aarch64.set.fpcr", ir.VoidType(), [mode])
+        code.call("llvm.aarch64.set.fpcr", VOID, [mode])
 
 
-mode = _define("mode", 0, _mode)
+mode = Instruction(_mode)
 """``mode()``: how this thread rounds, and whether it flushes denormal numbers."""
-set_mode = _define("set_mode", 1, _set_mode, types.void)
+set_mode = Instruction(_set_mode)
 """``set_mode(m)``: as another thread does."""
