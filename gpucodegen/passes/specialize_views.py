@@ -8,13 +8,12 @@ from dataclasses import replace
 from gpucodegen.dialects.memref import Slice
 from gpucodegen.dialects.ops.memref_layouts import (
     Strided,
-    plus,
     product,
     strided_form,
-    times,
     with_strides,
 )
 from gpucodegen.dialects.ops.memref_shape_syntax import groups_of
+from gpucodegen.dialects.ops.memref_view_checks import sliced_form, static
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation
@@ -26,19 +25,15 @@ def _slice(op: Operation, form: Strided) -> MemRefType | None:
     part, old = Slice(op), op.result.type
     if not isinstance(old, MemRefType):
         return None
-    offset, strides = form.offset, list[int | None]()
-    extents = list(old.shape)
-    dimensions = zip(part.offsets, part.sizes, part.strides, form.strides, strict=True)
-    for start, size, step, stride in dimensions:
-        offset = plus(offset, times(_known(start), stride))
-        if extents and extents[0] == _known(size):
+    sliced = sliced_form(form, part)
+    extents, strides = list(old.shape), list[int | None]()
+    for size, stride in zip(static(part.sizes), sliced.strides, strict=True):
+        if extents and extents[0] == size:
             extents.pop(0)
-            strides.append(times(_known(step), stride))
-    return with_strides(old, old.shape, Strided(offset, tuple(strides)))
-
-
-def _known(entry: object) -> int | None:
-    return entry if isinstance(entry, int) else None
+            strides.append(stride)
+    if extents:
+        return None
+    return with_strides(old, old.shape, Strided(sliced.offset, tuple(strides)))
 
 
 def _same(op: Operation, form: Strided) -> MemRefType | None:

@@ -29,6 +29,13 @@ VIEWS = {
         ("memref<?x2xf32, strided<[4, 1], offset: 1>>", "7, 1"),
         (7, 2),
     ),
+    "origin": (
+        "memref<?x?xf32>",
+        """%v = memref.subview %a[0, 0] [2, 2] [1, 3]
+            : memref<?x?xf32> to memref<2x2xf32, strided<[?, 3]>>""",
+        ("memref<2x2xf32, strided<[?, 3]>>", "1, 1"),
+        (1, 3),
+    ),
     "transpose": (
         OPEN,
         f"""%v = memref.transpose %a (d0, d1) -> (d1, d0) : {OPEN}
