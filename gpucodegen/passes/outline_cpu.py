@@ -1,13 +1,14 @@
 """Split a function into host operations and CPU kernels.
 
-Consecutive nests become one kernel; allocations move before it, deallocations behind
+Consecutive nests become one kernel, with the scalar steps between them and those that
+lead to it; allocations move before it, deallocations behind
 it, and small ones that it alone uses into it.  A scalar that a kernel computes leaves
 it through a buffer of one element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -27,12 +28,12 @@ from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.gpu_launch import VIEWS, isolate
+from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
-LOADS = frozenset({"affine.load", "memref.load"})
 PURE_DIALECTS = frozenset({"arith", "math"})
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
@@ -57,30 +58,44 @@ class CpuOutliner:
         """Host operations with calls in place of nests."""
         host: list[Operation] = []
         group: list[Operation] = []
+        steps: list[Operation] = []
         after: list[Operation] = []
         for op in operations:
-            if is_kernel(op) or (self.is_straight and self._joins(op, group)):
-                group.append(op)
-            elif group and _may_move_before(op, group):
+            made = {value for member in (*group, *steps) for value in member.results}
+            joins = self.is_straight and self._joins(op, made, begun=bool(group))
+            if joins or is_kernel(op):
+                group += [*([] if group else self._led_by(host)), *steps, op]
+                steps = []
+            elif group and self.is_straight and is_step(op, made):
+                steps.append(op)
+            elif group and _may_move_before(op, made):
                 host.append(op)
             elif group and op.name == "memref.dealloc":
                 after.append(op)
             else:
-                self._close(host, group, after)
-                group, after = [], []
+                self._close(host, group, (*steps, *after))
+                group, steps, after = [], [], []
                 host.append(self._nested(op))
-        self._close(host, group, after)
+        self._close(host, group, (*steps, *after))
         return host
 
-    def _joins(self, op: Operation, group: Sequence[Operation]) -> bool:
-        """Whether an operation belongs to the kernel that a group becomes.
+    def _joins(self, op: Operation, made: Collection[Value], *, begun: bool) -> bool:
+        """Whether an operation belongs to the kernel that makes some values.
 
         So do numbers that become part of a vector, since no vector may leave a kernel.
         """
-        made = {value for member in group for value in member.results}
         is_number = op.name in LOADS or (has_no_effect(op) and op.dialect == "arith")
-        continues = group and is_number and not self.for_vectors.isdisjoint(op.results)
-        return bool(continues) or needs_kernel(op, made)
+        continues = is_number and not self.for_vectors.isdisjoint(op.results)
+        return (begun and continues) or needs_kernel(op, made)
+
+    def _led_by(self, host: list[Operation]) -> list[Operation]:
+        """The steps that the host ends with; the next kernel takes them."""
+        if not self.is_straight:
+            return []
+        stays = {op for op in host if _may_move_before(op, ())}
+        taken = steps_before(host, stays)
+        host[:] = [op for op in host if op not in taken]
+        return taken
 
     def _nested(self, op: Operation) -> Operation:
         if not op.regions or op.name == "func.func":
@@ -106,12 +121,12 @@ class CpuOutliner:
         if not group:
             return
         inside = {id(op) for root in group for op in root.walk()}
-        inside |= {id(op) for op in after}
+        inside |= {id(op) for op in after if op.name == "memref.dealloc"}
         own = _first_to_fit(op for op in host if set() < self._used(op) <= inside)
         made = {op.result for op in own}
         host[:] = [op for op in host if op not in own]
         host += self._call(group, [op.with_(name="memref.alloca") for op in own])
-        host += [op for op in after if op.operands[0] not in made]
+        host += [op for op in after if made.isdisjoint(op.operands)]
 
     def _used(self, op: Operation) -> set[int]:
         results = op.results
@@ -213,9 +228,8 @@ def _has_dynamic_allocation(op: Operation) -> bool:
     return op.name in {"memref.alloc", "memref.alloca"} and bool(op.operands)
 
 
-def _may_move_before(op: Operation, group: Sequence[Operation]) -> bool:
-    """Whether an operation neither depends on the group nor touches memory."""
+def _may_move_before(op: Operation, made: Collection[Value]) -> bool:
+    """Whether an operation neither depends on what is made nor touches memory."""
     is_known = op.name in BEFORE | PURE or op.dialect in PURE_DIALECTS
     is_pure = is_known or is_repeatable(op)
-    made = {value for member in group for value in member.results}
     return is_pure and not any(value in made for value in op.operands)
