@@ -9,7 +9,7 @@ from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction import cpu, depthwise, dots
+from gpucodegen.passes.contraction import cpu, depthwise, dots, splitting
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
 from gpucodegen.passes.contraction.collapse import collapsed
 from gpucodegen.passes.contraction.depthwise import Sliding, sliding
@@ -20,6 +20,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
 from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
+from gpucodegen.tiling.split_plan import reduction_parts
 
 
 def paying_contraction(op: Operation, relaxed: bool = False) -> Contraction | None:
@@ -108,7 +109,15 @@ def _lowered(
     assert problem is not None
     if contraction.scale is not None:
         model = replace(model, unit=model.unit.shared)
-    return cpu.lower(contraction, plan_contraction(problem, model, tiles))
+    parts = reduction_parts(problem, model) if contraction.reassociable else 1
+    if parts == 1:
+        return cpu.lower(contraction, plan_contraction(problem, model, tiles))
+
+    def each(part: Contraction) -> list[Operation]:
+        return cpu.lower(part, plan_contraction(_problem(part), model, tiles))
+
+    lanes = model.unit.lanes(problem.element_bits)
+    return splitting.lower(contraction, parts, lanes, each)
 
 
 def _problem(contraction: Contraction) -> Problem:
