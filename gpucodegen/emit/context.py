@@ -25,6 +25,7 @@ from gpucodegen.emit.kinds import (
     is_index,
 )
 from gpucodegen.emit.names import Names
+from gpucodegen.emit.offsets import Offsets
 from gpucodegen.emit.source import Writer
 from gpucodegen.emit.target import Target
 from gpucodegen.emit.text import Text, call, number
@@ -115,7 +116,12 @@ class Emitter:
     is_structured: bool = True
     swept: AffineExpr | None = None
     """The variable of a long innermost loop of the CPU, while its body is printed."""
+    offsets: Offsets = field(init=False)
     _variables: dict[Value, str] = field(default_factory=dict[Value, str])
+
+    def __post_init__(self) -> None:
+        """Offsets are lines of the same writer."""
+        self.offsets = Offsets(self.writer)
 
     # -- operations ------------------------------------------------------------------
 
@@ -188,7 +194,7 @@ class Emitter:
     @contextmanager
     def block(self, head: str) -> Generator[None]:
         """A compound statement with names of its own."""
-        with self.names.scope(), self.writer.block(head):
+        with self.names.scope(), self.writer.block(head), self.offsets.scope():
             yield
 
     @contextmanager
@@ -258,6 +264,12 @@ class Emitter:
             if f"{name}(" in text.code:
                 self.use(name)
         return text
+
+    def offset(self, expr: AffineExpr) -> Text:
+        """The text of an offset, for the next line; sums that recur are variables."""
+        shared = self.target.shares_offsets and self.is_structured
+        known = self.offsets.text(expr, self.affine) if shared else None
+        return known or self.narrow(self.affine(expr))
 
     def narrow(self, text: Text) -> Text:
         """An index expression with the target's index type."""

@@ -52,7 +52,7 @@ CONVERTED = NARROW | {"i1"}
 
 def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
     """The element at indices."""
-    offset = e.narrow(e.affine(buffer.at(indices, e.swept)))
+    offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
         load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
         return call(load, buffer.pointer, offset)
@@ -63,7 +63,7 @@ def write(
     e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr], value: Text
 ) -> None:
     """Store an element at indices."""
-    offset = e.narrow(e.affine(buffer.at(indices, e.swept)))
+    offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
         store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)
         e.writer.line(str(call(store, buffer.pointer, offset, value)))
@@ -103,7 +103,7 @@ def atomic(e: Emitter, op: Operation) -> None:
     buffer, indices = access(e, op, 1)
     kind = ATOMIC_KINDS[getattr(op.attributes["kind"], "value", 0)]
     made = e.make(f"atomic_{kind}_{buffer.dtype}", "atomic", kind, buffer.dtype)
-    offset = e.narrow(e.affine(buffer.at(indices)))
+    offset = e.offset(buffer.at(indices))
     text = call(made, buffer.pointer, offset, e.text(op.operands[0]))
     if e.uses.get(op.result):
         e.define(op.result, text)
@@ -296,7 +296,7 @@ def prefetch(e: Emitter, op: Operation) -> None:
     is_write = isinstance(write, IntegerAttr) and bool(write.value)
     name = f"prefetch_{'write' if is_write else 'read'}{hint.value}"
     function = e.make(name, "prefetch", is_write, hint.value)
-    offset = e.narrow(e.affine(buffer.at(indices)))
+    offset = e.offset(buffer.at(indices))
     e.writer.line(str(call(function, buffer.pointer, offset)))
 
 

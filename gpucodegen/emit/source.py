@@ -43,7 +43,7 @@ class Writer:
 
     lines: list[str] = field(default_factory=list[str])
     location: Location = UNKNOWN
-    _depth: int = 0
+    depth: int = 0
     _marked: str = ""
 
     def line(self, code: str) -> None:
@@ -51,7 +51,11 @@ class Writer:
         origin = place(self.location)
         comment = f"  # {origin}" if origin and origin != self._marked else ""
         self._marked = origin
-        self.lines.append(f"{_INDENT * self._depth}{code}{comment}")
+        self.lines.append(f"{_INDENT * self.depth}{code}{comment}")
+
+    def insert(self, position: int, depth: int, code: str) -> None:
+        """Put a line in front of an earlier one."""
+        self.lines.insert(position, f"{_INDENT * depth}{code}")
 
     def blank(self) -> None:
         """Append an empty line."""
@@ -61,14 +65,14 @@ class Writer:
     def block(self, head: str) -> Generator[None]:
         """A compound statement; an empty body becomes ``pass``."""
         self.line(head)
-        before = len(self.lines)
-        self._depth += 1
+        start = self.lines[-1]
+        self.depth += 1
         try:
             yield
-            if len(self.lines) == before:
+            if self.lines[-1] is start:
                 self.line("pass")
         finally:
-            self._depth -= 1
+            self.depth -= 1
 
     @property
     def text(self) -> str:

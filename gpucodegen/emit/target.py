@@ -17,6 +17,7 @@ class Target:
     width: Numba computes with 64 bits, Python with as many as it takes.
     ``overflowing`` are those of 64 bits, which wrap around in MLIR; Numba tells LLVM
     that its operators never leave them, so intrinsics take their place.
+    ``shares_offsets``: sums that offsets have in common become variables.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Target:
     wrapped: frozenset[str] = frozenset({"i8", "i16", "i32", "i64"})
     overflowing: frozenset[str] = frozenset({"i64"})
     index_operand: str = ""
+    shares_offsets: bool = False
 
 
 CPU = Target(
@@ -39,6 +41,7 @@ CPU = Target(
     counted_by_while=False,
     wrapped=frozenset({"i8", "i16", "i32"}),
     overflowing=frozenset({"i64", "index"}),
+    shares_offsets=True,
 )
 CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
 HOST = Target(

@@ -68,9 +68,8 @@ class _Access:
     def arguments(self, e: Emitter) -> list[Text]:
         """Pointer, offset, and the strides that the intrinsic asks for."""
         strides = self.strides[:-1] if self.contiguous else self.strides
-        expressions = (self.start, *strides, *self.left)
-        first, *rest = (e.narrow(e.affine(expr)) for expr in expressions)
-        return [Text(self.buffer.pointer), first, *rest]
+        others = [e.narrow(e.affine(expr)) for expr in (*strides, *self.left)]
+        return [Text(self.buffer.pointer), e.offset(self.start), *others]
 
 
 def _plain_access(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Access:
