@@ -10,6 +10,7 @@ fused multiply-adds, so it takes
 cycles, and needs ``rows*vectors + vectors + rows/2`` vector registers: the compiler's
 scheduler holds about half of the broadcasts ahead of their use (9x3, 7x4 and 3x8 zmm
 tiles spill and run at half the rate of 8x3 and 6x4; 5x5 and 4x6 do if they prefetch).
+On ARM it holds them all, ``rows``: 6x4 vectors spill there, 7x3 and 5x4 do not.
 A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
 """
 
@@ -40,6 +41,17 @@ class VectorUnit:
         """
         return min(2, 512 // self.bits)
 
+    def held(self, rows: int) -> int:
+        """Registers of scalars of A that are loaded ahead of their use.
+
+        x86 broadcasts them from memory; ARM, with 32 registers of 128 bits, multiplies
+        by a lane of a register.
+
+        >>> VectorUnit(512, 32).held(6), VectorUnit(128, 32).held(6)
+        (3, 6)
+        """
+        return rows if (self.bits, self.registers) == (128, 32) else rows // 2
+
     @property
     def shared(self) -> VectorUnit:
         """The registers left for sums beside as many products.
@@ -68,7 +80,7 @@ def candidates(unit: VectorUnit, element_bits: int) -> Iterator[RegisterTile]:
     for rows in range(1, 17):
         widest = unit.registers // (4 * rows) if rows <= 2 else unit.registers
         for vectors in range(1, widest + 1):
-            needed = rows * vectors + vectors + rows // 2
+            needed = rows * vectors + vectors + unit.held(rows)
             if needed < unit.registers:
                 yield RegisterTile(rows, vectors * lanes)
 
