@@ -169,12 +169,7 @@ def _fetches_left(plan: CpuPlan, problem: Problem) -> bool:
 def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
     """Whether tasks of their own beat panels that all share, or threads are idle."""
     apart = problem.outer == 1 or plan.outer_first
-    is_plain = not (
-        problem.left_is_computed
-        or problem.left_is_transposed
-        or problem.gathered
-        or problem.uneven
-    )
+    is_plain = not (problem.left_is_transposed or problem.gathered or problem.uneven)
     idle = problem.skinny and plan.parallel and plan.stripes < model.threads
     alone = plan.packing is Packing.PRIVATE and idle
     return apart and is_plain and (plan.packing is Packing.SHARED or alone)

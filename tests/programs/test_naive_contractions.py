@@ -186,6 +186,22 @@ def test_products_are_rounded_before_they_are_scaled(rows: int):
     np.testing.assert_array_equal(c.view("i4"), expected.view("i4"))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("m", [203, 901])
+def test_factors_that_are_computed_are_packed_by_each_task(m: int, threads: int):
+    n, k = 135, 700
+    text = scaled(shape=(m, n, k)).replace("%a, %b", "%a, %alpha")
+    text = text.replace("%ab, %alpha", "%ab, %b")
+    a, b, c = integers(m, k), integers(k, n), integers(m, n)
+    compiled = gcg.compile(text, target="cpu", threads=threads)
+    expected = c + 2 * (a @ b)
+    compiled.f(2.0, 3.0, a, b, c)
+    assert np.array_equal(c, expected)
+    mapped = dict(compiled.stages("f"))["map-cpu"]
+    if m > 900:
+        assert mapped.index("%panels =") < mapped.index("arith.mulf %a, %alpha")
+
+
 BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
 
 
