@@ -52,7 +52,21 @@ def plan_contraction(
         plan = _in_turns(plan, problem, model)
     if _stripes_pay(plan, problem, model):
         return _in_stripes(plan, problem, model, tiles)
-    return replace(plan, fetches_left=_fetches_left(plan, problem))
+    plan = replace(plan, fetches_left=_fetches_left(plan, problem))
+    if _packs_in_passing(plan, problem):
+        return replace(plan, packing=Packing.PASSING, ahead=AHEAD)
+    return plan
+
+
+def _packs_in_passing(plan: CpuPlan, problem: Problem) -> bool:
+    """Whether stores of a panel can hide behind the multiply-adds of a row tile.
+
+    The same tile has to come first for every panel.
+    """
+    first = plan.row_block >= problem.rows >= 2 * plan.rows
+    known = not (problem.gathered or problem.uneven or plan.outer_inside)
+    is_private = plan.packing is Packing.PRIVATE
+    return is_private and problem.right_is_contiguous and first and known
 
 
 def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
@@ -190,7 +204,7 @@ FETCHED_SHARE = 0.5
 TOGETHER = 16
 """Cache lines that are fetched at once."""
 AHEAD = 8
-"""Steps that a panel in the second cache takes to come."""
+"""Steps that lanes of a panel take to come from beyond the first cache."""
 LEFT_TILE = 1 << 14
 """Bytes of rows that stay in the first cache while panels stream through it."""
 

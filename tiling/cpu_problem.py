@@ -108,6 +108,7 @@ class Packing(Enum):
     NONE = "read in place"
     SHARED = "all of them, before"
     PRIVATE = "each just before its use"
+    PASSING = "each by the first row tile that reads it"
     STRIPE = "those of a stripe, before the rows that meet all of them in turn"
 
 
@@ -127,8 +128,8 @@ class CpuPlan:
     ``parts``: of a reduction block, before which that part of what comes next is
     fetched, ``left_lines`` cache lines of each of its rows by every panel; 0: all of it
     before the block.
-    ``ahead``: steps by which panels are fetched before their use; 0 leaves it to the
-    processor.
+    ``ahead``: steps by which lanes of a stripe, and those copied in passing, are
+    fetched before their use; 0 leaves it to the processor.
     """
 
     rows: int

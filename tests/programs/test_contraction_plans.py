@@ -202,7 +202,8 @@ def test_plans_differ_as_named():
     assert planned(403, 330, 90).parts == 0
     uneven = planned(403, 330, 600, uneven=True)
     assert (uneven.packing, uneven.turns > 1) == (Packing.SHARED, True)
-    assert planned(70, 200, 520).packing is Packing.PRIVATE
+    assert planned(70, 200, 520).packing is Packing.PASSING
+    assert planned(7, 200, 520, rows=6).packing is not Packing.PASSING
     assert planned(400, 300, 1024).left_stride == 0
     assert planned(400, 300, 1024, rows=12).left_stride > 256
     assert planned(400, 300, 1040, rows=12).left_stride == 0

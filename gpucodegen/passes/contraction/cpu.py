@@ -10,10 +10,11 @@
             for k in block: acc += column of left (x) lanes of right
             C tile = acc
 
-Panels that serve one block of rows only are packed just before their row tiles, or read
-in place, and those of a stripe by the task that computes it (`cpu_stripe`); then the
-loop over k blocks stands inside the parallel ones.  So do the loops over outer axes,
-next to those over row tiles, where all panels together are large.
+Panels that serve one block of rows only are packed just before their row tiles, or by
+the first of these while it computes, or read in place, and those of a stripe by the
+task that computes it (`cpu_stripe`); then the loop over k blocks stands inside the
+parallel ones.  So do the loops over outer axes, next to those over row tiles, where all
+panels together are large.
 
 The terms of each element are added in their original order, so floating-point results
 differ from the nest's only by the contraction of multiply and add.

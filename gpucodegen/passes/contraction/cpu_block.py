@@ -12,6 +12,7 @@ from gpucodegen.passes.contraction.corners import Corners
 from gpucodegen.passes.contraction.cpu_kernel import RowTiles
 from gpucodegen.passes.contraction.cpu_stripe import Stripe
 from gpucodegen.passes.contraction.packing import (
+    InPassing,
     Left,
     LeftBlock,
     LeftInPlace,
@@ -55,7 +56,7 @@ class Block:
         if in_turn:
             count = cut.share + (1 if cut.rest else 0)
             panel = cut.buffer(b, (count, *cut.panel_shape), "panels")
-        elif plan.packing is Packing.PRIVATE:
+        elif plan.packing in {Packing.PRIVATE, Packing.PASSING}:
             panel = cut.buffer(b, cut.panel_shape, "panel")
         if cut.contraction.guards:
             corner = cut.buffer(b, cut.tile_shape, "corner")
@@ -112,8 +113,11 @@ class Block:
         if panel is None:
             return self.right
         contraction = self.cut.contraction
+        panels = Panels(contraction, panel, step.ranges)
+        if self.cut.plan.packing is Packing.PASSING:
+            return InPassing(self.right, panels)
         pack_panel(b, contraction, step.ranges, lanes, step.at, (panel, []))
-        return Panels(contraction, panel, step.ranges)
+        return panels
 
 
 @dataclass(frozen=True, slots=True)

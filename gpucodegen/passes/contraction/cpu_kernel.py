@@ -12,7 +12,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.corners import Corners, Extents, Place
 from gpucodegen.passes.contraction.fetching import Fetching
-from gpucodegen.passes.contraction.packing import Left, Right
+from gpucodegen.passes.contraction.packing import InPassing, Left, Right
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
@@ -24,7 +24,7 @@ from gpucodegen.passes.contraction.ranges import (
 )
 from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import ZERO, Index
-from gpucodegen.tiling.cpu_problem import CpuPlan
+from gpucodegen.tiling.cpu_problem import CpuPlan, Packing
 
 Steps: TypeAlias = Callable[[Builder, Values], Values]
 """Adds all steps of a reduction block to an accumulator."""
@@ -66,6 +66,14 @@ class RowTiles:
             self._line(b, self._in_panel(at, panel), panel, columns)
             return
 
+        if isinstance(self.right, InPassing):
+            first, height = Index.of(self.rows.lower), self.cut.plan.rows
+            self.tile(b, at | {self.rows.axis.iv: first}, panel, (height, columns))
+            below = replace(self.rows, lower=first + height)
+            tiles = replace(self, rows=below, right=self.right.panels)
+            tiles.build(b, at, panel, columns)
+            return
+
         def tile(inner: Builder, here: Positions, rows: int) -> None:
             self.tile(inner, here, panel, (rows, columns))
 
@@ -81,7 +89,7 @@ class RowTiles:
         fetching = Fetching(self.cut, row, self.ranges, panel, *shape)
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
-            if plan.ahead:
+            if plan.ahead and self._is_far:
                 fetching.lanes(inner, here, self.right)
             if plan.fetches_left:
                 fetching.left_behind(inner, here)
@@ -106,6 +114,12 @@ class RowTiles:
         nothing = -0.0 if isinstance(ty.element, FloatType) else 0
         product = b.outerproduct(column, lanes, b.constant(nothing, ty))
         return b.multiply_add(b.broadcast(scale, ty, "scale"), product, acc)
+
+    @property
+    def _is_far(self) -> bool:
+        """Whether lanes are fetched: later tiles find what the first one has copied."""
+        in_turn = self.cut.plan.packing is Packing.STRIPE
+        return in_turn or isinstance(self.right, InPassing)
 
     def _in_panel(self, at: Positions, panel: Index) -> Positions:
         return at | {self.cut.column.iv: panel * self.cut.plan.columns}

@@ -87,6 +87,25 @@ class Panels:
 
 
 @dataclass(frozen=True, slots=True)
+class InPassing:
+    """Elements of the array, which are copied to ``panels`` when they are read."""
+
+    source: Right
+    panels: Panels
+
+    def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
+        """The element of the array."""
+        return self.source.cell(at, number)
+
+    def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
+        """A vector load, and a store."""
+        vector = self.source.lanes(b, at, number, columns)
+        buffer, cell = self.panels.cell(at, number)
+        b.transfer_write(vector, buffer, cell, [len(cell) - 1])
+        return vector
+
+
+@dataclass(frozen=True, slots=True)
 class LeftInPlace:
     """One strided column of the array; single loads where rows have no stride.
 
