@@ -19,11 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations, islice, product
 
-from .dependences import Dependence
-from .isl import Set
+from .distances import Deltas, Distances, Factors, Pair
 from .legality import Refusal
 from .schedule import Nest, Schedule, compact, padded
 from .witness import find_witness
@@ -33,9 +31,6 @@ LARGEST_FACTOR = 4
 
 MOST_ALIGNMENTS = 16
 """Ways to match the loops of short units with those of long ones that are tried."""
-
-Distances = Mapping[tuple[str, str], Sequence[Set]]
-Factors = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +65,9 @@ def find_band(nest: Nest, rows: Sequence[Factors] | None = None) -> Band | Refus
     """
     depth = max(len(nest.instances(unit).loops) for unit in nest.units)
     refusal: Refusal | None = None
+    deltas = Deltas.of(nest)
     for loops in _alignments(nest, depth):
-        distances = _distances(nest, loops)
+        distances = deltas.between(loops)
         if distances is None:
             return _UNKNOWN
         search = _Search(nest, loops, distances)
@@ -143,38 +139,6 @@ def _placed(names: Sequence[str], places: Sequence[int], depth: int) -> tuple[st
     return tuple(at.get(place, "0") for place in range(depth))
 
 
-def _distances(
-    nest: Nest, loops: Mapping[str, tuple[str, ...]]
-) -> dict[tuple[str, str], list[Set]] | None:
-    """Per pair of units { l(y) - l(x) : x -> y in dependences }."""
-    found: dict[tuple[str, str], list[Set]] = {}
-    for dependence, source, sink in nest.ordered():
-        deltas = _deltas(nest, dependence, loops[source.name], loops[sink.name])
-        if deltas is None:
-            return None
-        found.setdefault((source.name, sink.name), []).append(deltas)
-    return {pair: _merged(nest, sets) for pair, sets in found.items()}
-
-
-def _deltas(
-    nest: Nest, dependence: Dependence, before: Sequence[str], after: Sequence[str]
-) -> Set | None:
-    ends = dependence.source.instances.name, dependence.sink.instances.name
-    first, second = (
-        nest.model.times(name, loops)
-        for name, loops in zip(ends, (before, after), strict=True)
-    )
-    return nest.model.solver.ask(
-        lambda: dependence.pairs.apply_domain(first).apply_range(second).deltas(), None
-    )
-
-
-def _merged(nest: Nest, sets: Sequence[Set]) -> list[Set]:
-    """The union in fewer pieces, where isl finds them."""
-    union = nest.model.solver.ask(lambda: reduce(Set.union, sets).coalesce(), None)
-    return list(sets) if union is None else [union]
-
-
 @dataclass(frozen=True, slots=True)
 class _Search:
     """The smallest factors per position, and the shifts that go with them."""
@@ -227,12 +191,12 @@ class _Search:
 
     def _shifts(self, row: Factors) -> dict[str, int] | None:
         """Smallest c >= 0 with c(y) - c(x) + reach >= 0 for all dependences x -> y."""
-        reach: dict[tuple[str, str], int] = {}
-        for pair, sets in self.distances.items():
-            lows = [self._least(deltas, row) for deltas in sets]
-            if None in lows:
+        reach: dict[Pair, int] = {}
+        for pair, steps in self.distances.items():
+            least = steps.least(row)
+            if least is None:
                 return None
-            reach[pair] = min(low for low in lows if low is not None)
+            reach[pair] = least
         shifts = dict.fromkeys((unit.name for unit in self.nest.units), 0)
         for _ in shifts:
             changed = False
@@ -243,10 +207,6 @@ class _Search:
             if not changed:
                 return shifts
         return None
-
-    def _least(self, deltas: Set, row: Factors) -> int | None:
-        """min { d_k + sum f_km * d_m : d in deltas }; None if there is none."""
-        return self.nest.model.solver.least(deltas, (*row, 1))
 
     def _refused(self, reason: str, row: Factors) -> Refusal:
         """The reason with a dependence of one unit that the row reverses."""
