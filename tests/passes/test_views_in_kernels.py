@@ -51,3 +51,78 @@ def test_loops_over_equal_views_stay_parallel():
     program.f(a)
     assert "prange" in program.source("f")
     np.testing.assert_array_equal(a, 2 * np.arange(100000))
+
+
+TURNED = "memref<64x64xf32, strided<[1, 64]>>"
+MIRROR = f"""func.func @f(%a: memref<64x64xf32>) {{
+  %t = memref.transpose %a (d0, d1) -> (d1, d0) : memref<64x64xf32> to {TURNED}
+  affine.for %i = 0 to 64 {{
+    affine.for %j = 0 to 64 {{
+      %x = affine.load %t[%i, %j] : {TURNED}
+      %y = arith.addf %x, %x : f32
+      affine.store %y, %a[%i, %j] : memref<64x64xf32>
+    }}
+  }}
+  return
+}}"""
+
+
+def test_a_transposed_view_shows_the_cells_of_its_buffer():
+    a = np.random.default_rng(0).random((64, 64), np.float32)
+    want = a.copy()
+    for i in range(64):
+        for j in range(64):
+            want[i, j] = 2 * want[j, i]
+    gcg.compile(MIRROR, target="cpu", threads=2).f(a)
+    np.testing.assert_array_equal(a, want)
+
+
+def test_an_aligned_view_shows_the_cells_of_its_buffer():
+    text = """func.func @f(%a: memref<100xf32>) {
+      %v = memref.assume_alignment %a, 4 : memref<100xf32>
+      affine.for %i = 0 to 99 {
+        %x = affine.load %v[%i] : memref<100xf32>
+        affine.store %x, %a[%i + 1] : memref<100xf32>
+      }
+      return
+    }"""
+    a = np.arange(100, dtype=np.float32)
+    gcg.compile(text, target="cpu", threads=2).f(a)
+    assert not a.any()
+
+
+CUBE = "memref<64x5x1000xf64>"
+SCALED_THEN_UPDATED = f"""
+func.func @f(%a: memref<5xf64>, %b: memref<1000x64xf64>, %c: {CUBE}) {{
+  %two = arith.constant 2.0 : f64
+  affine.for %n = 0 to 64 {{
+    affine.for %m = 0 to 5 {{
+      affine.for %k = 0 to 1000 {{
+        %x = affine.load %c[%n, %m, %k] : {CUBE}
+        %y = arith.mulf %x, %two : f64
+        affine.store %y, %c[%n, %m, %k] : {CUBE}
+      }}
+    }}
+  }}
+  affine.for %m = 0 to 5 {{
+    affine.for %n = 0 to 64 {{
+      affine.for %k = 0 to 1000 {{
+        %u = affine.load %a[%m] : memref<5xf64>
+        %v = affine.load %b[%k, %n] : memref<1000x64xf64>
+        %x = affine.load %c[%n, %m, %k] : {CUBE}
+        %p = arith.mulf %v, %u : f64
+        %y = arith.addf %x, %p : f64
+        affine.store %y, %c[%n, %m, %k] : {CUBE}
+      }}
+    }}
+  }}
+  return
+}}"""
+
+
+def test_tiles_of_a_buffer_that_is_seen_as_a_line_are_told_apart():
+    rng = np.random.default_rng(0)
+    a, b, c = rng.random(5), rng.random((1000, 64)), rng.random((64, 5, 1000))
+    want = 2 * c + a[:, None] * b.T[:, None, :]
+    gcg.compile(SCALED_THEN_UPDATED, target="cpu", threads=2, exact=True).f(a, b, c)
+    np.testing.assert_array_equal(c, want)

@@ -19,7 +19,7 @@ import pytest
 
 from gpucodegen.tiling.register_tile import VectorUnit, choose_register_tile
 
-EXTENT = 96
+EXTENT = 480
 PROGRAM = f"""
 import json
 import numpy as np

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.registry import lookup
@@ -104,40 +104,51 @@ def _mapped_indices(op: Operation, env: Environment, first: int) -> tuple[Text, 
 
 
 def _load(op: Operation, env: Environment) -> Accesses:
-    access = cell(env, op, op.operands[0], _mapped_indices(op, env, 1), READ)
-    return [_spanned(access, op.operands[0], op.results[0], env)]
+    indices = _mapped_indices(op, env, 1)
+    return [_trailing(env, op, op.operands[0], indices, READ, op.results[0])]
 
 
 def _store(op: Operation, env: Environment) -> Accesses:
-    access = cell(env, op, op.operands[1], _mapped_indices(op, env, 2), WRITE)
-    return [_spanned(access, op.operands[1], op.operands[0], env)]
+    indices = _mapped_indices(op, env, 2)
+    return [_trailing(env, op, op.operands[1], indices, WRITE, op.operands[0])]
 
 
-def _spanned(access: Access, memref: Value, value: Value, env: Environment) -> Access:
-    """Extend an access to the lanes of a vector along the trailing dimensions."""
+def _trailing(
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    indices: Sequence[Text],
+    kind: AccessKind,
+    value: Value,
+) -> Access:
+    """Access of an element, or of the lanes of a vector along the last dimensions."""
     is_element = getattr(memref.type, "element", None) == value.type
     if is_element or not isinstance(value.type, VectorType):
-        return access
+        return cell(env, op, memref, indices, kind)
     shape = value.type.shape
-    first = len(access.indices) - len(shape)
-    return _widened(access, range(first, first + len(shape)), shape, env)
+    first = len(indices) - len(shape)
+    lanes = dict(zip(range(first, len(indices)), shape, strict=True))
+    return _widened(env, op, memref, indices, kind, lanes)
 
 
 def _widened(
-    access: Access, dimensions: Sequence[int], extents: Sequence[int], env: Environment
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    indices: Sequence[Text],
+    kind: AccessKind,
+    extents: Mapping[int, int],
 ) -> Access:
-    indices = list(access.indices)
-    known = all(0 <= dimension < len(indices) for dimension in dimensions)
-    if not known or len(dimensions) != len(extents):
-        return replace(access, indices=(None,) * len(indices))
+    """Access of so many cells along some dimensions of a buffer, through any views."""
+    fits = min(extents, default=0) >= 0
+    texts: list[Text] = [index if fits else None for index in indices]
     span: list[tuple[str, str]] = []
-    for dimension, extent in zip(dimensions, extents, strict=True):
-        index = indices[dimension]
-        if index is not None:
+    for dimension, extent in extents.items():
+        if texts[dimension] is not None:
             lane = env.names.fresh("lane")
             span.append((lane, str(extent)))
-            indices[dimension] = f"{index} + {lane}"
-    return replace(access, indices=tuple(indices), span=tuple(span))
+            texts[dimension] = f"{texts[dimension]} + {lane}"
+    return replace(cell(env, op, memref, texts, kind), span=tuple(span))
 
 
 def _transfer(
@@ -150,13 +161,14 @@ def _transfer(
         buffer = op.operands[memref]
         rank = getattr(buffer.type, "rank", 0)
         indices = env.all_texts(op.operands[memref + 1 : memref + 1 + rank])
-        access = replace(cell(env, op, buffer, indices, kind), must=not _is_masked(op))
         permutation = op.attributes.get("permutation_map")
         shape = getattr(vector.type, "shape", ())
-        if len(access.indices) != rank or not isinstance(permutation, AffineMapAttr):
-            return [replace(access, indices=(None,) * len(access.indices))]
+        if not isinstance(permutation, AffineMapAttr):
+            return whole(env, op, buffer, (kind,), must=False)
         dimensions = [getattr(r, "position", 0) for r in permutation.map.results]
-        return [_widened(access, dimensions, shape, env)]
+        lanes = dict(zip(dimensions, shape, strict=True))
+        access = _widened(env, op, buffer, indices, kind, lanes)
+        return [replace(access, must=not _is_masked(op))]
 
     return entry
 
@@ -168,8 +180,8 @@ def _masked(
 
     def entry(op: Operation, env: Environment) -> Accesses:
         memref, *indices, mask, _ = op.operands
-        access = cell(env, op, memref, env.all_texts(indices), kind)
-        spanned = _spanned(access, memref, vector(op), env)
+        texts = env.all_texts(indices)
+        spanned = _trailing(env, op, memref, texts, kind, vector(op))
         ends = env.masks.get(mask, ()) if len(spanned.span) == 1 else ()
         where = tuple(f"{lane} < {end}" for lane, _ in spanned.span for end in ends)
         return [replace(spanned, where=where, must=bool(ends))]

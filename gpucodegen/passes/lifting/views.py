@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 from gpucodegen.dialects.ops.memref_shape_syntax import groups_of
-from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.lifting.environment import Environment, Text, View
 
 Definitions = Mapping[Value, Operation]
+Extents = tuple[int, ...]
 
 
 def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
@@ -57,21 +60,63 @@ def _is_shown_collapsed(
     An index of the argument is an affine one of the view, but not the other way round.
     """
     base, view = op.operands[0], op.results[0]
-    if base in env.collapsed:
-        known = env.collapsed[base]
-        env.views[view] = same(known, view) if known.type == view.type else View(base)
-        return True
     groups = groups_of(op.attributes.get("reassociation"))
     ty = base.type
     is_row_major = isinstance(ty, MemRefType) and ty.layout is None
     shape = ty.shape if isinstance(ty, MemRefType) else ()
-    is_new = base not in env.views and base not in env.arrays
-    if base in definitions or not (is_row_major and is_new) or None in shape:
+    if not is_row_major or None in shape or base in definitions:
         return False
     extents = tuple(tuple(shape[d] or 0 for d in group) for group in groups)
+    if base in env.collapsed:
+        _show_again(base, view, extents, env)
+        return True
+    if base in env.views or base in env.arrays:
+        return False
     env.collapsed[base] = view
     env.views[base] = View(view, groups=extents)
     return True
+
+
+def _show_again(
+    base: Value, view: Value, extents: tuple[Extents, ...], env: Environment
+) -> None:
+    """Another collapsed view: one of the first, or the first is one of it.
+
+    An array that was accessed stays one, and views with no affine form may be any cell.
+    """
+    known = env.collapsed[base]
+    finer = _within(env.views[base].groups, extents)
+    coarser = _within(extents, env.views[base].groups)
+    if finer is not None:
+        env.views[view] = View(known, groups=finer)
+    elif coarser is not None and known not in env.arrays:
+        env.collapsed[base] = view
+        env.views[known] = View(view, groups=coarser)
+        env.views[base] = View(view, groups=extents)
+    else:
+        env.views[view] = View(known)
+
+
+def _within(
+    coarse: Sequence[Extents], fine: Sequence[Extents]
+) -> tuple[Extents, ...] | None:
+    """Extents of the fine groups in each coarse one; None if one crosses its end.
+
+    >>> _within([(3, 4, 5)], [(3, 4), (5,)]), _within([(3, 4), (5,)], [(3, 4, 5)])
+    (((12, 5),), None)
+    """
+    pieces, found = list(fine), list[Extents]()
+    for group in coarse:
+        inside: list[int] = []
+        count = 0
+        while count < len(group):
+            piece = pieces.pop(0)
+            count += len(piece)
+            inside.append(prod(piece))
+        if count != len(group):
+            return None
+        found.append(tuple(inside))
+    return tuple(found)
 
 
 def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
@@ -118,8 +163,21 @@ def _kept_dimensions(
     return kept if len(kept) == rank else None
 
 
+def _transposed(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """The dimensions of the buffer in another order."""
+    del env, definitions
+    permutation = op.attributes["permutation"]
+    assert isinstance(permutation, AffineMapAttr)
+    order = tuple(r.position for r in permutation.map.results if isinstance(r, Dim))
+    return View(op.operands[0], ("0",) * len(order), (1,) * len(order), order)
+
+
 _TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
     "memref.cast": _same,
+    "memref.assume_alignment": _same,
+    "memref.transpose": _transposed,
+    "memref.view": _unknown,
+    "memref.reshape": _unknown,
     "memref.memory_space_cast": _same,
     "memref.subview": _subview,
     "memref.reinterpret_cast": _unknown,
