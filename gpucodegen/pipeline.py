@@ -119,6 +119,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
 
 def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.expand_copies import ExpandCopies
+    from gpucodegen.passes.loops.carry_stores import CarryStores
     from gpucodegen.passes.loops.coalesce import Coalesce
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
     from gpucodegen.passes.propagate_aliases import PropagateAliases
@@ -143,6 +144,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     return [
         ExpandCopies(cache_bytes()),
         *waves,
+        CarryStores(),
         MapCpu(
             threads=threads,
             vector_bits=bits,

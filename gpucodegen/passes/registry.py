@@ -10,6 +10,7 @@ from gpucodegen.passes.base import ModulePass
 PASSES: dict[str, str] = {
     "bufferize": "bufferize:Bufferize",
     "canonicalize": "canonicalize:Canonicalize",
+    "carry-stores": "loops.carry_stores:CarryStores",
     "check-bounds": "map_passes:CheckBounds",
     "check-effects": "check_effects:CheckEffects",
     "check-lifetimes": "check_lifetimes:CheckLifetimes",

@@ -120,9 +120,11 @@ def mirror_of(op: Operation) -> Mirror | None:
     range_ = range_in(loop) if rows and loop else None
     if rows is None or loop is None or not range_ or not range_.is_single:
         return None
+    if loop.results:
+        return None  # what it carries keeps its order
     (column,), lower, upper = loop.body.arguments, range_.lowers[0], range_.uppers[0]
     found = planes_of(rows.iv, column, inner_operations(loop))
-    if found is None or loop.results or not (is_linear(lower) and is_linear(upper)):
+    if found is None or not (is_linear(lower) and is_linear(upper)):
         return None
     body, planes = found
     stored = {plane.transposed for op, plane in planes.items() if not op.results}
