@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.passes.map_passes import VerifyKernels
 
 ROWS = "memref<5x6xi64, strided<[8, 1], offset: 48>>"
 APART = f"""func.func @f(%a: memref<16x8xi64>) {{
@@ -126,3 +127,18 @@ def test_tiles_of_a_buffer_that_is_seen_as_a_line_are_told_apart():
     want = 2 * c + a[:, None] * b.T[:, None, :]
     gcg.compile(SCALED_THEN_UPDATED, target="cpu", threads=2, exact=True).f(a, b, c)
     np.testing.assert_array_equal(c, want)
+
+
+def test_an_array_collapsed_behind_its_first_access_is_known_cell_by_cell():
+    module = gcg.parse("""func.func @f(%A: memref<6x4x8xf32>, %v: f32) {
+      affine.parallel (%r) = (0) to (6) {
+        %a = affine.load %A[%r, 1, 2] : memref<6x4x8xf32>
+        %B = memref.collapse_shape %A [[0], [1, 2]]
+          : memref<6x4x8xf32> into memref<6x32xf32>
+        affine.for %p = 0 to 32 {
+          affine.store %a, %B[%r, %p] : memref<6x32xf32>
+        }
+      }
+      return
+    }""")
+    VerifyKernels().apply(module)

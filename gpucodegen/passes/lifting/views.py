@@ -30,6 +30,13 @@ def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
     return True
 
 
+def foresee(function: Operation, env: Environment, definitions: Definitions) -> None:
+    """Show arguments collapsed from the start, wherever they are."""
+    for op in function.walk():
+        if op.name == COLLAPSE:
+            _is_shown_collapsed(op, env, definitions)
+
+
 def global_buffer(op: Operation, env: Environment) -> Value:
     """What all ``memref.get_global`` of one name stand for."""
     name = str(op.attributes.get("name"))
@@ -67,6 +74,8 @@ def _is_shown_collapsed(
     if not is_row_major or None in shape or base in definitions:
         return False
     extents = tuple(tuple(shape[d] or 0 for d in group) for group in groups)
+    if view in env.views or env.collapsed.get(base) is view:
+        return True
     if base in env.collapsed:
         _show_again(base, view, extents, env)
         return True

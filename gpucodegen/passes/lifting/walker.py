@@ -343,6 +343,7 @@ class Lifter:
     def lifted(self, function: Operation) -> tuple[Node, ...]:
         """The nodes of a function."""
         self.index([function])
+        views.foresee(function, self.env, self.definitions)
         blocks = [block for region in function.regions for block in region.blocks]
         return self.function_body(function, blocks)
 
