@@ -142,3 +142,24 @@ def test_an_array_collapsed_behind_its_first_access_is_known_cell_by_cell():
       return
     }""")
     VerifyKernels().apply(module)
+
+
+def test_a_view_collapsed_twice_is_known_cell_by_cell():
+    module = gcg.parse("""func.func @f(%A: memref<1x6x4x8xf32>) {
+      %B = memref.collapse_shape %A [[0, 1], [2], [3]]
+        : memref<1x6x4x8xf32> into memref<6x4x8xf32>
+      %C = memref.collapse_shape %B [[0], [1, 2]]
+        : memref<6x4x8xf32> into memref<6x32xf32>
+      affine.parallel (%q) = (0) to (4) {
+        affine.for %r = 0 to 6 {
+          affine.for %p = 0 to 8 {
+            %b = affine.load %B[%r, %q, %p] : memref<6x4x8xf32>
+            affine.store %b, %C[%r, %p + %q * 8] : memref<6x32xf32>
+          }
+        }
+      }
+      return
+    }""")
+    VerifyKernels().apply(module)
+    with pytest.raises(gcg.errors.RaceFound, match="between two threads"):
+        VerifyKernels().apply(gcg.parse(str(module).replace("* 8", "* 7")))

@@ -66,8 +66,8 @@ def _is_shown_collapsed(
 
     An index of the argument is an affine one of the view, but not the other way round.
     """
-    base, view = op.operands[0], op.results[0]
-    groups = groups_of(op.attributes.get("reassociation"))
+    base, groups = _collapsed(op, definitions)
+    view = op.results[0]
     ty = base.type
     is_row_major = isinstance(ty, MemRefType) and ty.layout is None
     shape = ty.shape if isinstance(ty, MemRefType) else ()
@@ -84,6 +84,18 @@ def _is_shown_collapsed(
     env.collapsed[base] = view
     env.views[base] = View(view, groups=extents)
     return True
+
+
+def _collapsed(
+    op: Operation, definitions: Definitions
+) -> tuple[Value, tuple[tuple[int, ...], ...]]:
+    """The buffer at the beginning of a chain of collapsed views, and its groups."""
+    base, groups = op.operands[0], groups_of(op.attributes.get("reassociation"))
+    before = definitions.get(base)
+    if before is None or before.name != COLLAPSE:
+        return base, tuple(map(tuple, groups))
+    origin, finer = _collapsed(before, definitions)
+    return origin, tuple(tuple(d for g in group for d in finer[g]) for group in groups)
 
 
 def _show_again(
