@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen import errors
 from gpucodegen.passes.map_passes import VerifyKernels
 
 ROWS = "memref<5x6xi64, strided<[8, 1], offset: 48>>"
@@ -161,5 +162,5 @@ def test_a_view_collapsed_twice_is_known_cell_by_cell():
       return
     }""")
     VerifyKernels().apply(module)
-    with pytest.raises(gcg.errors.RaceFound, match="between two threads"):
+    with pytest.raises(errors.RaceFound, match="between two threads"):
         VerifyKernels().apply(gcg.parse(str(module).replace("* 8", "* 7")))
