@@ -11,6 +11,8 @@ from numba.core import types
 from gpucodegen.intrinsics.cpu_engine import ENGINE
 from gpucodegen.intrinsics.lowering import I32, Lowering, signature
 
+BYTES = ir.IntType(8).as_pointer()
+
 
 def _one_at_a_time(low: Lowering) -> None:
     """An effect without an instruction, which no vectoriser may repeat."""
@@ -29,7 +31,7 @@ def prefetch(write: bool, locality: int) -> Any:
     """``prefetch(p, i)``: an element will be used, again and again for locality 3."""
 
     def lower(low: Lowering, p: Any, i: Any) -> None:
-        place = low.builder.gep(p, [i])
+        place = low.builder.bitcast(low.builder.gep(p, [i]), BYTES)
         hints = (ir.Constant(I32, int(write)), ir.Constant(I32, locality))
         data = ir.Constant(I32, 1)
         low.call("llvm.prefetch.p0", ir.VoidType(), (place, *hints, data))

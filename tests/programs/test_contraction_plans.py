@@ -247,6 +247,22 @@ def test_prefetches_are_hints_for_processors(use: str, action: str):
         assert (f"prefetch_{action}(" in program.source("f")) == (target == "cpu")
 
 
+def test_elements_of_several_types_are_fetched():
+    text = """func.func @f(%A: memref<64xf16>, %B: memref<64xf32>) {
+      affine.for %i = 0 to 64 {
+        affine.prefetch %A[%i + 16], read, locality<3>, data : memref<64xf16>
+        affine.prefetch %B[%i + 16], read, locality<3>, data : memref<64xf32>
+        %a = affine.load %A[%i] : memref<64xf16>
+        %b = arith.extf %a : f16 to f32
+        affine.store %b, %B[%i] : memref<64xf32>
+      }
+      return
+    }"""
+    a, b = integers(64).astype("f2"), np.zeros(64, "f4")
+    gcg.compile(text, target="cpu").f(a, b)
+    assert np.array_equal(b, a)
+
+
 def test_vectors_outside_of_loops():
     text = """func.func @f(%A: memref<8xf32>, %B: memref<8xf32>) {
       %c0 = arith.constant 0 : index
