@@ -126,3 +126,23 @@ def transposed_side(bits: int, lanes: int) -> int:
     (64, 32)
     """
     return max(lanes, 4 * 8 * LINE // bits // lanes * lanes)
+
+
+RELAY = 8
+"""The part of a second-level cache that keeps rows until they are streamed."""
+
+
+def relay_width(loop: InnerLoop, rows: int, lanes: int, cache: int) -> int:
+    """Columns of a buffer of ``rows`` in a part of the cache: equal parts of a row.
+
+    Each part of a row has an incomplete line at both of its ends.  ``cache``: bytes of
+    the second level of a core.
+
+    >>> relay_width(InnerLoop(1000, frozenset({32})), 64, 16, 1 << 20)
+    512
+    >>> relay_width(InnerLoop(100, frozenset({32})), 64, 16, 0)
+    16
+    """
+    room = cache // RELAY // rows * 8 // max(loop.bits)
+    width = max(lanes, room // lanes * lanes)
+    return width if loop.trips is None else split_evenly(loop.trips, width, lanes)

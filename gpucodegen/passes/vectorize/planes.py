@@ -77,21 +77,35 @@ class Transposition:
         arrays = {plane.memref for plane in self.planes.values()}
         return len(arrays) * self.rows.trips * self.columns.trips * self.bits // 8
 
-    def streaming_target(self, lanes: int, cache: int) -> Value | None:
-        """The buffer whose tiles go past the caches: only written, rows aligned alike.
+    @property
+    def stored(self) -> Plane:
+        """What the first of its stores writes."""
+        return next(plane for op, plane in self.planes.items() if not op.results)
 
+    def goes_past_caches(self, cache: int) -> bool:
+        """Whether the result is one large buffer of known strides that is only written.
+
+        Where it is written must not depend on what the body computes.
         ``cache``: bytes of the second level of a core.
         """
         read = {plane.memref for op, plane in self.planes.items() if op.results}
-        written = [plane for op, plane in self.planes.items() if not op.results]
-        (store, *others) = written
-        form = layout_of(store.memref)
-        aligned = form is not None and not any(
-            (s or 1) % lanes for s in form.strides[:-1]
-        )
-        large = goes_past_caches(self.footprint, cache)
-        lone = not others and store.memref not in read
-        return store.memref if aligned and large and lone else None
+        stores = len([op for op in self.planes if not op.results])
+        form = layout_of(self.stored.memref)
+        inside = {value for op in self.body.operations for value in op.results}
+        outside = all(inside.isdisjoint(i.values) for i in self.stored.indices)
+        known = outside and form is not None and None not in form.strides
+        lone = stores == 1 and self.stored.memref not in read
+        return known and lone and goes_past_caches(self.footprint, cache)
+
+    @property
+    def fills_rows(self) -> bool:
+        """Whether ``columns`` move the last dimension of the result."""
+        return self.stored.column == len(self.stored.indices) - 1
+
+    def has_rows_alike(self, lanes: int) -> bool:
+        """Whether all rows of the result begin at the same place of a register."""
+        form = layout_of(self.stored.memref)
+        return form is not None and not any((s or 1) % lanes for s in form.strides[:-1])
 
 
 def transposition_of(op: Operation) -> Transposition | None:

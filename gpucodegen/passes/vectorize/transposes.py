@@ -12,7 +12,7 @@ are visited in square blocks, whose rows share pages and cache lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.ir.operation import Operation, Value, clone
@@ -21,8 +21,10 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, replace_values
 from gpucodegen.passes.vectorize.planes import Plane, Transposition
 from gpucodegen.passes.vectorize.recognize import Stream
+from gpucodegen.passes.vectorize.relays import Relay, relay_buffer
 from gpucodegen.passes.vectorize.streams import misalignment
 from gpucodegen.passes.vectorize.widen import Widened
+from gpucodegen.tiling.vector_plan import InnerLoop, relay_width, transposed_side
 
 
 @dataclass(slots=True)
@@ -69,17 +71,23 @@ class PlaneTile(Widened):
             self.b.transfer_write(tile, plane.memref, indices, dims)
 
 
+Part = tuple[Index, Sequence[Index]]
+"""Iterations of a loop: the first one, and what the ones behind the last are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """A transposition in tiles of ``lanes`` rows and columns, in blocks of ``side``.
 
-    ``address``: that of what is stored, where its whole tiles go past the caches.
+    ``address``: that of what is stored, where it goes past the caches: by whole tiles,
+    or, if ``width`` is not zero, through a buffer of so many columns.
     """
 
     nest: Transposition
     lanes: int
     side: int
     address: Value | None = None
+    width: int = 0
 
     def build(self, *, parallel: bool) -> list[Operation]:
         """The loops; ``parallel`` ones over blocks of rows."""
@@ -102,23 +110,15 @@ class Tiling:
 
     def _rows(self, b: Builder, first: Index, end: Index) -> None:
         """A block of rows: blocks of columns, then the columns that are left."""
-        columns = self.nest.columns
-        start = columns.lower + self._head(b, first)
-        past = columns.lower + columns.trips - (self.lanes - 1)
-        last = [first + self.side, end]
-
-        def block(i: Builder, at: Value) -> None:
-            def row(j: Builder, r: Value) -> None:
-                def tile(k: Builder, c: Value) -> None:
-                    self._tile(k, r, Index.of(c), (self.lanes, self.lanes))
-
-                ends = [Index.of(at) + self.side, past]
-                j.loop(at, ends, tile, step=self.lanes, hint=columns.iv.name)
-
-            i.loop(first, last, row, step=self.lanes, hint=self.nest.rows.iv.name)
-
-        b.loop(start, past, block, step=self.side, hint=columns.iv.name)
-        if self.address is not None:
+        columns, last = self.nest.columns, [first + self.side, end]
+        if self.width:
+            self._relayed(b, first, last)
+            start = columns.lower
+        else:
+            start = columns.lower + self._head(b, first)
+            past = columns.lower + columns.trips - (self.lanes - 1)
+            self.blocks(b, (first, last), (start, [past]))
+        if self._streams_tiles:
             end_of_columns = columns.lower + columns.trips
             left = start + (end_of_columns - start) // self.lanes * self.lanes
             for begin, stop in ((columns.lower, start), (left, end_of_columns)):
@@ -130,11 +130,52 @@ class Tiling:
 
             b.loop(first, last, rest, step=self.lanes, hint=self.nest.rows.iv.name)
 
+    def blocks(self, b: Builder, rows: Part, columns: Part) -> None:
+        """Whole tiles, in blocks of columns."""
+        (first, last), (start, ends) = rows, columns
+        hint = self.nest.columns.iv.name
+
+        def block(i: Builder, at: Value) -> None:
+            def row(j: Builder, r: Value) -> None:
+                def tile(k: Builder, c: Value) -> None:
+                    self._tile(k, r, Index.of(c), (self.lanes, self.lanes))
+
+                near = [Index.of(at) + self.side, *ends]
+                j.loop(at, near, tile, step=self.lanes, hint=hint)
+
+            i.loop(first, last, row, step=self.lanes, hint=self.nest.rows.iv.name)
+
+        b.loop(start, ends, block, step=self.side, hint=hint)
+
+    def _relayed(self, b: Builder, first: Index, last: Sequence[Index]) -> None:
+        """Whole tiles of a block of rows, through a buffer."""
+        address, columns, rows = self.address, self.nest.columns, self.nest.rows
+        assert address is not None
+        end = columns.lower + (columns.trips - columns.trips % self.lanes)
+        buffer = relay_buffer(b, self.nest.stored.memref, self.side, self.width)
+
+        def part(i: Builder, at: Value) -> None:
+            ends = [Index.of(at) + self.width, end]
+            relay = Relay(self.nest, buffer, first, Index.of(at), address)
+            filling = replace(self, nest=relay.filling(), address=None, width=0)
+            filling.blocks(i, (first, last), (Index.of(at), ends))
+
+            def row(j: Builder, r: Value) -> None:
+                relay.copy_row(j, r, ends, self.lanes)
+
+            i.loop(first, last, row, hint=rows.iv.name)
+
+        b.loop(columns.lower, end, part, step=self.width, hint=columns.iv.name)
+
+    @property
+    def _streams_tiles(self) -> bool:
+        return self.address is not None and not self.width
+
     def _head(self, b: Builder, first: Index) -> Index:
         """Columns before the first register of a row that goes past the caches."""
         if self.address is None:
             return Index.of(0)
-        store = next(p for op, p in self.nest.planes.items() if not op.results)
+        store = self.nest.stored
         columns, rows = self.nest.columns, self.nest.rows
         known = {columns.iv: columns.lower, rows.iv: first}
         indices = tuple(replace_values(i, known) for i in store.indices)
@@ -166,7 +207,7 @@ class Tiling:
         self, b: Builder, row: Value, column: Index, shape: tuple[int, int]
     ) -> None:
         count, lanes = shape
-        streams = self.address is not None and shape == (self.lanes, self.lanes)
+        streams = self._streams_tiles and shape == (self.lanes, self.lanes)
         tile = PlaneTile(self.nest.body, b, column, lanes)
         tile.rows, tile.planes, tile.streams = count, self.nest.planes, streams
         tile.scalars[self.nest.rows.iv] = row
@@ -175,7 +216,7 @@ class Tiling:
     def _scalars(
         self,
         b: Builder,
-        rows: tuple[Index, Sequence[Index]],
+        rows: Part,
         columns: tuple[Index, Index],
     ) -> None:
         """Elements one by one."""
@@ -189,3 +230,22 @@ class Tiling:
             i.loop(*columns, lambda j, c: element(j, r, c), hint=hint)
 
         b.loop(*rows, row, hint=self.nest.rows.iv.name)
+
+
+def tiling_of(
+    nest: Transposition,
+    lanes: int,
+    cache: int,
+    address_of: Callable[[Value], Value | None],
+) -> Tiling:
+    """How to run a transposition, given ``cache`` bytes of the second level of a core.
+
+    ``address_of``: the address of a buffer, if it can be asked for.
+    """
+    side, alike = transposed_side(nest.bits, lanes), nest.has_rows_alike(lanes)
+    streams = nest.goes_past_caches(cache) and (alike or nest.fills_rows)
+    address = address_of(nest.stored.memref) if streams else None
+    if address is None or alike:
+        return Tiling(nest, lanes, side, address)
+    row = InnerLoop(nest.columns.trips, frozenset({nest.bits}))
+    return Tiling(nest, lanes, side, address, relay_width(row, side, lanes, cache))

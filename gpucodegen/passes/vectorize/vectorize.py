@@ -50,13 +50,12 @@ from gpucodegen.passes.vectorize.streams import (
     mark_streaming,
     reads_of,
 )
-from gpucodegen.passes.vectorize.transposes import Tiling
+from gpucodegen.passes.vectorize.transposes import tiling_of
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.vector_plan import (
     InnerLoop,
     plan_lanes,
     thread_block,
-    transposed_side,
 )
 
 
@@ -232,9 +231,7 @@ class _Rewriter:
         analysis = analyse([op], context, self.surroundings)
         if not all(map(analysis.is_parallel, (op, *inner_operations(op)))):
             return []
-        target = nest.streaming_target(lanes, self.options.cache)
-        address = target and self._address(target)
-        tiling = Tiling(nest, lanes, transposed_side(nest.bits, lanes), address)
+        tiling = tiling_of(nest, lanes, self.options.cache, self._address)
         return tiling.build(parallel=op.name == "affine.parallel")
 
     def _mirror(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
