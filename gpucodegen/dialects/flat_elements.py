@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, StridedLayoutAttr
 from gpucodegen.ir.types import MemRefType, TensorType, Type, VectorType
 

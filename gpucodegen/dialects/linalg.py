@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

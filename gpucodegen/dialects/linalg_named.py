@@ -21,7 +21,8 @@ from gpucodegen.dialects.linalg_tables import (
     SCALAR,
     Named,
 )
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim
+from gpucodegen.ir.affine import AffineExpr, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

@@ -12,15 +12,15 @@ from itertools import product
 
 from gpucodegen.ir.affine import (
     AffineExpr,
-    AffineMap,
     Binary,
     Const,
     Dim,
     Sym,
     binary,
     linear_form,
-    substitute,
 )
+from gpucodegen.ir.affine_evaluation import substitute
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.types import MemRefType
 

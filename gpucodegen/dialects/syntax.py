@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 from gpucodegen.errors import CodegenWarning
-from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Label, Operation, Region, Successor, Value

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memory_spaces import Space, meaning
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from gpucodegen.errors import UnsupportedType
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, linear_form
+from gpucodegen.ir.affine import AffineExpr, Const, Dim, linear_form
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import MemRefType, Shape

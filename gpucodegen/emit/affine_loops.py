@@ -24,7 +24,9 @@ from gpucodegen.emit.structured import (
     texts,
 )
 from gpucodegen.emit.text import call
-from gpucodegen.ir.affine import AffineExpr, Const, Constraint, substitute
+from gpucodegen.ir.affine import AffineExpr, Const
+from gpucodegen.ir.affine_evaluation import substitute
+from gpucodegen.ir.affine_maps import Constraint
 from gpucodegen.ir.operation import Operation, Value
 
 UNROLL = "gcg.unroll"

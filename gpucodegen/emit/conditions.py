@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.emit.text import Level, Text
-from gpucodegen.ir.affine import AffineExpr, Const, Constraint, linear_form
+from gpucodegen.ir.affine import AffineExpr, Const, linear_form
+from gpucodegen.ir.affine_maps import Constraint
 
 Printer = Callable[[AffineExpr], Text]
 

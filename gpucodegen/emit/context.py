@@ -37,7 +37,9 @@ from gpucodegen.errors import (
     UnsupportedOperation,
     UnsupportedType,
 )
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, leaves, substitute
+from gpucodegen.ir.affine import AffineExpr, Const, Dim, leaves
+from gpucodegen.ir.affine_evaluation import substitute
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Block, Label, Operation, Value
 
 Handler = Callable[["Emitter", Operation], None]

@@ -1,4 +1,4 @@
-"""Affine expressions, maps and integer sets: immutable values, simplified as built.
+"""Affine expressions: immutable values, simplified as they are built.
 
 Grammar: ``expr ::= d<i> | s<i> | <int> | expr + expr | expr * expr | expr mod expr
 | expr floordiv expr | expr ceildiv expr``.  Sums are kept flat with one constant at the
@@ -8,10 +8,8 @@ values and print alike.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 
 class AffineExpr:
@@ -247,51 +245,6 @@ def binary(op: str, lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     return lhs - rhs if op == "-" else _BUILD[op](lhs, rhs)
 
 
-def substitute(
-    expr: AffineExpr, dims: Sequence[AffineExpr], syms: Sequence[AffineExpr] = ()
-) -> AffineExpr:
-    """Replace dimensions and symbols by expressions.
-
-    >>> print(substitute(Dim(0) * 2 + Sym(0), [Dim(1) + 1], [Const(5)]))
-    d1 * 2 + 7
-    """
-    match expr:
-        case Dim(position):
-            return dims[position]
-        case Sym(position):
-            return syms[position]
-        case Binary(op, lhs, rhs):
-            return binary(op, substitute(lhs, dims, syms), substitute(rhs, dims, syms))
-        case _:
-            return expr
-
-
-_EVALUATE: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "*": operator.mul,
-    "mod": operator.mod,
-    "floordiv": lambda a, b: a // b,
-    "ceildiv": lambda a, b: -(-a // b),
-}
-
-
-def evaluate(expr: AffineExpr, dims: Sequence[int], syms: Sequence[int] = ()) -> int:
-    """Value of the expression at integer dimensions and symbols."""
-    node: Expr = expr  # type: ignore[assignment]
-    match node:
-        case Dim(position):
-            return dims[position]
-        case Sym(position):
-            return syms[position]
-        case Const(value):
-            return value
-        case Binary(op, lhs, rhs):
-            left, right = evaluate(lhs, dims, syms), evaluate(rhs, dims, syms)
-            return _EVALUATE[op](left, right)
-        case _:
-            assert_never(node)
-
-
 def linear_form(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
     """Coefficient per non-constant term (dims, symbols, quasi-affine), and constant.
 
@@ -308,107 +261,3 @@ def leaves(expr: AffineExpr) -> Iterable[AffineExpr]:
         yield from leaves(expr.rhs)
     elif not isinstance(expr, Const):
         yield expr
-
-
-def _signature(num_dims: int, num_syms: int) -> str:
-    dims = ", ".join(f"d{i}" for i in range(num_dims))
-    syms = ", ".join(f"s{i}" for i in range(num_syms))
-    return f"({dims})" + (f"[{syms}]" if num_syms else "")
-
-
-@dataclass(frozen=True, slots=True)
-class AffineMap:
-    """``(d0, ..)[s0, ..] -> (results)``.
-
-    >>> print(AffineMap(2, 0, (Dim(1), Dim(0))))
-    (d0, d1) -> (d1, d0)
-    """
-
-    num_dims: int
-    num_syms: int
-    results: tuple[AffineExpr, ...]
-
-    def __str__(self) -> str:
-        results = ", ".join(map(str, self.results))
-        return f"{_signature(self.num_dims, self.num_syms)} -> ({results})"
-
-    @property
-    def num_inputs(self) -> int:
-        """Number of operands a use of this map takes."""
-        return self.num_dims + self.num_syms
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether the map is ``(d0, .., dn) -> (d0, .., dn)`` without symbols."""
-        return self.num_syms == 0 and self == AffineMap.identity(self.num_dims)
-
-    @staticmethod
-    def identity(rank: int) -> AffineMap:
-        """The identity map of ``rank`` dimensions."""
-        return AffineMap(rank, 0, tuple(Dim(i) for i in range(rank)))
-
-    @staticmethod
-    def constant(*values: int) -> AffineMap:
-        """The map ``() -> (values)``."""
-        return AffineMap(0, 0, tuple(map(Const, values)))
-
-    def evaluate(
-        self, dims: Sequence[int], syms: Sequence[int] = ()
-    ) -> tuple[int, ...]:
-        """Results at integer inputs."""
-        return tuple(evaluate(r, dims, syms) for r in self.results)
-
-    def compose(self, inner: AffineMap) -> AffineMap:
-        """``self`` after ``inner``; symbols of ``self`` come before those of ``inner``.
-
-        >>> outer = AffineMap(1, 0, (Dim(0) * 2,))
-        >>> print(outer.compose(AffineMap(2, 0, (Dim(0) + Dim(1),))))
-        (d0, d1) -> (d0 * 2 + d1 * 2)
-        """
-        shifted = [Sym(i + self.num_syms) for i in range(inner.num_syms)]
-        dims = [Dim(i) for i in range(inner.num_dims)]
-        values = [substitute(r, dims, shifted) for r in inner.results]
-        own = [Sym(i) for i in range(self.num_syms)]
-        results = tuple(substitute(r, values, own) for r in self.results)
-        return AffineMap(inner.num_dims, self.num_syms + inner.num_syms, results)
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """``expr == 0`` if ``equality`` else ``expr >= 0``."""
-
-    expr: AffineExpr
-    equality: bool
-
-    def __str__(self) -> str:
-        return f"{self.expr} {'==' if self.equality else '>='} 0"
-
-
-@dataclass(frozen=True, slots=True)
-class IntegerSet:
-    """``(d0, ..)[s0, ..] : (constraints)``.
-
-    >>> print(IntegerSet(1, 1, (Constraint(Sym(0) - Dim(0) - 1, equality=False),)))
-    (d0)[s0] : (s0 - d0 - 1 >= 0)
-    """
-
-    num_dims: int
-    num_syms: int
-    constraints: tuple[Constraint, ...]
-
-    def __str__(self) -> str:
-        constraints = ", ".join(map(str, self.constraints))
-        return f"{_signature(self.num_dims, self.num_syms)} : ({constraints})"
-
-    @property
-    def num_inputs(self) -> int:
-        """Number of operands a use of this set takes."""
-        return self.num_dims + self.num_syms
-
-    def contains(self, dims: Sequence[int], syms: Sequence[int] = ()) -> bool:
-        """Whether the point satisfies every constraint."""
-        return all(
-            (value == 0) if c.equality else (value >= 0)
-            for c in self.constraints
-            for value in (evaluate(c.expr, dims, syms),)
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.literals import is_bare, print_float, quote
 from gpucodegen.ir.packing import (
     Scalar,

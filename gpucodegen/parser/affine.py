@@ -13,17 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.affine import (
-    AffineExpr,
-    AffineMap,
-    Const,
-    Constraint,
-    Dim,
-    IntegerSet,
-    Sym,
-    binary,
-    leaves,
-)
+from gpucodegen.ir.affine import AffineExpr, Const, Dim, Sym, binary, leaves
+from gpucodegen.ir.affine_maps import AffineMap, Constraint, IntegerSet
 from gpucodegen.ir.types import INDEX
 
 if TYPE_CHECKING:

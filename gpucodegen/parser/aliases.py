@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.parser import resources
 

@@ -13,7 +13,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op
 from gpucodegen.dialects.syntax import Argument, State, Use
-from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
 from gpucodegen.ir.elements import DistinctAttr
 from gpucodegen.ir.locations import Location

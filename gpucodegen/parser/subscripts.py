@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim, Sym
+from gpucodegen.ir.affine import AffineExpr, Dim, Sym
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.parser.affine import parse_sum

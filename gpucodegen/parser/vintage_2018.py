@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.syntax import State, Use
-from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes

@@ -17,7 +17,8 @@ from gpucodegen.dialects.linalg_tables import NAMED, POINTWISE
 from gpucodegen.dialects.ops.linalg_old import read_call
 from gpucodegen.dialects.ops.linalg_syntax import set_segments
 from gpucodegen.dialects.syntax import State
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

@@ -19,7 +19,7 @@ from gpucodegen.dialects.ops.linalg_syntax import (
     set_segments,
 )
 from gpucodegen.dialects.syntax import State
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim
+from gpucodegen.ir.affine import AffineExpr, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, MemRefType, TensorType, Type
 from gpucodegen.parser import vintage_literals as literals

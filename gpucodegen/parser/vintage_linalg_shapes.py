@@ -8,7 +8,8 @@ from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.ops.memref_shape_syntax import give_output_shape
 from gpucodegen.dialects.syntax import State
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

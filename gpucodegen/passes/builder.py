@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

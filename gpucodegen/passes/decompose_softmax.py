@@ -15,7 +15,8 @@ from typing import ClassVar
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.segments import segment_counts

@@ -16,7 +16,8 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.effects import undeclared
 from gpucodegen.dialects.flat_elements import elements_of, flat, vector_in
 from gpucodegen.dialects.func import Function
-from gpucodegen.ir.affine import AffineMap, Const
+from gpucodegen.ir.affine import Const
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, TypeAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
 from gpucodegen.ir.types import INDEX, FunctionType, VectorType

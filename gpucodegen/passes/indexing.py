@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine import (
-    AffineExpr,
-    AffineMap,
-    Binary,
-    Const,
-    Constraint,
-    Dim,
-    IntegerSet,
-    Sym,
-    binary,
-    leaves,
-    substitute,
-)
+from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim, Sym, binary, leaves
+from gpucodegen.ir.affine_evaluation import substitute
+from gpucodegen.ir.affine_maps import AffineMap, Constraint, IntegerSet
 from gpucodegen.ir.operation import Value
 
 IndexLike = "Index | Value | int"

@@ -17,7 +17,8 @@ from gpucodegen.dialects.effects import undeclared
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.memref import Alloc
 from gpucodegen.dialects.storage import box, collision, lowest, stored_by_map
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.affine import AffineExpr, Const, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, TypeAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, rewrite_bottom_up

@@ -13,7 +13,8 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine import AffineMap, Const
+from gpucodegen.ir.affine import Const
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, index_attr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import segment_counts

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.storage import box, collision, lowest
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.affine import AffineExpr, Const, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 
 COPY = """
 #layout = affine_map<{layout}>

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.structured import CountedLoop, TwoWayBranch
-from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

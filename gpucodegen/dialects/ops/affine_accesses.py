@@ -7,7 +7,7 @@ from gpucodegen.dialects import affine as view
 from gpucodegen.dialects.ops.affine_loops import applied, subscripts_text
 from gpucodegen.dialects.ops.memref_custom import parse_prefetch_flags, prefetch_flags
 from gpucodegen.dialects.syntax import Reader, State, Use, Writer
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, Type, element_type

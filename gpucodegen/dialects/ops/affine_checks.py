@@ -12,7 +12,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import affine as view
 from gpucodegen.dialects.definition import Check
 from gpucodegen.dialects.ops.yields import check_yield
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments

@@ -9,12 +9,8 @@ from gpucodegen.dialects import affine as view
 from gpucodegen.dialects.ops.carried import parse_carried, print_carried
 from gpucodegen.dialects.ops.declare import result_list
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.affine import (
-    AffineMap,
-    Const,
-    Sym,
-    text,
-)
+from gpucodegen.ir.affine import Const, Sym, text
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     IntegerSetAttr,

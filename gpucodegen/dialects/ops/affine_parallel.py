@@ -10,13 +10,9 @@ from gpucodegen.dialects import affine as view
 from gpucodegen.dialects.affine import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.dialects.ops.affine_loops import YIELD, Bound, subscripts_text
 from gpucodegen.dialects.syntax import Argument, Reader, State, Writer
-from gpucodegen.ir.affine import (
-    AffineExpr,
-    AffineMap,
-    Dim,
-    Sym,
-    substitute,
-)
+from gpucodegen.ir.affine import AffineExpr, Dim, Sym
+from gpucodegen.ir.affine_evaluation import substitute
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

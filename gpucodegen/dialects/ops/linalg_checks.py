@@ -20,7 +20,8 @@ from gpucodegen.dialects.linalg_named import (
 from gpucodegen.dialects.linalg_tables import CONTRACTIONS, POINTWISE
 from gpucodegen.dialects.ops.linalg_shapes import check_maps, fail
 from gpucodegen.dialects.ops.yields import check_yield
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr, IntegerAttr
 from gpucodegen.ir.operation import Block, Operation
 from gpucodegen.ir.types import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, leaves
+from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim, leaves
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import MemRefType, Shape
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gpucodegen.dialects.ops.rules import require
 from gpucodegen.dialects.ops.vector_reduction_checks import check_kind
 from gpucodegen.dialects.ops.vector_types import Extent, extents, vector_or_scalar
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, element_type

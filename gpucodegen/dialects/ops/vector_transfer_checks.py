@@ -8,7 +8,8 @@ from gpucodegen.dialects.ops.memref_checks import check_indices
 from gpucodegen.dialects.ops.rules import require
 from gpucodegen.dialects.ops.vector_transfer_syntax import mask_type
 from gpucodegen.dialects.ops.vector_types import extents
-from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.affine import Const, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpucodegen.dialects.ops.vector_types import extents, vector_of
 from gpucodegen.dialects.syntax import Reader, State, Writer
-from gpucodegen.ir.affine import AffineMap, Dim
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine import AffineMap, linear_form
+from gpucodegen.ir.affine import linear_form
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.contraction.operands import coefficients, is_linear
 from gpucodegen.passes.indexing import Index, from_map, replace_values

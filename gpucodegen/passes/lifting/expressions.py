@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpucodegen.ir.affine import (
-    AffineExpr,
-    AffineMap,
-    Binary,
-    Const,
-    Constraint,
-    Dim,
-    Sym,
-)
+from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim, Sym
+from gpucodegen.ir.affine_maps import AffineMap, Constraint
 from gpucodegen.tiling.scop import RESERVED
 
 Texts = Sequence[str | None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.transfers import STARTS, WAITS
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.passes.lifting import transfers, views

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, index_attr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import segment_counts

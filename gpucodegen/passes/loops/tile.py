@@ -13,7 +13,8 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.affine import Const, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.indexing import Index

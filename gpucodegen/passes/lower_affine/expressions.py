@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, substitute
+from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim
+from gpucodegen.ir.affine_evaluation import substitute
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, Type
 from gpucodegen.passes.builder import Builder

@@ -8,7 +8,8 @@ from math import prod
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.affine import AffineExpr, Const, Dim
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.ir.segments import operand_segments

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.ops.memref_layouts import Strided, strided_form
-from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim, leaves, linear_form
+from gpucodegen.ir.affine import AffineExpr, Dim, leaves, linear_form
+from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType, MemRefType
