@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.lifting.escapes import Escapes
+from gpucodegen.passes.lifting.lifted import Lifted
 from gpucodegen.passes.lifting.surroundings import Surroundings
-from gpucodegen.passes.lifting.walker import Lifted, Lifter
+from gpucodegen.passes.lifting.walker import Lifter
 from gpucodegen.passes.place_allocations import placed
 
 __all__ = [
