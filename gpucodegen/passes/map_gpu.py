@@ -21,6 +21,7 @@ from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.block_program import block_program, needs_block
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction import gpu
+from gpucodegen.passes.contraction.gpu_groups import extent, groups_of
 from gpucodegen.passes.contraction.recognize import (
     Contraction,
     only_accumulates,
@@ -139,11 +140,11 @@ class GpuMapper:
         analysis: Analysis,
         context: Sequence[Operation],
     ) -> list[Operation]:
-        groups = None if contraction is None else gpu.groups_of(contraction)
+        groups = None if contraction is None else groups_of(contraction)
         legal = only_accumulates(analysis.dependences)
         if contraction is None or groups is None or not legal:
             return self._generic(nest, analysis, context)
-        rows, columns = gpu.extent(groups.rows), gpu.extent(groups.columns)
+        rows, columns = extent(groups.rows), extent(groups.columns)
         plan = self.plan or plan_contraction(rows, columns)
         return self._launch(gpu.lower(contraction, groups, plan))
 
