@@ -9,30 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
 from typing import ClassVar
 
 from gpucodegen import errors
-from gpucodegen.dialects import complex as complex_
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.effects import undeclared
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
-    Attribute,
     DenseElementsAttr,
-    StringAttr,
-    SymbolRefAttr,
     TypeAttr,
-    UnitAttr,
 )
 from gpucodegen.ir.elements import DenseResourceAttr, SparseElementsAttr
-from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import (
-    ComplexType,
     FunctionType,
     MemRefType,
     TensorType,
@@ -42,6 +34,7 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.tensor_buffers import Globals, buffer_type, fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,7 @@ class Bufferize(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Bufferize every function that mentions a tensor."""
-        globals_ = _Globals({symbol_name(op) for op in module.operations})
+        globals_ = Globals({symbol_name(op) for op in module.operations})
         operations = [
             _Bufferizer(globals_).function(op) if _has_tensors(op) else op
             for op in module.operations
@@ -76,37 +69,6 @@ def _arguments(op: Operation) -> list[Value]:
     ]
 
 
-def buffer_type(ty: Type, location: Location = UNKNOWN) -> Type:
-    """The row-major memref of a tensor type; other types are themselves."""
-    encoded = isinstance(ty, TensorType) and ty.encoding is not None
-    if encoded or isinstance(ty, UnrankedTensorType):
-        raise errors.UnsupportedType(location, type=ty, target="buffers")
-    return MemRefType(ty.shape, ty.element) if isinstance(ty, TensorType) else ty
-
-
-@dataclass(slots=True)
-class _Globals:
-    """The global constants that the functions need."""
-
-    taken: set[str]
-    operations: list[Operation] = field(default_factory=list[Operation])
-
-    def add(self, value: DenseElementsAttr, ty: MemRefType) -> str:
-        """The name of a new constant."""
-        names = (f"constant_{n}" for n in count())
-        name = next(n for n in names if n not in self.taken)
-        self.taken.add(name)
-        attributes: dict[str, Attribute] = {
-            "sym_name": StringAttr(name),
-            "sym_visibility": StringAttr("private"),
-            "type": TypeAttr(ty),
-            "initial_value": value,
-            "constant": UnitAttr(),
-        }
-        self.operations.append(Operation("memref.global", attributes=attributes))
-        return name
-
-
 @dataclass(slots=True)
 class _Bufferizer:
     """Rewrites one function; ``buffers`` holds the memref of each tensor.
@@ -115,7 +77,7 @@ class _Bufferizer:
     their operands, and in a single block they run once.
     """
 
-    globals: _Globals
+    globals: Globals
     buffers: dict[Value, Value] = field(default_factory=dict[Value, Value])
     owned: dict[Value, None] = field(default_factory=dict[Value, None])
     uses: Counter[Value] = field(default_factory=Counter[Value])
@@ -260,13 +222,10 @@ class _Bufferizer:
             b.operations.append(op)
         elif value.is_splat:
             buffer = self.allocate_sized(b, ty, [], op.result.name)
-            scalar = _scalar(b, value.values[0], ty.element)
-            _fill(b, scalar, buffer, tuple(n or 0 for n in ty.shape), [])
+            fill(b, buffer, value.values[0], ty)
             self.buffers[op.result] = buffer
         else:
-            name = SymbolRefAttr((self.globals.add(value, ty),))
-            (buffer,) = b.add("memref.get_global", (), [ty], {"name": name})
-            self.buffers[op.result] = buffer
+            self.buffers[op.result] = self.globals.shown(b, value, ty)
 
     def load_tensor(self, b: Builder, op: Operation) -> None:
         """``to_tensor``: an independent copy, so that later stores do not change it."""
@@ -305,36 +264,19 @@ class _Bufferizer:
                 buffer = copy
             returned.append(buffer)
         for buffer in self.owned:
-            if buffer not in returned and not self._shown(b, buffer, returned):
+            if buffer not in returned and not _is_shown(b, buffer, returned):
                 b.add("memref.dealloc", (buffer,))
         b.operations.append(op.with_(operands=tuple(returned)))
 
-    def _shown(self, b: Builder, buffer: Value, returned: list[Value]) -> bool:
-        """Whether a returned memref is a view of the buffer."""
-        views = {
-            o.results[0]
-            for o in b.operations
-            if o.name == "memref.cast" and o.operands[0] is buffer
-        }
-        return any(value in views for value in returned)
 
-
-def _scalar(b: Builder, value: object, ty: Type) -> Value:
-    if not isinstance(ty, ComplexType):
-        return b.constant(float(str(value)), ty)
-    number = value if isinstance(value, int | float | complex) else 0
-    b.operations.append(complex_.constant(number, ty, name="c", location=b.location))
-    return b.operations[-1].result
-
-
-def _fill(
-    b: Builder, scalar: Value, buffer: Value, shape: tuple[int, ...], ivs: list[Value]
-) -> None:
-    if len(ivs) == len(shape):
-        b.store(scalar, buffer, ivs)
-        return
-    extent = shape[len(ivs)]
-    b.loop(0, extent, lambda i, iv: _fill(i, scalar, buffer, shape, [*ivs, iv]))
+def _is_shown(b: Builder, buffer: Value, returned: list[Value]) -> bool:
+    """Whether a returned memref is a view of the buffer."""
+    views = {
+        o.results[0]
+        for o in b.operations
+        if o.name == "memref.cast" and o.operands[0] is buffer
+    }
+    return any(value in views for value in returned)
 
 
 def _as(name: str) -> Callable[[_Bufferizer, Builder, Operation], None]:
