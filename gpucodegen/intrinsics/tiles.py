@@ -1,4 +1,4 @@
-"""Tile loads and stores: rows, columns and blocks, whole or masked at the edges."""
+"""Loads and stores of whole tiles: rows, columns and blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from gpucodegen.intrinsics.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.vector_type import Tile
-from gpucodegen.ir.float_formats import NARROW
 
 
 def vload(engine: Engine, n: int, name: str, align: int = 0) -> Any:
@@ -38,7 +37,7 @@ def vstore(engine: Engine, n: int, name: str, align: int = 0) -> Any:
         place = memory.address(low, p, off)
         memory.store_rows(low, tile, lambda _: place, value, name, align)
 
-    return engine.define(f"vstore_{n}_{name}", 3, _stores(tile), lower)
+    return engine.define(f"vstore_{n}_{name}", 3, stores(tile), lower)
 
 
 def load_tile(
@@ -49,7 +48,7 @@ def load_tile(
 
     def rows(low: Lowering, p: Any, off: Any, row_stride: Any) -> Any:
         def place(row: int) -> Any:
-            return memory.address(low, p, _at(low, off, (row, row_stride)))
+            return memory.address(low, p, offset_at(low, off, (row, row_stride)))
 
         return memory.load_rows(low, tile, place, name, align)
 
@@ -69,7 +68,7 @@ def store_tile(
 
     def rows(low: Lowering, p: Any, off: Any, row_stride: Any, value: Any) -> None:
         def place(row: int) -> Any:
-            return memory.address(low, p, _at(low, off, (row, row_stride)))
+            return memory.address(low, p, offset_at(low, off, (row, row_stride)))
 
         memory.store_rows(low, tile, place, value, name, align)
 
@@ -81,7 +80,7 @@ def store_tile(
             memory.write(low, at, scalar, name)
 
     lower, arity = (rows, 4) if contiguous else (strided, 5)
-    return engine.define(f"store_tile_{m}x{n}_{name}", arity, _stores(tile), lower)
+    return engine.define(f"store_tile_{m}x{n}_{name}", arity, stores(tile), lower)
 
 
 def load_strided(engine: Engine, n: int, name: str) -> Any:
@@ -104,201 +103,10 @@ def store_strided(engine: Engine, n: int, name: str) -> Any:
         for at, scalar in zip(cells, low.elements(tile, value), strict=True):
             memory.write(low, at, scalar, name)
 
-    return engine.define(f"store_strided_{n}_{name}", 4, _stores(tile), lower)
+    return engine.define(f"store_strided_{n}_{name}", 4, stores(tile), lower)
 
 
-# Masked accesses: only elements before ``left`` (rows and columns) are in memory.
-
-
-def vload_masked(engine: Engine, n: int, name: str) -> Any:
-    """``vload_masked(p, off, left, pad)``."""
-    tile = Tile((n,), carrier(name))
-
-    def lower(low: Lowering, p: Any, off: Any, left: Any, pad: Any) -> Any:
-        return _masked_load(low, tile, name, (p, off, None, None), (None, left), pad)
-
-    return engine.define(f"vload_masked_{n}_{name}", 4, _padded_loads(tile), lower)
-
-
-def vstore_masked(engine: Engine, n: int, name: str) -> Any:
-    """``vstore_masked(p, off, left, v)``."""
-    tile = Tile((n,), carrier(name))
-
-    def lower(low: Lowering, p: Any, off: Any, left: Any, value: Any) -> None:
-        _masked_store(low, tile, name, (p, off, None, None), (None, left), value)
-
-    return engine.define(f"vstore_masked_{n}_{name}", 4, _stores(tile), lower)
-
-
-def load_strided_masked(engine: Engine, n: int, name: str) -> Any:
-    """``load_strided_masked(p, off, stride, left, pad)``."""
-    tile = Tile((n,), carrier(name))
-
-    def lower(low: Lowering, p: Any, off: Any, stride: Any, left: Any, pad: Any) -> Any:
-        return _masked_load(low, tile, name, (p, off, None, stride), (None, left), pad)
-
-    return engine.define(
-        f"load_strided_masked_{n}_{name}", 5, _padded_loads(tile), lower
-    )
-
-
-def store_strided_masked(engine: Engine, n: int, name: str) -> Any:
-    """``store_strided_masked(p, off, stride, left, v)``."""
-    tile = Tile((n,), carrier(name))
-
-    def lower(low: Lowering, p: Any, off: Any, stride: Any, left: Any, v: Any) -> None:
-        _masked_store(low, tile, name, (p, off, None, stride), (None, left), v)
-
-    return engine.define(f"store_strided_masked_{n}_{name}", 5, _stores(tile), lower)
-
-
-def load_tile_masked(
-    engine: Engine, m: int, n: int, name: str, contiguous: bool = True
-) -> Any:
-    """``load_tile_masked(p, off, row_stride[, col_stride], rows, columns, pad)``."""
-    tile = Tile((m, n), carrier(name))
-
-    def rows(low: Lowering, p: Any, off: Any, stride: Any, *edge: Any) -> Any:
-        return _masked_load(low, tile, name, (p, off, stride, None), edge[:2], edge[2])
-
-    def strided(low: Lowering, p: Any, off: Any, stride: Any, *rest: Any) -> Any:
-        step, *edge, pad = rest
-        return _masked_load(low, tile, name, (p, off, stride, step), edge, pad)
-
-    lower, arity = (rows, 6) if contiguous else (strided, 7)
-    return engine.define(
-        f"load_tile_masked_{m}x{n}_{name}", arity, _padded_loads(tile), lower
-    )
-
-
-def store_tile_masked(
-    engine: Engine, m: int, n: int, name: str, contiguous: bool = True
-) -> Any:
-    """``store_tile_masked(p, off, row_stride[, col_stride], rows, columns, v)``."""
-    tile = Tile((m, n), carrier(name))
-
-    def rows(low: Lowering, p: Any, off: Any, stride: Any, *rest: Any) -> None:
-        *edge, value = rest
-        _masked_store(low, tile, name, (p, off, stride, None), edge, value)
-
-    def strided(low: Lowering, p: Any, off: Any, stride: Any, *rest: Any) -> None:
-        step, *edge, value = rest
-        _masked_store(low, tile, name, (p, off, stride, step), edge, value)
-
-    lower, arity = (rows, 6) if contiguous else (strided, 7)
-    return engine.define(
-        f"store_tile_masked_{m}x{n}_{name}", arity, _stores(tile), lower
-    )
-
-
-Layout = tuple[Any, Any, Any, Any]
-"""Pointer, offset, row stride, column stride; None is 0 rows or 1 column apart."""
-
-
-def _masked_load(
-    low: Lowering, tile: Tile, name: str, layout: Layout, edge: Any, pad: Any
-) -> Any:
-    pointer, offset, row_stride, step = layout
-    rows, columns = edge
-    if step is None and low.engine.register_bytes and not _is_converted(name):
-        width, pieces = low.lanes(tile), []
-        for row in range(tile.rows):
-            start = _at(low, offset, (row, row_stride))
-            inside = _row_columns(low, row, rows, columns)
-            for first in range(0, tile.columns, width):
-                place = memory.address(low, pointer, _at(low, start, (first, None)))
-                valid = _minus(low, inside, first)
-                valid = _at_most(low, valid, tile.columns - first)
-                pieces.append(_masked_piece(low, place, width, valid, name, pad))
-        return low.pack(tile, pieces)
-    values = []
-    for row, column, inside in _cells(low, tile, rows, columns):
-        where = _at(low, offset, (row, row_stride), (column, step))
-        values.append(_guarded_read(low, pointer, where, inside, name, pad))
-    return low.from_elements(tile, values)
-
-
-def _masked_piece(
-    low: Lowering, place: Any, width: int, valid: Any, name: str, pad: Any
-) -> Any:
-    if width > 1:
-        size = memory.element(name).size
-        return memory.load_piece(low, place, width, valid, name, size, pad)
-    inside = low.builder.icmp_signed(">", valid, number(valid.type, 0))
-    return _guarded_read(low, place, None, inside, name, pad)
-
-
-def _masked_store(
-    low: Lowering, tile: Tile, name: str, layout: Layout, edge: Any, value: Any
-) -> None:
-    pointer, offset, row_stride, step = layout
-    rows, columns = edge
-    if step is None and low.engine.register_bytes and low.lanes(tile) > 1:
-        width, per_row = low.lanes(tile), low.per_row(tile)
-        for index, piece in enumerate(low.pieces(value)):
-            row, first = index // per_row, index % per_row * width
-            start = _at(low, offset, (row, row_stride), (first, None))
-            valid = _minus(low, _row_columns(low, row, rows, columns), first)
-            valid = _at_most(low, valid, tile.columns - first)
-            place = memory.address(low, pointer, start)
-            size = memory.element(name).size
-            memory.store_piece(low, place, piece, width, valid, name, size)
-        return
-    scalars = low.elements(tile, value)
-    cells = _cells(low, tile, rows, columns)
-    for (row, column, inside), scalar in zip(cells, scalars, strict=True):
-        where = _at(low, offset, (row, row_stride), (column, step))
-        with low.builder.if_then(inside):
-            memory.write(low, memory.address(low, pointer, where), scalar, name)
-
-
-def _guarded_read(
-    low: Lowering, pointer: Any, where: Any, inside: Any, name: str, pad: Any
-) -> Any:
-    """An element if it is inside, else ``pad``, without touching memory."""
-    builder = low.builder
-    before = builder.block
-    with builder.if_then(inside):
-        place = pointer if where is None else memory.address(low, pointer, where)
-        value = memory.read(low, place, name)
-        reading = builder.block
-    merged = builder.phi(value.type)
-    merged.add_incoming(pad, before)
-    merged.add_incoming(value, reading)
-    return merged
-
-
-def _cells(low: Lowering, tile: Tile, rows: Any, columns: Any) -> Any:
-    """(row, column, whether it is inside) of every element."""
-    builder = low.builder
-    for row in range(tile.rows):
-        for column in range(tile.columns):
-            inside = builder.icmp_signed(">", columns, number(columns.type, column))
-            if rows is not None:
-                below = builder.icmp_signed(">", rows, number(rows.type, row))
-                inside = builder.and_(inside, below)
-            yield row, column, inside
-
-
-def _row_columns(low: Lowering, row: int, rows: Any, columns: Any) -> Any:
-    """How many columns of a row are inside: none of a row below the last."""
-    if rows is None:
-        return columns
-    below = low.builder.icmp_signed(">", rows, number(rows.type, row))
-    return low.builder.select(below, columns, number(columns.type, 0))
-
-
-def _minus(low: Lowering, value: Any, amount: int) -> Any:
-    return low.builder.sub(value, number(value.type, amount)) if amount else value
-
-
-def _at_most(low: Lowering, value: Any, limit: int) -> Any:
-    bound = number(value.type, limit)
-    is_less = low.builder.icmp_signed("<", value, bound)
-    return low.builder.select(is_less, value, bound)
-
-
-def _at(low: Lowering, offset: Any, *terms: tuple[int, Any]) -> Any:
+def offset_at(low: Lowering, offset: Any, *terms: tuple[int, Any]) -> Any:
     """``offset + sum(count * stride)``; a stride of None is one."""
     for count, stride in terms:
         if not count:
@@ -315,14 +123,10 @@ def places(
 ) -> list[Any]:
     """Addresses of all elements, row-major."""
     return [
-        memory.address(low, p, _at(low, off, (row, row_stride), (column, step)))
+        memory.address(low, p, offset_at(low, off, (row, row_stride), (column, step)))
         for row in range(tile.rows)
         for column in range(tile.columns)
     ]
-
-
-def _is_converted(name: str) -> bool:
-    return name in NARROW or name == "i1"
 
 
 def index_type(*arguments: Any) -> Any:
@@ -341,22 +145,13 @@ def _loads(tile: Tile) -> Any:
     return rule
 
 
-def _stores(tile: Tile) -> Any:
+def stores(tile: Tile) -> Any:
+    """Typing of a store: pointer, offset and strides, the tile."""
+
     def rule(p: Any, *rest: Any) -> Any:
         *indices, value = rest
         if not is_pointer(p) or value != tile:
             return None
         return signature(types.void, p, *[index_type(*indices)] * len(indices), value)
-
-    return rule
-
-
-def _padded_loads(tile: Tile) -> Any:
-    def rule(p: Any, *rest: Any) -> Any:
-        *indices, _ = rest
-        if not is_pointer(p):
-            return None
-        index = index_type(*indices)
-        return signature(tile, p, *[index] * len(indices), tile.dtype)
 
     return rule
