@@ -18,9 +18,10 @@ from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.header import literal
 from gpucodegen.emit.host_context import HostEmitter, shape_text, tuple_text
 from gpucodegen.emit.kinds import is_index
-from gpucodegen.emit.memory import kept_dimensions, memref_type, nothing, stored_dtype
+from gpucodegen.emit.memory import memref_type, nothing, stored_dtype
 from gpucodegen.emit.text import Text, call, number
 from gpucodegen.emit.transfers import indices_of, noted
+from gpucodegen.emit.views import kept_dimensions
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.attributes import AffineMapAttr, SymbolRefAttr
 from gpucodegen.ir.operation import Operation, Value

@@ -23,6 +23,7 @@ from gpucodegen.emit import (
     scf_loops,
     transfers,
     vectors,
+    views,
 )
 from gpucodegen.emit.addressing import FAR, Buffer, sizes_of, strides_of
 from gpucodegen.emit.cfg import emit_blocks
@@ -51,6 +52,7 @@ _COMMON: Handlers = (
     | casts.HANDLERS
     | complexes.HANDLERS
     | memory.HANDLERS
+    | views.HANDLERS
     | vectors.HANDLERS
     | index_math.HANDLERS
     | affine_loops.HANDLERS
