@@ -1,7 +1,8 @@
 """The parser's state and the interface it offers to the syntax of operations.
 
 Implements ``gpucodegen.dialects.syntax.Reader``.  The grammar itself is in the modules
-``types``, ``attributes``, ``affine``, ``locations`` and ``operations``.
+``types``, ``attributes``, ``affine``, ``locations``, ``operations`` and
+``regions``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gpucodegen.parser import (
     attributes,
     locations,
     operations,
+    regions,
     subscripts,
     types,
     unregistered,
@@ -111,7 +113,7 @@ class Parser(Lexer):
         dialect: str = "",
     ) -> Region:
         """A region in braces."""
-        return operations.parse_region(
+        return regions.parse_region(
             self, arguments, isolated=isolated, terminator=terminator, dialect=dialect
         )
 
@@ -145,7 +147,7 @@ class Parser(Lexer):
 
     def successor(self) -> Successor:
         """A branch target."""
-        return operations.parse_successor(self)
+        return regions.parse_successor(self)
 
     # -- values ------------------------------------------------------------------------
 
