@@ -76,7 +76,6 @@ class Solver:
     spent: float = 0.0
     context: islpy.Context = field(default_factory=islpy.Context)
     _sets: dict[str, Set] = field(default_factory=dict[str, Set])
-    _maps: dict[str, Map] = field(default_factory=dict[str, Map])
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
         """The answer of ``query``, or ``otherwise`` when isl gives none."""
@@ -129,10 +128,8 @@ class Solver:
         return False
 
     def map(self, text: str) -> Map:
-        """The relation written as isl text; each text is read once."""
-        if text not in self._maps:
-            self._maps[text] = islpy.Map.read_from_str(self.context, text)
-        return self._maps[text]
+        """The relation written as isl text."""
+        return islpy.Map.read_from_str(self.context, text)
 
     def set(self, text: str) -> Set:
         """The set written as isl text; each text is read once."""

@@ -69,10 +69,12 @@ def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
     from gpucodegen.intrinsics.cpu_parallel import parallel_for
 
     threads.provided()  # compiled code refers to the pool by name
-    made = outlined(spec.source, spec.name)
+    with modules.SYNTAX_TREES:
+        made = outlined(spec.source, spec.name)
+        code = compile(made.tree, str(module.__file__), "exec")
     shared = parallel_for(threads.count(spec.threads))
     names = {"__name__": module.__name__, CALL: shared}
-    exec(compile(made.tree, str(module.__file__), "exec"), names)
+    exec(code, names)
     names.update((part, numba.njit(names[part])) for part in made.parts)
     return names[spec.name]
 

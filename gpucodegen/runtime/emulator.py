@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.runtime import modules
 from gpucodegen.runtime.buffers import Buffer
 from gpucodegen.runtime.spec import KernelSpec
 
@@ -108,10 +109,12 @@ def memory_of(buffer: Buffer) -> tuple[np.ndarray, int]:
 
 def compile_sim(spec: KernelSpec) -> SimKernel:
     """The kernel's text with barriers as yields and the emulator's intrinsics."""
-    tree = ast.parse(spec.source)
-    tree = ast.fix_missing_locations(_Rewriter(spec.name).visit(tree))
+    with modules.SYNTAX_TREES:
+        tree = ast.parse(spec.source)
+        tree = ast.fix_missing_locations(_Rewriter(spec.name).visit(tree))
+        code = compile(tree, f"<emulated {spec.name}>", "exec")
     namespace: dict[str, Any] = {"__name__": f"sim_{spec.name}"}
-    exec(compile(tree, f"<emulated {spec.name}>", "exec"), namespace)
+    exec(code, namespace)
     return SimKernel(spec, namespace[spec.name])
 
 

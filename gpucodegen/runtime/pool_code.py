@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from gpucodegen.intrinsics.pool.layout import ENTRY
-from gpucodegen.runtime import cache, machine_code
+from gpucodegen.runtime import cache, machine_code, modules
 
 
 def address(module: str) -> int:
@@ -35,7 +35,9 @@ def compiled(functions: Any, entry: str) -> bytes:
     from gpucodegen.intrinsics.pool.native import native
 
     machine = machine_code.machine()
-    module = llvm.parse_assembly(str(native(functions)))
+    with modules.SYNTAX_TREES:
+        text = str(native(functions))
+    module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     passes = llvm.create_pass_builder(machine, options)

@@ -116,8 +116,9 @@ class Mirror:
 
 def mirror_of(op: Operation) -> Mirror | None:
     """Two loops that store planes along both of them."""
-    rows, loop = line_of(op), only_loop(op)
-    range_ = range_in(loop) if rows and loop else None
+    rows = line_of(op)
+    loop = only_loop(op) if rows else None
+    range_ = range_in(loop) if loop else None
     if rows is None or loop is None or not range_ or not range_.is_single:
         return None
     if loop.results:
