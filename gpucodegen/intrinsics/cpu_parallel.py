@@ -16,6 +16,7 @@ from numba.core.extending import intrinsic
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature
 
+from gpucodegen.intrinsics.cpu_pipeline import KernelCompiler
 from gpucodegen.intrinsics.lowering import I64
 from gpucodegen.intrinsics.pool.layout import ENTRY
 
@@ -60,15 +61,16 @@ def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
     """The function as code of the caller's own module, optimised once together."""
     flags = ConfigStack().top().copy()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    return compiler.compile_internal(
+    return compiler.compile_extra(
         target.typing_context,
         target,
-        target.active_code_library,
         function,
         tuple(taken),
         types.void,
         flags,
         {},
+        target.active_code_library,
+        KernelCompiler,
     )
 
 

@@ -52,11 +52,15 @@ def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     import numba
 
     from gpucodegen.intrinsics.cpu_engine import parameter
+    from gpucodegen.intrinsics.cpu_pipeline import KernelCompiler
 
     module = modules.load(spec.source)
     function = _on_threads(module, spec) if spec.parallel else vars(module)[spec.name]
     dispatcher = numba.njit(
-        nogil=True, error_model="numpy", fastmath=set(spec.fastmath) or False
+        nogil=True,
+        error_model="numpy",
+        fastmath=set(spec.fastmath) or False,
+        pipeline_class=KernelCompiler,
     )(function)
     signature = numba.types.void(*(parameter(*p) for p in spec.signature))
     return dispatcher, signature.args
