@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.transfers import TRANSFERS, tag_of
 from gpucodegen.ir.operation import (
     Operation,
@@ -28,8 +29,6 @@ from gpucodegen.passes.gpu_launch import SHARED, Kernel, thread_index
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
-
-ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 
 
 def needs_block(op: Operation) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import AffineMapAttr
@@ -37,7 +38,6 @@ Cell = tuple[Value, tuple[int, ...]]
 Held = dict[Cell, Value]
 """What cells hold, as far as that is known."""
 
-ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 ACCESSES = {"affine.load": 0, "affine.store": 1}
 """Position of the buffer among the operands."""
 LOOPS = frozenset({"affine.for", "affine.parallel"})

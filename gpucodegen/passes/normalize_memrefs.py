@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.effects import undeclared
 from gpucodegen.dialects.func import Function
@@ -84,7 +85,7 @@ class _Stored:
         for argument in Function(function).arguments:
             stored._add(argument, (), function.location)
         for op in function.walk():
-            if op.name in _ALLOCATIONS:
+            if op.name in ALLOCATIONS:
                 stored._add(op.result, Alloc(op).symbols, op.location)
         return stored
 
@@ -198,10 +199,8 @@ def _nothing(_stored: _Stored, _op: Operation) -> list[Operation]:
     return []
 
 
-_ALLOCATIONS = ("memref.alloc", "memref.alloca")
-
 _REWRITES: dict[str, Callable[[_Stored, Operation], list[Operation]]] = (
-    dict.fromkeys(_ALLOCATIONS, _allocation)
+    dict.fromkeys(ALLOCATIONS, _allocation)
     | dict.fromkeys(("affine.load", "affine.store"), _affine_access)
     | dict.fromkeys(("memref.load", "memref.store", "memref.atomic_rmw"), _access)
     | {

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from gpucodegen.dialects.alias_groups import with_groups
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import (
@@ -216,7 +217,7 @@ def _first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
 
 def _allocated_bytes(op: Operation) -> int:
     """Bytes of a static allocation of row-major memory; else zero."""
-    if op.name not in {"memref.alloc", "memref.alloca"}:
+    if op.name not in ALLOCATIONS:
         return 0
     ty = op.result.type
     if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
@@ -225,7 +226,7 @@ def _allocated_bytes(op: Operation) -> int:
 
 
 def _has_dynamic_allocation(op: Operation) -> bool:
-    return op.name in {"memref.alloc", "memref.alloca"} and bool(op.operands)
+    return op.name in ALLOCATIONS and bool(op.operands)
 
 
 def _may_move_before(op: Operation, made: Collection[Value]) -> bool:

@@ -14,6 +14,7 @@ from math import prod
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import (
@@ -25,7 +26,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.block_program import ALLOCATIONS, needs_block
+from gpucodegen.passes.block_program import needs_block
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function

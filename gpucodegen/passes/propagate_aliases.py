@@ -14,6 +14,7 @@ from itertools import combinations, count
 from typing import ClassVar
 
 from gpucodegen.dialects.alias_groups import alias_groups, with_groups
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.ir.attributes import Attribute, StringAttr
@@ -21,8 +22,6 @@ from gpucodegen.ir.elements import DistinctAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 from gpucodegen.passes.base import ModulePass
-
-FRESH = frozenset({"memref.alloc", "memref.alloca"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _bases(function: Operation) -> dict[Value, Value | None]:
     bases: dict[Value, Value | None] = {v: v for v in Function(function).arguments}
     for op in function.walk():
         for value in filter(_is_memref, op.results):
-            if op.name in FRESH:
+            if op.name in ALLOCATIONS:
                 bases[value] = value
             elif op.dialect == "memref" and op.operands:
                 bases[value] = bases.get(op.operands[0])

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.contraction.followers import Group
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.start import Mapped
 from gpucodegen.passes.lifting import Surroundings
-
-ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 
 
 @dataclass(frozen=True, slots=True)

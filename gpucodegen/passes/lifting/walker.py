@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.transfers import STARTS, WAITS
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.lifting import structure, transfers, views
@@ -266,7 +267,6 @@ _NONE: frozenset[str] = frozenset()
 _CLOSED = frozenset({"linalg.generic"})
 """Operations with regions whose effects stand in the access table."""
 
-ALLOCATIONS = ("memref.alloc", "memref.alloca")
 
 _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     "affine.for": structure.affine_for,

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.transfers import STARTS, TRANSFERS, WAITS, ends_of, tag_of
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.nests import inner_operations
 
 ARITHMETIC = frozenset({"arith.constant", "affine.apply", "affine.min", "affine.max"})
-ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 RELEASE = "memref.dealloc"
 MEMORY = ALLOCATIONS | {RELEASE}
 
