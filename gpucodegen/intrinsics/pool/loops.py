@@ -47,7 +47,12 @@ WIDTH_BITS, MOST_UNITS = layout.WIDTH_BITS, layout.MOST_UNITS
 UNITS_PER_THREAD = layout.UNITS_PER_THREAD
 WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << layout.JOB_BITS) - 1
 LOOKS = 1000
-"""Pauses before a worker sleeps, or a caller leaves its core: 10 to 50 us."""
+"""Pauses before a thread that waits leaves its core to others: 10 to 50 us."""
+LEAVES = 3000
+"""How often a worker leaves its core before it sleeps, about a millisecond in all.
+
+Programs call kernels again after some Python; waking a worker takes 40 us.
+"""
 
 
 def parallel_for(work: int, data: int, count: int, threads: int) -> None:
@@ -114,11 +119,14 @@ def worker(me: int) -> int:
 
 def next_epoch(last: int) -> int:
     """Wait for another job than the last one."""
-    for _ in range(LOOKS):
+    for look in range(LOOKS + LEAVES):
         epoch = load(EPOCH)
         if epoch != last:
             return epoch
-        pause()
+        if look < LOOKS:
+            pause()
+        else:
+            yield_core()
     lock()
     add(SLEEPERS, 1)
     while load(EPOCH) == last:
