@@ -52,25 +52,24 @@ def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     import numba
 
     from gpucodegen.intrinsics.cpu_engine import parameter
-    from gpucodegen.intrinsics.cpu_pipeline import KernelCompiler
+    from gpucodegen.intrinsics.cpu_target import jit
 
     module = modules.load(spec.source)
     function = _on_threads(module, spec) if spec.parallel else vars(module)[spec.name]
-    dispatcher = numba.njit(
+    dispatcher = jit(
+        function,
         nogil=True,
         error_model="numpy",
         fastmath=set(spec.fastmath) or False,
-        pipeline_class=KernelCompiler,
-    )(function)
+    )
     signature = numba.types.void(*(parameter(*p) for p in spec.signature))
     return dispatcher, signature.args
 
 
 def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
     """The kernel with its parallel loops as functions that the pool calls."""
-    import numba
-
     from gpucodegen.intrinsics.cpu_parallel import parallel_for
+    from gpucodegen.intrinsics.cpu_target import jit
 
     threads.provided()  # compiled code refers to the pool by name
     with modules.SYNTAX_TREES:
@@ -79,7 +78,7 @@ def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
     shared = parallel_for(threads.count(spec.threads))
     names = {"__name__": module.__name__, CALL: shared}
     exec(code, names)
-    names.update((part, numba.njit(names[part])) for part in made.parts)
+    names.update((part, jit(names[part])) for part in made.parts)
     return names[spec.name]
 
 
