@@ -52,7 +52,8 @@ def plan_contraction(
         plan = _in_turns(plan, problem, model)
     if _stripes_pay(plan, problem, model):
         return _in_stripes(plan, problem, model, tiles)
-    plan = replace(plan, fetches_left=_fetches_left(plan, problem))
+    left, parts = _fetches_left(plan, problem), _parts(plan, problem)
+    plan = replace(plan, fetches_left=left, parts=parts)
     if _packs_in_passing(plan, problem):
         return replace(plan, packing=Packing.PASSING, ahead=AHEAD)
     return plan
@@ -178,6 +179,15 @@ def _fetches_left(plan: CpuPlan, problem: Problem) -> bool:
     """Whether rows are read in place and follow one another in memory."""
     whole = plan.k_chunk == problem.left_stride
     return not plan.left_stride and problem.left_is_one_piece and whole
+
+
+def _parts(plan: CpuPlan, problem: Problem) -> int:
+    """Parts of a reduction block, each after a fetch of one row of the next result.
+
+    All rows at once would keep the lanes of the panel waiting.
+    """
+    is_last = plan.k_position == len(problem.reduction) - 1
+    return min(plan.rows, plan.k_chunk) if plan.fetches and is_last else 0
 
 
 def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:

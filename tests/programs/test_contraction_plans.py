@@ -26,6 +26,7 @@ SHAPES = {
     "one row, few columns": (1, 9, 5),
     "less than a tile": (5, 7, 3),
     "tiles of the result are fetched before": (1100, 1300, 9),
+    "rows of the result are fetched between steps": (190, 1000, 7),
     "inner products of rows and a vector": (37, 1, 100),
     "inner products of two columns": (530, 2, 129),
     "inner products of few columns": (9, 5, 64),
@@ -209,6 +210,10 @@ def test_plans_differ_as_named():
     assert planned(400, 300, 1040, rows=12).left_stride == 0
     assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
     assert planned(1100, 1300, 9).fetches
+    tall = planned(190, 1000, 90)
+    assert tall.fetches
+    assert tall.parts == tall.rows > 3
+    assert planned(190, 1000, 3).parts == 3
     assert not planned(190, 7000, 900).fetches
     assert planned(190, 300, 90).fetches_left
     assert not planned(90, 300, 50).fetches_left

@@ -1,8 +1,8 @@
 """What a register tile fetches while it computes: panels, and the tiles behind it.
 
-A tile in a stripe fetches in parts: for some of its rows, before that part of its
-reduction block, the row of the next tile of the result, and a piece of the row of the
-left factor that the next row of tiles begins with:
+A tile fetches in parts: for some of its rows, before that part of its reduction block,
+the row of the next tile of the result, and in a stripe a piece of the row of the left
+factor that the next row of tiles begins with:
 
     for part of parts:
       fetch C next tile[rows of the part], A next rows[rows of the part][piece]
