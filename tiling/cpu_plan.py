@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
+from math import lcm, prod
 
 from gpucodegen.tiling.cpu_problem import (
     LINE,
@@ -48,10 +48,10 @@ def plan_contraction(
         plan = _gathering(plan, problem, model)
     if _outer_inside(plan, problem, model):
         plan = _panels_outside(plan, problem, model)
-    if problem.uneven and plan.parallel and not _is_one_block(plan, problem):
-        plan = _in_turns(plan, problem, model)
     if _stripes_pay(plan, problem, model):
         return _in_stripes(plan, problem, model, tiles)
+    if problem.uneven and plan.parallel and not _is_one_block(plan, problem):
+        plan = _in_turns(plan, problem, model)
     left, parts = _fetches_left(plan, problem), _parts(plan, problem)
     plan = replace(plan, fetches_left=left, parts=parts)
     if _packs_in_passing(plan, problem):
@@ -193,10 +193,9 @@ def _parts(plan: CpuPlan, problem: Problem) -> int:
 def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
     """Whether tasks of their own beat panels that all share, or threads are idle."""
     apart = problem.outer == 1 or plan.outer_first
-    is_plain = not (problem.left_is_transposed or problem.gathered or problem.uneven)
     idle = problem.skinny and plan.parallel and plan.stripes < model.threads
     alone = plan.packing is Packing.PRIVATE and idle
-    return apart and is_plain and (plan.packing is Packing.SHARED or alone)
+    return apart and not problem.gathered and (plan.packing is Packing.SHARED or alone)
 
 
 PACKING_PAYS = 4
@@ -211,6 +210,8 @@ FETCHED_SHARE = 0.5
 """Share of the second cache that results which stay there may fill."""
 
 
+TRANSPOSED = 384
+"""Bytes of each step of a transposed left factor that are read at once."""
 TOGETHER = 16
 """Cache lines that are fetched at once."""
 AHEAD = 8
@@ -235,6 +236,7 @@ def _in_stripes(
         (plan.rows, plan.columns),
         _cached(problem, chunk, model),
         threads,
+        uneven=problem.uneven,
     )
     plan = replace(
         plan,
@@ -242,6 +244,7 @@ def _in_stripes(
         k_position=position,
         k_chunk=chunk,
         left_stride=_packed_stride(chunk, size) if plan.left_stride and is_last else 0,
+        left_rows=_rows_together(plan, problem),
         row_block=tiles.row_block or grid.row_block,
         stripes=grid.stripes,
         fetches=problem.result_bytes > model.cache,
@@ -249,6 +252,14 @@ def _in_stripes(
         fetches_left=False,
     )
     return _fetching_in_parts(plan, problem, model) if is_last else plan
+
+
+def _rows_together(plan: CpuPlan, problem: Problem) -> int:
+    """Rows to copy at once: squares, whole lines of a transposed left factor."""
+    if not problem.left_is_transposed:
+        return plan.rows
+    squares = lcm(plan.rows, plan.lanes)
+    return -(-TRANSPOSED // (squares * problem.element_bits // 8)) * squares
 
 
 def _fetching_in_parts(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:

@@ -119,6 +119,7 @@ class CpuPlan:
     ``k_position``: reduction axes before it are looped outside the register tile; the
     axis there is cut into ``k_chunk``; later ones stay whole inside.
     ``left_stride``: elements between the rows of the packed left block; 0: in place.
+    ``left_rows``: rows of a stripe that are copied at once.
     ``outer_first``: the outer axes are sequential loops around the parallel ones.
     ``stripes``: parts of the columns that different threads take.
     ``turns``: blocks of rows that each task takes, as far apart as there are tasks.
@@ -150,6 +151,7 @@ class CpuPlan:
     ahead: int = 0
     parts: int = 0
     left_lines: int = 0
+    left_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ Threads get the same number of tasks, up to one.  The grid of the least
     sum of all costs / threads + WAIT cost of a task
 
 wins: at the end a thread waits for the last task of another one, longer where tasks do
-not divide evenly.
+not divide evenly, and longest where they differ (a triangle).
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ STREAMED = 16
 """Columns that take as long as fetching the rows."""
 WAIT = (0.25, 0.5)
 """Shares of a task that threads wait at the end: even and uneven numbers of tasks."""
+WAIT_OF_DIFFERENT = 3.0
+"""The same where tasks differ in how many cells they have."""
 MOST_PARTS = 8
 """Blocks of rows for each thread, at most."""
 FEWEST_ROWS = 4
@@ -39,11 +41,17 @@ class TaskGrid:
 
 
 def choose_task_grid(
-    extents: tuple[int, int], tile: tuple[int, int], widest: int, threads: int
+    extents: tuple[int, int],
+    tile: tuple[int, int],
+    widest: int,
+    threads: int,
+    *,
+    uneven: bool = False,
 ) -> TaskGrid:
     """The grid of least modelled time for an ``extents`` (rows, columns) result.
 
-    ``widest``: columns of the right factor that the second cache holds.
+    ``widest``: columns of the right factor that the second cache holds.  ``uneven``:
+    rows differ in how many of the columns they have.
 
     >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=2)
     TaskGrid(row_block=1024, stripes=11)
@@ -51,6 +59,8 @@ def choose_task_grid(
     TaskGrid(row_block=416, stripes=1)
     >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=1)
     TaskGrid(row_block=2048, stripes=11)
+    >>> choose_task_grid((1200, 1200), (8, 24), 443, threads=2, uneven=True)
+    TaskGrid(row_block=200, stripes=10)
     """
     tiles, panels = (-(-e // t) for e, t in zip(extents, tile, strict=True))
 
@@ -58,7 +68,8 @@ def choose_task_grid(
         down, across = -(-tiles // rows), -(-panels // columns)
         total = (extents[0] + down * COPIED) * (extents[1] + across * STREAMED)
         task = (rows * tile[0] + COPIED) * (columns * tile[1] + STREAMED)
-        wait = WAIT[down * across % threads > 0] if threads > 1 else 0
+        wait = WAIT_OF_DIFFERENT if uneven else WAIT[down * across % threads > 0]
+        wait = wait if threads > 1 else 0
         return total / threads + wait * task
 
     fitting = range(1, max(1, min(panels, widest // tile[1])) + 1)

@@ -202,13 +202,18 @@ def test_plans_differ_as_named():
     assert pieces >= striped.k_chunk
     assert planned(403, 330, 90).parts == 0
     uneven = planned(403, 330, 600, uneven=True)
-    assert (uneven.packing, uneven.turns > 1) == (Packing.SHARED, True)
+    assert uneven.packing is Packing.STRIPE
+    assert uneven.row_block < planned(403, 330, 600).row_block
+    triangles = Problem(403, 330, (600,), 3, 32, True, False, 600, uneven=True)
+    assert plan(triangles, CpuModel(2)).turns > 1
     assert planned(70, 200, 520).packing is Packing.PASSING
     assert planned(7, 200, 520, rows=6).packing is not Packing.PASSING
     assert planned(400, 300, 1024).left_stride == 0
     assert planned(400, 300, 1024, rows=12).left_stride > 256
     assert planned(400, 300, 1040, rows=12).left_stride == 0
-    assert planned(403, 330, 600, left_is_transposed=True).left_stride >= 600 // 2
+    turned = planned(403, 330, 600, left_is_transposed=True)
+    assert turned.left_stride >= turned.k_chunk
+    assert turned.left_rows > turned.rows
     assert planned(1100, 1300, 9).fetches
     tall = planned(190, 1000, 90)
     assert tall.fetches

@@ -1,4 +1,4 @@
-"""Right factors whose steps are contiguous: panels are transposed in registers."""
+"""Factors whose steps, or rows, are contiguous: copies transposed in registers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,24 @@ def integers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
 
 
-def product(m: int, n: int, k: int, element: str) -> str:
-    a, b, c = (f"memref<{s}x{element}>" for s in (f"{m}x{k}", f"{n}x{k}", f"{m}x{n}"))
+def product(
+    m: int, n: int, k: int, element: str, left: str = "ik", right: str = "jk"
+) -> str:
+    """``C += A B``, the factors indexed as they say."""
+    extents = {"i": m, "j": n, "k": k}
+
+    def memref(axes: str) -> str:
+        return (
+            "memref<" + "x".join(str(extents[axis]) for axis in axes) + f"x{element}>"
+        )
+
+    def indexing(axes: str) -> str:
+        return f"affine_map<(i, j, k) -> ({', '.join(axes)})>"
+
+    a, b, c = memref(left), memref(right), memref("ij")
+    maps = ", ".join(map(indexing, (left, right, "ij")))
     return f"""func.func @f(%A: {a}, %B: {b}, %C: {c}) {{
-      linalg.matmul indexing_maps = [affine_map<(i, j, k) -> (i, k)>,
-                                     affine_map<(i, j, k) -> (j, k)>,
-                                     affine_map<(i, j, k) -> (i, j)>]
-        ins(%A, %B : {a}, {b}) outs(%C : {c})
+      linalg.matmul indexing_maps = [{maps}] ins(%A, %B : {a}, {b}) outs(%C : {c})
       return
     }}"""
 
@@ -47,6 +58,19 @@ def test_products_are_exact(shape: tuple[int, int, int], element: str):
     program.f(a, b, c)
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int).T)
     assert "transpose_" in program.source("f")
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize(("element", "threads"), [("f32", 2), ("f64", 1)])
+def test_products_of_columns_are_exact(
+    shape: tuple[int, int, int], element: str, threads: int
+):
+    m, n, k = shape
+    a, b = integers((k, m), NUMPY[element]), integers((k, n), NUMPY[element])
+    c = np.ones((m, n), NUMPY[element])
+    text = product(m, n, k, element, "ki", "kj")
+    gcg.compile(text, target="cpu", threads=threads).f(a, b, c)
+    assert np.array_equal(c, 1 + a.astype(int).T @ b.astype(int))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -44,7 +44,6 @@ class Corners:
     ) -> None:
         """Compute the tile at its place (None), in a copy, or not at all."""
         least = [_extreme(guard, at, extents, min) for guard in self.guards]
-        most = [_extreme(guard, at, extents, max) for guard in self.guards]
 
         def across(i: Builder) -> None:
             first = [Index.of(0)] * len(extents)
@@ -55,8 +54,12 @@ class Corners:
         b.guard(
             least,
             lambda i: compute(i, None),
-            lambda i: i.guard(most, across),
+            lambda i: i.guard(self.meets(at, extents), across),
         )
+
+    def meets(self, at: Positions, extents: Extents) -> list[Index]:
+        """What is >= 0 wherever cells of a box at ``at`` are computed."""
+        return [_extreme(guard, at, extents, max) for guard in self.guards]
 
     def _cells(
         self, b: Builder, at: Positions, extents: Extents, *, into: bool

@@ -51,7 +51,7 @@ class Block:
         rows = panel = corner = None
         in_turn = plan.packing is Packing.STRIPE
         if plan.left_stride:
-            height = plan.rows if in_turn else plan.row_block
+            height = plan.left_rows if in_turn else plan.row_block
             rows = cut.buffer(b, (height, plan.left_stride), "rows")
         if in_turn:
             count = cut.share + (1 if cut.rest else 0)
@@ -63,7 +63,9 @@ class Block:
 
         def compute(i: Builder, where: Positions, ranges: Sequence[Range]) -> None:
             if in_turn and panel is not None and self.rows is not None:
-                stripe = Stripe(cut, self.stripe, self.rows, ranges, panel, rows)
+                corners = self._corners(corner)
+                buffers = (panel, rows, corners)
+                stripe = Stripe(cut, self.stripe, self.rows, ranges, *buffers)
                 stripe.build(i, where)
                 return
             left = self._left(i, where, ranges, rows)
@@ -90,7 +92,7 @@ class Block:
 
         def panel_of(inner: Builder, number: Index, columns: int) -> None:
             right = self._right(inner, step, panel, cut.lanes(number, columns))
-            corners = self._corners(step)
+            corners = self._corners(step.corner)
             tiles = RowTiles(cut, self.rows, step.ranges, step.left, right, corners)
             nested(
                 inner,
@@ -101,11 +103,11 @@ class Block:
 
         cut.each_panel(b, self.stripe, panel_of)
 
-    def _corners(self, step: _Step) -> Corners | None:
+    def _corners(self, copy: Value | None) -> Corners | None:
         contraction = self.cut.contraction
-        if step.corner is None:
+        if copy is None:
             return None
-        return Corners(contraction.guards, contraction.result, step.corner)
+        return Corners(contraction.guards, contraction.result, copy)
 
     def _right(
         self, b: Builder, step: _Step, panel: Value | None, lanes: Lanes

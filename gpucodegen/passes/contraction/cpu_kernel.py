@@ -20,32 +20,14 @@ from gpucodegen.passes.contraction.ranges import (
     Step,
     Values,
     carried,
-    nested,
+    in_pieces,
 )
 from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import ZERO, Index
-from gpucodegen.tiling.cpu_problem import CpuPlan, Packing
+from gpucodegen.tiling.cpu_problem import Packing
 
 Steps: TypeAlias = Callable[[Builder, Values], Values]
 """Adds all steps of a reduction block to an accumulator."""
-TileBody: TypeAlias = Callable[[Builder, Positions, int], None]
-"""Builds the tile whose first row a position names, of some rows."""
-
-
-def each_tile(
-    b: Builder, plan: CpuPlan, rows: Range, at: Positions, tile: TileBody
-) -> None:
-    """Full row tiles of a block, then the rest of the last block."""
-    height, row = plan.rows, rows.axis
-    rest = row.extent % height
-    whole = row.extent - rest
-    if whole:
-        ends = [whole] if plan.row_block >= row.extent else [rows.uppers[0], whole]
-        full = replace(rows, uppers=ends, stride=height)
-        nested(b, [full], at, lambda i, here: tile(i, here, height))
-    if rest:
-        end, last = Index.of(rows.uppers[0]), at | {row.iv: Index.of(whole)}
-        b.guard([end - row.extent], lambda i: tile(i, last, rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +59,7 @@ class RowTiles:
         def tile(inner: Builder, here: Positions, rows: int) -> None:
             self.tile(inner, here, panel, (rows, columns))
 
-        each_tile(b, self.cut.plan, self.rows, at, tile)
+        in_pieces(b, self.rows, self.cut.plan.rows, at, tile)
 
     def tile(
         self, b: Builder, at: Positions, panel: Index, shape: tuple[int, int]

@@ -4,10 +4,11 @@ The panels of a reduction block stay in the second cache, the rows of a register
 the first one:
 
     pack right into panels P[panel][k..][lane]
-    for row tiles of the block:
-      pack the rows of the tile                         (where their stride is harmful)
-      for panels of the stripe:
-        C tile += left rows (x) panel
+    for rows of the block, some at once:
+      pack them                                         (where their stride is harmful)
+      for row tiles of them:
+        for panels of the stripe:
+          C tile += left rows (x) panel
 
 Neighbouring tiles of C are then computed one after the other.
 """
@@ -15,12 +16,13 @@ Neighbouring tiles of C are then computed one after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
-from gpucodegen.passes.contraction.cpu_kernel import RowTiles, each_tile
+from gpucodegen.passes.contraction.corners import Corners
+from gpucodegen.passes.contraction.cpu_kernel import RowTiles
 from gpucodegen.passes.contraction.packing import (
     Left,
     LeftBlock,
@@ -31,7 +33,7 @@ from gpucodegen.passes.contraction.packing import (
     pack_panel,
     pack_rows,
 )
-from gpucodegen.passes.contraction.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.ranges import Positions, Range, in_pieces, nested
 from gpucodegen.passes.indexing import Index
 
 
@@ -39,7 +41,7 @@ from gpucodegen.passes.indexing import Index
 class Stripe:
     """One reduction block of a stripe of panels and a block of rows.
 
-    ``panels`` holds copies of the right factor, ``copied`` of the rows of one tile.
+    ``panels`` holds copies of the right factor, ``copied`` of some rows at once.
     """
 
     cut: Blocking
@@ -48,6 +50,7 @@ class Stripe:
     ranges: Sequence[Range]
     panels: Value
     copied: Value | None
+    corners: Corners | None
 
     @property
     def first(self) -> Index:
@@ -56,22 +59,57 @@ class Stripe:
 
     def build(self, b: Builder, at: Positions) -> None:
         """Copy the panels, then compute tile by tile."""
+        start = at | {self.rows.axis.iv: Index.of(self.rows.lower)}
+        height = self.cut.plan.row_block
+        b.guard(self._meets(start, height), lambda i: self._computed(i, at))
+
+    def _meets(self, at: Positions, height: int) -> list[Index]:
+        """What is >= 0 where some rows have cells in the stripe."""
+        if self.corners is None:
+            return []
+        column, width = self.cut.column, self.cut.plan.columns
+        place = at | {column.iv: self.first * width}
+        count = self.cut.share + (1 if self.cut.rest else 0)
+        extents = {self.rows.axis: height, column: count * width}
+        return self.corners.meets(place, extents)
+
+    def _computed(self, b: Builder, at: Positions) -> None:
         self._pack(b, at)
-        contraction = self.cut.contraction
-        right = Panels(contraction, self.panels, self.ranges, True, self.first)
+        if self.copied is None:
+            left = LeftInPlace(self.cut.contraction, self.rows.axis)
+            self._tiles(b, at, self.rows, left)
+            return
+        together = replace(self.rows, stride=self.cut.plan.left_rows)
+        size = self.cut.plan.left_rows
+
+        def some(i: Builder, here: Positions) -> None:
+            i.guard(self._meets(here, size), lambda j: self._copied(j, here))
+
+        nested(b, [together], at, some)
+
+    def _copied(self, b: Builder, at: Positions) -> None:
+        """Copy some rows, then compute their tiles."""
+        assert self.copied is not None
+        first, (step,) = at[self.rows.axis.iv], self.ranges
+        ends = [first + self.cut.plan.left_rows, *self.rows.uppers]
+        rows = replace(self.rows, lower=first, uppers=ends)
+        block = LeftBlock(self.cut.contraction, self.copied, rows, step)
+        pack_rows(b, block, at, self.cut.plan.lanes)
+        self._tiles(b, at, rows, block)
+
+    def _tiles(self, b: Builder, at: Positions, rows: Range, left: Left) -> None:
+        """The tiles of C in some rows: one row of tiles after the other."""
+        cut, first = self.cut, self.first
+        right = Panels(cut.contraction, self.panels, self.ranges, True, first)
+        tiles = RowTiles(cut, self.rows, self.ranges, left, right, self.corners, first)
 
         def across(i: Builder, here: Positions, height: int) -> None:
-            left = self._left(i, here, height)
-            tiles = RowTiles(
-                self.cut, self.rows, self.ranges, left, right, None, self.first
-            )
-
             def one(j: Builder, panel: Index, columns: int) -> None:
                 tiles.tile(j, here, panel, (height, columns))
 
-            self.cut.each_panel(i, self.number, one)
+            cut.each_panel(i, self.number, one)
 
-        each_tile(b, self.cut.plan, self.rows, at, across)
+        in_pieces(b, rows, cut.plan.rows, at, across)
 
     def _pack(self, b: Builder, at: Positions) -> None:
         """Copy the panels: step by step, where all columns of a step lie together."""
@@ -95,15 +133,3 @@ class Stripe:
             nested(b, self.ranges, at, step)
         else:
             cut.each_panel(b, self.number, whole)
-
-    def _left(self, b: Builder, at: Positions, height: int) -> Left:
-        """The rows of a tile, in place or copied."""
-        contraction, row = self.cut.contraction, self.rows.axis
-        if self.copied is None:
-            return LeftInPlace(contraction, row)
-        first = at[row.iv]
-        (step,) = self.ranges
-        tile = Range(row, first, [first + height])
-        block = LeftBlock(contraction, self.copied, tile, step)
-        pack_rows(b, block, at, self.cut.plan.lanes)
-        return block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
@@ -51,6 +51,24 @@ def nested(
         step=first.stride,
         hint=first.axis.name,
     )
+
+
+Piece = Callable[[Builder, Positions, int], None]
+"""Builds a piece of a range, which begins where a position says, of some length."""
+
+
+def in_pieces(b: Builder, part: Range, size: int, at: Positions, piece: Piece) -> None:
+    """Pieces of a range, ``size`` long, and what is left over at the axis's end."""
+    axis, rest = part.axis, part.axis.extent % size
+    whole = axis.extent - rest
+    if whole:
+        ends = [whole if upper == axis.extent else upper for upper in part.uppers]
+        full = replace(part, uppers=ends, stride=size)
+        nested(b, [full], at, lambda i, here: piece(i, here, size))
+    if rest:
+        is_last = Index.of(part.uppers[0]) - axis.extent
+        end = at | {axis.iv: Index.of(whole)}
+        b.guard([is_last], lambda i: piece(i, end, rest))
 
 
 def grid(

@@ -13,14 +13,14 @@ What is left over at either end has a rectangle of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes
 from gpucodegen.passes.contraction.operands import Operand
-from gpucodegen.passes.contraction.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.ranges import Positions, Range, in_pieces, nested
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.indexing import Index
 
@@ -71,17 +71,12 @@ class Turning:
 
     def _steps(self, b: Builder, at: Positions, lane: Index, width: int) -> None:
         """All steps of ``width`` columns from ``lane`` on."""
-        block, size = self.ranges[-1], self.lanes.register
-        rest = block.axis.extent % size
-        whole = block.axis.extent - rest
-        if whole:
-            ends = [whole if u == block.axis.extent else u for u in block.uppers]
-            full = replace(block, uppers=ends, stride=size)
-            nested(b, [full], at, lambda i, h: self._square(i, h, lane, (width, size)))
-        if rest:
-            is_last = Index.of(block.uppers[0]) - block.axis.extent
-            end = at | {block.axis.iv: Index.of(whole)}
-            b.guard([is_last], lambda i: self._square(i, end, lane, (width, rest)))
+        size = self.lanes.register
+
+        def square(i: Builder, here: Positions, steps: int) -> None:
+            self._square(i, here, lane, (width, steps))
+
+        in_pieces(b, self.ranges[-1], size, at, square)
 
     def _square(
         self, b: Builder, at: Positions, lane: Index, shape: tuple[int, int]
