@@ -47,12 +47,13 @@ def _reset(libc: Any, memory: Any) -> None:
     for core in _allowed():
         memory[layout.ALLOWED + core // 64] |= _bit(core % 64)
     start = ctypes.addressof(memory)
-    mutex, condition, attributes = (
-        ctypes.c_void_p(start + 8 * word)
-        for word in (layout.MUTEX, layout.SIGNAL, layout.ATTRIBUTES)
+    places = layout.MUTEX, layout.ATTRIBUTES, layout.SIGNAL, layout.FINISHED
+    mutex, attributes, *conditions = (
+        ctypes.c_void_p(start + 8 * word) for word in places
     )
     libc.pthread_mutex_init(mutex, None)
-    libc.pthread_cond_init(condition, None)
+    for condition in conditions:
+        libc.pthread_cond_init(condition, None)
     libc.pthread_attr_init(attributes)
     libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK))
     detached = DETACHED.get(os.uname().sysname, 1)

@@ -6,16 +6,19 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.native import WORD, Code, Instruction
 from gpucodegen.intrinsics.pool.shares import start_of
-from gpucodegen.intrinsics.pool.words import PROCESSOR, mode, set_mode
+from gpucodegen.intrinsics.pool.system import now
+from gpucodegen.intrinsics.pool.words import PROCESSOR, mode, pause, set_mode
 from gpucodegen.runtime import machine_code, threads
 from gpucodegen.runtime.pool_code import compiled
 from tests.house.readme import ROOT
@@ -185,6 +188,45 @@ def test_workers_round_and_flush_as_their_caller() -> None:
                 assert set(modes) == {how}
     finally:
         switch(before)
+
+
+def last(begin: int, end: int, data: int) -> None:
+    """Later iterations take longer: 10 ms, 50 ms."""
+    for i in range(begin, end):
+        stop = now() + 10_000_000 * (1 + 4 * i)
+        while now() < stop:
+            pause()
+        put(data + 8 * i, 1)
+
+
+def test_a_caller_that_waits_long_sleeps_and_lends_its_core() -> None:
+    work, memory = in_c(last, 3), words_of_the_pool()
+    address = ctypes.cast(work, ctypes.c_void_p).value
+    seen: set[tuple[int, bool]] = set()
+
+    def call() -> None:
+        done = np.zeros(2, np.int64)
+        parallel_for()(address, done.ctypes.data, 2, 2)
+        assert done.all()
+
+    for _ in range(50):  # where cores are few, no worker may come in time
+        caller = threading.Thread(target=call)
+        caller.start()
+        while caller.is_alive():
+            lends = memory[layout.CORE] == layout.NO_CORE
+            seen.add((memory[layout.WAITS], lends))
+        if (1, sys.platform == "linux") in seen:
+            break
+    assert (1, sys.platform == "linux") in seen
+    assert is_once(100, 2)
+    assert memory[layout.WAITS] == 0
+    assert memory[layout.CORE] != layout.NO_CORE
+
+
+def words_of_the_pool() -> Any:
+    parallel_for()
+    start = llvm.address_of_symbol(layout.MEMORY)
+    return (ctypes.c_int64 * layout.WORDS).from_address(start)
 
 
 def sums(count: int, limit: int) -> int:

@@ -22,16 +22,21 @@ DONE = 2 * LINE
 """Units of the job that are done."""
 SLEEPERS = 3 * LINE
 """Workers that have to be woken."""
+WAITS = SLEEPERS + 1
+"""1 while the caller sleeps until its job is done."""
 STARTED, CORE = 4 * LINE, 4 * LINE + 1
 """Workers; the core of the caller, which is not theirs."""
-MUTEX, SIGNAL, ATTRIBUTES = (place * LINE for place in (5, 6, 7))
-"""What the system keeps here: a mutex, a condition, attributes of threads."""
-ALLOWED, MASK, KEPT = (place * LINE for place in (8, 9, 10))
+NO_CORE = 64 * LINE
+"""What stands there while a worker has the core of the caller."""
+MUTEX, SIGNAL, FINISHED, ATTRIBUTES = (place * LINE for place in (5, 6, 7, 8))
+"""What the system keeps here: a mutex, a condition of workers and one of the caller,
+attributes of threads."""
+ALLOWED, MASK, KEPT = (place * LINE for place in (9, 10, 11))
 """Cores that workers may use; a set of cores or signals, and another one."""
-SHARES = 11 * LINE
+SHARES = 12 * LINE
 """The units that are left of each thread's share, a line each."""
-HANDLE = 8
-"""Within such a line: the system's name of the thread."""
+HANDLE, BUSY = 8, 9
+"""Within such a line: the system's name of the thread; 1 while it does units."""
 MOST_THREADS = 256
 WORDS = SHARES + MOST_THREADS * LINE
 

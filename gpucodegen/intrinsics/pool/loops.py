@@ -8,11 +8,13 @@ loop alone.
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.cores import keep_off
+from gpucodegen.intrinsics.pool.cores import keep_off, lend_core
 from gpucodegen.intrinsics.pool.shares import share_out, take_part
 from gpucodegen.intrinsics.pool.system import (
     lock,
+    now,
     sleep,
+    sleep_until_done,
     start,
     unlock,
     wake_all,
@@ -43,16 +45,22 @@ WORK, DATA, COUNT, UNITS, MODE, DONE = (
     layout.MODE,
     layout.DONE,
 )
+WAITS = layout.WAITS
 WIDTH_BITS, MOST_UNITS = layout.WIDTH_BITS, layout.MOST_UNITS
 UNITS_PER_THREAD = layout.UNITS_PER_THREAD
 WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << layout.JOB_BITS) - 1
 LOOKS = 1000
-"""Pauses before a thread that waits leaves its core to others: 10 to 50 us."""
-LEAVES = 3000
-"""How often a worker leaves its core before it sleeps, about a millisecond in all.
+"""Pauses before a worker leaves its core to others: 10 to 50 us."""
+AWAKE = 1_000_000
+"""Nanoseconds for which a worker then looks for a job before it sleeps.
 
 Programs call kernels again after some Python; waking a worker takes 40 us.
 """
+TAKEN = 200_000
+"""Nanoseconds after which a core that comes back was wanted by others: the worker
+sleeps."""
+PATIENCE = 8 * LOOKS
+"""Pauses before a caller sleeps, and lends its core."""
 
 
 def parallel_for(work: int, data: int, count: int, threads: int) -> None:
@@ -63,7 +71,7 @@ def parallel_for(work: int, data: int, count: int, threads: int) -> None:
         hire(width - 1)
         job = open_job(work, data, count, units, width)
         take_part(job, width, 0)
-        wait_for(units)
+        wait_for(units, load(STARTED))
         store(OWNER, 0)
     elif count > 0:
         call(work, 0, count, data)
@@ -95,15 +103,24 @@ def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
     return job
 
 
-def wait_for(units: int) -> None:
-    """Wait until all units are done; none is left to take."""
+def wait_for(units: int, workers: int) -> None:
+    """Wait until all units are done; none is left to take.
+
+    A worker may have lost its core to another program, or to threads of another pool
+    that look for work: it goes on where the caller was.
+    """
     looks = 0
-    while load(DONE) != units:
-        if looks < LOOKS:
-            looks += 1
-            pause()
-        else:
-            yield_core()
+    while load(DONE) != units and looks < PATIENCE:
+        looks += 1
+        pause()
+    if load(DONE) != units:
+        lend_core(workers)
+        lock()
+        swap(WAITS, 1)
+        while load(DONE) != units:
+            sleep_until_done()
+        swap(WAITS, 0)
+        unlock()
 
 
 def worker(me: int) -> int:
@@ -119,14 +136,11 @@ def worker(me: int) -> int:
 
 def next_epoch(last: int) -> int:
     """Wait for another job than the last one."""
-    for look in range(LOOKS + LEAVES):
-        epoch = load(EPOCH)
-        if epoch != last:
-            return epoch
-        if look < LOOKS:
-            pause()
-        else:
-            yield_core()
+    for _ in range(LOOKS):
+        if load(EPOCH) != last:
+            return load(EPOCH)
+        pause()
+    look_between_others(last)
     lock()
     add(SLEEPERS, 1)
     while load(EPOCH) == last:
@@ -134,3 +148,13 @@ def next_epoch(last: int) -> int:
     add(SLEEPERS, -1)
     unlock()
     return load(EPOCH)
+
+
+def look_between_others(last: int) -> None:
+    """Look for another job for some time, or until others want the core."""
+    time = now()
+    end, left = time + AWAKE, time
+    while load(EPOCH) == last and time < end and time - left < TAKEN:
+        left = time
+        yield_core()
+        time = now()

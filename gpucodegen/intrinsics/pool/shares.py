@@ -12,6 +12,7 @@ are done.  A thread that looks at the share of a later job finds another number 
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.system import lock, unlock, wake_caller
 from gpucodegen.intrinsics.pool.words import (
     add,
     call,
@@ -31,6 +32,7 @@ WORK, DATA, COUNT, UNITS, MODE, DONE = (
     layout.MODE,
     layout.DONE,
 )
+WAITS, BUSY = layout.WAITS, layout.BUSY
 UNIT_BITS, UNIT_MASK = layout.UNIT_BITS, layout.MOST_UNITS
 OWN_PART, OTHERS_PART = 8, 2
 """A thread takes an eighth of what is left to it, or half of what another has left."""
@@ -72,15 +74,21 @@ def taken(job: int, thread: int, is_own: bool) -> int:
             return taken
 
 
-def do(units: int) -> None:
+def do(units: int, me: int) -> None:
     """Run the iterations of some units of the present job."""
     first, end = units >> UNIT_BITS, units & UNIT_MASK
     count, parts = load(COUNT), load(UNITS)
     if mode() != load(MODE):
         set_mode(load(MODE))
     begin, stop = start_of(first, parts, count), start_of(end, parts, count)
+    store(SHARES + LINE * me + BUSY, 1)
     call(load(WORK), begin, stop, load(DATA))
-    add(DONE, end - first)
+    store(SHARES + LINE * me + BUSY, 0)
+    done = end - first
+    if add(DONE, done) + done == parts and load(WAITS):
+        lock()
+        wake_caller()
+        unlock()
 
 
 def take_part(job: int, width: int, me: int) -> None:
@@ -91,5 +99,5 @@ def take_part(job: int, width: int, me: int) -> None:
             thread -= width
         units = taken(job, thread, step == 0)
         while units:
-            do(units)
+            do(units, me)
             units = taken(job, thread, step == 0)
