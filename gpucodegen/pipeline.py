@@ -128,6 +128,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.runtime.device import (
         cache_bytes,
         host_vector_unit,
+        host_word_parts,
         shared_cache_bytes,
         thread_count,
     )
@@ -155,6 +156,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             k_block=k_block,
             contractions=not options.exact,
             relaxed=options.reassociate,
+            narrowest=host_word_parts(),
         ),
         Coalesce(),
         OutlineCpu(),

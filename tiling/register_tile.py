@@ -25,12 +25,17 @@ PANEL_BANDWIDTH = 40
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
-    """The vector unit of a core: register width and count, issue rates per cycle."""
+    """The vector unit of a core: register width and count, issue rates per cycle.
+
+    ``narrowest``: bits of the narrowest integers that it multiplies several of in a
+    word of 32 bits.
+    """
 
     bits: int = 256
     registers: int = 16
     fma_per_cycle: int = 2
     latency: int = 4
+    narrowest: int = 32
 
     @property
     def loads_per_cycle(self) -> int:

@@ -12,6 +12,7 @@ from bench.row import Line
 
 TABLES: dict[str, str] = {
     "matmul": "products of matrices, from linalg and from naive loops",
+    "integers": "products of matrices of bytes",
     "convolution": "convolutions of whole layers",
     "layers": "the layers of ResNet-50 and depthwise ones, in both layouts",
     "epilogues": "products and convolutions with bias and activation",

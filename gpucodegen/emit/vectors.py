@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects import vector
+from gpucodegen.dialects import vector, words
 from gpucodegen.dialects.affine.reductions import identity
 from gpucodegen.emit import vector_accesses
 from gpucodegen.emit.context import Emitter, Handler
@@ -12,6 +12,7 @@ from gpucodegen.ir.attributes import (
     DenseArrayAttr,
     OpaqueAttr,
 )
+from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, VectorType
 
@@ -50,6 +51,18 @@ def shape_cast(e: Emitter, op: Operation) -> None:
     vector_dtype(e, op, after)
     hint = f"shape_cast_{suffix(before.shape, kind)}_to_{suffix(after.shape, kind)}"
     made = e.make(hint, "shape_cast", *shapes, kind)
+    e.define(op.result, call(made, e.text(operand)))
+
+
+def bitcast(e: Emitter, op: Operation) -> None:
+    """``vector.bitcast`` of one dimension."""
+    (operand,) = op.operands
+    before, after = (vector_type(e, op, v) for v in (operand, op.result))
+    old, new = vector_dtype(e, op, before), vector_dtype(e, op, after)
+    if len(before.shape) != 1 or {old, new} & (NARROW | {"i1"}):
+        raise e.refusal(op, "Cast one dimension of whole bytes, no narrow floats")
+    hint = f"bitcast_{suffix(before.shape, old)}_to_{suffix(after.shape, new)}"
+    made = e.make(hint, "bitcast", *before.shape, old, *after.shape, new)
     e.define(op.result, call(made, e.text(operand)))
 
 
@@ -92,9 +105,13 @@ def outerproduct(e: Emitter, op: Operation) -> None:
     lhs, rhs, *accumulator = (e.text(v) for v in op.operands)
     columns = ty.shape[1] if len(ty.shape) == 2 else 0
     shape = suffix(ty.shape, kind)
-    function = e.make(
-        f"outerproduct_{shape}", "outerproduct", ty.shape[0], columns, kind
-    )
+    parts = words.parts_of(op)
+    if parts:
+        hint = f"outerproduct_{'_'.join(parts)}_{shape}"
+        function = e.make(hint, "outerproduct_words", *ty.shape, *parts)
+    else:
+        hint = f"outerproduct_{shape}"
+        function = e.make(hint, "outerproduct", ty.shape[0], columns, kind)
     if not accumulator:
         zero = 0.0 if kind[0] == "f" else 0
         accumulator = [call(e.make(f"zeros_{shape}", "constant", ty.shape, kind, zero))]
@@ -211,6 +228,7 @@ def _start(e: Emitter, name: str, kind: str) -> Text:
 HANDLERS: dict[str, Handler] = vector_accesses.HANDLERS | {
     "vector.create_mask": create_mask,
     "vector.step": step,
+    "vector.bitcast": bitcast,
     "vector.broadcast": broadcast,
     "vector.from_elements": from_elements,
     "vector.fma": fma,

@@ -18,15 +18,18 @@ from gpucodegen.intrinsics import (
     memory,
     narrow,
     reductions,
+    regrouping,
     shuffles,
     streaming,
     tiles,
     vector_math,
+    words,
 )
 from gpucodegen.intrinsics.lowering import Engine
 
 SHAPED: dict[str, Callable[..., Any]] = {
     "atomic": atomics.atomic,
+    "bitcast": regrouping.bitcast,
     "bits_of": narrow.bits_of,
     "broadcast_columns": aggregates.broadcast_columns,
     "broadcast_rows": aggregates.broadcast_rows,
@@ -44,6 +47,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "load_tile_masked": masked_tiles.load_tile_masked,
     "outerproduct": aggregates.outerproduct,
     "outerproduct_column": aggregates.outerproduct_column,
+    "outerproduct_words": words.outerproduct_words,
     "reduce": reductions.reduce,
     "reduce_freely": reductions.reduce_freely,
     "reduce_rows": reductions.reduce_rows,

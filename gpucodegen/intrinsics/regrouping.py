@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpucodegen.intrinsics.lowering import (
-    Lowering,
-)
-from gpucodegen.intrinsics.vector_type import Tile
+from llvmlite import ir
+
+from gpucodegen.intrinsics.lowering import Engine, Lowering, carrier, signature
+from gpucodegen.intrinsics.vector_type import Tile, llvm_scalar
 
 
 def regroup(low: Lowering, source: Tile, target: Tile, pieces: list[Any]) -> Any:
@@ -53,3 +53,22 @@ def _join(low: Lowering, group: list[Any], parts: int) -> Any:
         pairs = zip(group[::2], group[1::2], strict=True)
         group = [low.shuffle(a, b, range(2 * width)) for a, b in pairs]
     return group[0]
+
+
+def bitcast(engine: Engine, source: int, before: str, target: int, after: str) -> Any:
+    """``bitcast(v)``: the bits of a vector, as elements of another width."""
+    old, new = Tile((source,), carrier(before)), Tile((target,), carrier(after))
+
+    def lower(low: Lowering, v: Any) -> Any:
+        pieces = low.pieces(v)
+        whole = _join(low, pieces, 1 << (len(pieces) - 1).bit_length())
+        bits, width = whole.type.count * old.dtype.bitwidth, low.lanes(new)
+        ty = ir.VectorType(llvm_scalar(new.dtype), bits // new.dtype.bitwidth)
+        cells, last = low.builder.bitcast(whole, ty), ty.count - 1
+        parts = [
+            [min(lane, last) for lane in _range(width, part)]
+            for part in range(low.per_row(new))
+        ]
+        return low.pack(new, [low.shuffle(cells, cells, part) for part in parts])
+
+    return engine.define(f"bitcast_{after}", 1, lambda _: signature(new, old), lower)

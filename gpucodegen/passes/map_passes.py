@@ -75,10 +75,14 @@ class MapCpu(ModulePass):
     row_block: int = 0
     contractions: bool = True
     relaxed: bool = False
+    narrowest: int = 32
 
     def apply(self, module: Module) -> Module:
-        """Map every function; ``relaxed`` permits another order of sums anywhere."""
-        unit = VectorUnit(self.vector_bits, self.registers)
+        """Map every function; ``relaxed`` permits another order of sums anywhere.
+
+        ``narrowest``: bits of integers that are multiplied several in a word.
+        """
+        unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
         model = CpuModel(self.threads, unit, self.cache)
         surroundings = Surroundings.of(module)

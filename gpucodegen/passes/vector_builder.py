@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gpucodegen.dialects.words import Parts, attributes_of
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import (
@@ -157,13 +158,19 @@ class VectorBuilder(OperationList):
             | {"operandSegmentSizes": segment_counts(1, 1, len(indices), 0)},
         )
 
-    def outerproduct(self, column: Value, row: Value, accumulator: Value) -> Value:
-        """``accumulator + column (x) row``."""
+    def outerproduct(
+        self,
+        column: Value,
+        row: Value,
+        accumulator: Value,
+        words: Parts | None = None,
+    ) -> Value:
+        """``accumulator + column (x) row``; ``words``: what both are words of."""
         (value,) = self.add(
             "vector.outerproduct",
             (column, row, accumulator),
             [accumulator.type],
-            {"kind": _ADD_KIND},
+            {"kind": _ADD_KIND, **attributes_of(words)},
             hint=accumulator.name or "acc",
         )
         return value

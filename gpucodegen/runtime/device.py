@@ -69,6 +69,17 @@ def host_vector_unit() -> tuple[int, int]:
     return 8 * cpu().vector_bytes, cpu().vector_registers
 
 
+def host_word_parts() -> int:
+    """Bits of the narrowest integers that are multiplied as parts of 32-bit words.
+
+    >>> host_word_parts() in {8, 16, 32}
+    True
+    """
+    from gpucodegen.intrinsics.words import word_parts
+
+    return word_parts()
+
+
 def cache_bytes(otherwise: int = 1 << 20) -> int:
     """Bytes of a core's second-level cache; ``otherwise`` where nobody tells.
 

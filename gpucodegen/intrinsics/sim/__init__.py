@@ -28,9 +28,9 @@ NAMES = {
         " vload vload_masked vstore vstore_masked"
     ).split(),
     shaped: (
-        "atomic broadcast_columns broadcast_rows constant extract from_elements insert"
-        " outerproduct outerproduct_column reduce reduce_freely reduce_rows shape_cast"
-        " shuffle splat transpose"
+        "atomic bitcast broadcast_columns broadcast_rows constant extract"
+        " from_elements insert outerproduct outerproduct_column outerproduct_words"
+        " reduce reduce_freely reduce_rows shape_cast shuffle splat transpose"
     ).split(),
     storage: "dma_start dma_wait heap heap_free local shared".split(),
 }

@@ -104,6 +104,26 @@ def outerproduct_column(m: int, n: int, name: str, fused: bool = True) -> Twin:
     return lambda p, off, stride, b, acc: product(column(p, off, stride), b, acc)
 
 
+def outerproduct_words(m: int, n: int, left: str, right: str) -> Twin:
+    """``outerproduct_words(a, b, acc)``."""
+    del m, n
+
+    def parts(words: np.ndarray, kind: str) -> np.ndarray:
+        name = kind.replace("i", "int")
+        return words[:, None].astype(np.int32).view(name).astype(np.int32)
+
+    def call(a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
+        return acc + parts(a, left) @ parts(b, right).T
+
+    return call
+
+
+def bitcast(source: int, before: str, target: int, after: str) -> Twin:
+    """``bitcast(v)``."""
+    del source, target
+    return lambda v: v.astype(dtype_of(before)).view(dtype_of(after))
+
+
 COMBINE = {
     "add": ("addi", "addf"),
     "mul": ("muli", "mulf"),

@@ -17,6 +17,7 @@ from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.passes.contraction.words import in_words
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
 from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
@@ -80,7 +81,8 @@ def lower_contraction(
     if window is not None:
         return depthwise.lower(window, model)
     views = Builder(found.location)
-    merged = collapsed(views, found)
+    packed = in_words(views, found, model)
+    merged = collapsed(views, found if packed is None else packed.contraction)
     if merged is None:
         return None
     if not _runs(merged):
@@ -90,13 +92,16 @@ def lower_contraction(
         merged = flattened(views, merged, lanes)
     if merged is None:
         return None
-    return [*views.operations, *_lowered(merged, model, tiles)]
+    views.operations += _lowered(merged, model, tiles)
+    for buffer in () if packed is None else packed.buffers:
+        views.add("memref.dealloc", (buffer,))
+    return views.operations
 
 
 def _lowered(
     contraction: Contraction, model: CpuModel, tiles: CpuTiles
 ) -> list[Operation]:
-    is_other = contraction.gather or contraction.scale is not None
+    is_other = contraction.gather or contraction.scale or contraction.words
     sides = None if is_other else dot_sides(contraction)
     fills = _fills_registers(contraction)
     problem = _problem(contraction) if fills else None
@@ -109,7 +114,8 @@ def _lowered(
     assert problem is not None
     if contraction.scale is not None:
         model = replace(model, unit=model.unit.shared)
-    parts = reduction_parts(problem, model) if contraction.reassociable else 1
+    splits = contraction.reassociable and contraction.words is None
+    parts = reduction_parts(problem, model) if splits else 1
     if parts == 1:
         return cpu.lower(contraction, plan_contraction(problem, model, tiles))
 

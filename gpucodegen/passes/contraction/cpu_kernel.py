@@ -91,7 +91,7 @@ class RowTiles:
         """The accumulator with an outer product added, each term times the scale."""
         scale, ty = self.cut.contraction.scale, acc.type
         if scale is None:
-            return b.outerproduct(column, lanes, acc)
+            return b.outerproduct(column, lanes, acc, self.cut.contraction.words)
         assert isinstance(ty, VectorType)
         nothing = -0.0 if isinstance(ty.element, FloatType) else 0
         product = b.outerproduct(column, lanes, b.constant(nothing, ty))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from gpucodegen.dialects.words import Parts
 from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
@@ -50,6 +51,7 @@ class Contraction:
     """``result += left * right``; the vector axis indexes result and right.
 
     ``scale``: what products are multiplied by, each before it is added.
+    ``words``: elements of the factors are words of such integers.
 
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
@@ -76,6 +78,7 @@ class Contraction:
     start: Pointwise | None = None
     epilogue: Pointwise | None = None
     scale: Value | None = None
+    words: Parts | None = None
 
     @property
     def vector(self) -> Axis | None:

@@ -1,0 +1,78 @@
+"""Narrow integers packed into words, whose products a processor adds at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+WORD = 32
+"""Bits of a word, and of a sum."""
+BYTE = 8
+MIN_ROWS = 4
+"""Rows of a result that must use a packed right factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Integers of so many bits."""
+
+    bits: int
+    signed: bool = True
+
+    @property
+    def count(self) -> int:
+        """How many a word holds."""
+        return WORD // self.bits
+
+    @property
+    def turned(self) -> Part:
+        """With the sign changed: what an inverted top bit makes of them."""
+        return replace(self, signed=not self.signed)
+
+    def holds(self, other: Part) -> bool:
+        """Whether these are able to represent all of the others."""
+        spare = self.bits - other.bits
+        return spare >= 0 if self.signed == other.signed else self.signed and spare > 0
+
+
+@dataclass(frozen=True, slots=True)
+class WordPlan:
+    """What parts words of two factors have.
+
+    ``shift``: how far elements of the right factor lie above what is multiplied.
+    """
+
+    left: Part
+    right: Part
+    shift: int = 0
+
+
+def plan_words(
+    left: Part, right: Part, narrowest: int, rows: int, *, summed: bool
+) -> WordPlan | None:
+    """What parts words of two factors have; None where words do not pay.
+
+    ``narrowest``: bits of the narrowest parts that the processor multiplies: 16, pairs
+    of signed ones, on every x86 (PMADDWD); 8, unsigned times signed ones, with AVX-512
+    VNNI (VPDPBUSD).  The right factor is packed once for all ``rows`` of the result.
+    ``summed``: rows of the left factor can be summed up, which makes up for a shift.
+
+    >>> i8, u8 = Part(8), Part(8, signed=False)
+    >>> plan_words(u8, i8, 8, 64, summed=False) == WordPlan(u8, i8)
+    True
+    >>> plan_words(i8, i8, 8, 64, summed=True) == WordPlan(i8, u8, shift=-128)
+    True
+    >>> plan_words(i8, i8, 16, 64, summed=True) == WordPlan(Part(16), Part(16))
+    True
+    >>> plan_words(Part(16, signed=False), i8, 8, 64, summed=True) is None
+    True
+    """
+    if rows < MIN_ROWS or narrowest > 2 * BYTE:
+        return None
+    if left.bits == right.bits == BYTE == narrowest:
+        if left.signed != right.signed:
+            return WordPlan(left, right)
+        if summed:
+            return WordPlan(left, right.turned, -128 if right.signed else 128)
+    pair = Part(2 * BYTE)
+    fits = pair.holds(left) and pair.holds(right)
+    return WordPlan(pair, pair) if fits else None
