@@ -59,12 +59,15 @@ def product(
     }}"""
 
 
-def values(rng: np.random.Generator, kind: str, widen: str, shape: Any) -> Array:
+def values(
+    rng: np.random.Generator, kind: str, widen: str, shape: tuple[int, ...]
+) -> Array:
     """All bit patterns, and the smallest number more often."""
-    dtype: Any = np.dtype(("i" if widen == "extsi" else "u") + str(int(kind[1:]) // 8))
-    limits = np.iinfo(dtype)
-    found: Array = rng.integers(limits.min, limits.max, shape, endpoint=True)
-    return np.where(rng.random(shape) < 0.2, limits.min, found).astype(dtype)
+    sign, size = "i" if widen == "extsi" else "u", int(kind[1:])
+    low = -(1 << (size - 1)) if sign == "i" else 0
+    found = rng.integers(low, low + (1 << size), shape)
+    found[rng.random(shape) < 0.2] = low
+    return found.astype(f"{sign}{size // 8}")
 
 
 def expected(a: Array, b: Array, x: int, y: int, c: Array) -> Array:
