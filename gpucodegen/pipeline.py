@@ -109,12 +109,14 @@ def _isolated(target: str, options: Options) -> Sequence[ModulePass]:
 
 def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
     """Loops for the caches of the CPU; ``exact`` programs run as they are written."""
+    from gpucodegen.passes.loops.contract_arrays import ContractArrays
     from gpucodegen.passes.loops.improve_locality import ImproveLocality
     from gpucodegen.runtime.device import thread_count
 
     if target != "cpu" or options.exact:
         return []
-    return [ImproveLocality(threads=options.threads or thread_count())]
+    threads = options.threads or thread_count()
+    return [ImproveLocality(threads=threads), ContractArrays()]
 
 
 def _cpu(options: Options) -> Sequence[ModulePass]:

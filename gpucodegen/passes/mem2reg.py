@@ -78,10 +78,10 @@ class Mem2Reg(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Promote in every function with a body."""
-        return in_functions(module, lambda op: [_promoted(op)])
+        return in_functions(module, lambda op: [promoted(op)])
 
 
-def _promoted(function: Operation) -> Operation:
+def promoted(function: Operation) -> Operation:
     """The function with every buffer in values that can be."""
     allocated = (op.result for op in function.walk() if op.name in ALLOCATIONS)
     buffers = {buffer for buffer in allocated if _is_plain(buffer)}

@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "check-reads": "check_reads:CheckReads",
     "check-transfers": "pair_check:CheckTransfers",
     "coalesce": "loops.coalesce:Coalesce",
+    "contract-arrays": "loops.contract_arrays:ContractArrays",
     "convert-to-cfg": "lower_affine:LowerIfAndFor",
     "decompose-softmax": "decompose_softmax:DecomposeSoftmax",
     "distribute": "loops.distribute:Distribute",

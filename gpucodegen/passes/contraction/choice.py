@@ -8,6 +8,7 @@ from math import prod
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType
+from gpucodegen.passes.analysis import Analysis
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction import cpu, depthwise, dots, splitting
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
@@ -18,6 +19,7 @@ from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.contraction.words import in_words
+from gpucodegen.passes.distribute import distribute
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
 from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
@@ -36,6 +38,11 @@ def paying_contraction(op: Operation, relaxed: bool = False) -> Contraction | No
     if found.scale is not None:
         found = _scaled(found, found.scale)
     return found if _runs(found) else None
+
+
+def holds_product(op: Operation, analysis: Analysis) -> bool:
+    """Whether a nest, or one that its distribution gives, is such a contraction."""
+    return any(paying_contraction(part) for part in distribute(op, analysis))
 
 
 def _scaled(found: Contraction, scale: Value) -> Contraction:

@@ -23,7 +23,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.contraction.choice import paying_contraction
+from gpucodegen.passes.contraction.choice import holds_product
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import interchange, legality
@@ -95,9 +95,7 @@ class ImproveLocality(ModulePass):
 
     def _is_left_alone(self, op: Operation, analysis: Analysis) -> bool:
         """Whether register tiles are made of the nest."""
-        if not self.contractions:
-            return False
-        return any(paying_contraction(part) for part in distribute(op, analysis))
+        return self.contractions and holds_product(op, analysis)
 
     def _nest(
         self, op: Operation, before: Sequence[Operation], surroundings: Surroundings

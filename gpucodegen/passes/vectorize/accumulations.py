@@ -127,9 +127,13 @@ class Accumulating:
 
     @property
     def cost(self) -> int:
-        """Vector operations of an iteration, without its loads and stores."""
-        rest = [op for op in self.body.operations if op not in self.body.streams]
-        return sum(map(cost, rest))
+        """Vector operations of an iteration, without its loads and stores.
+
+        What is the same in every iteration is computed in front of the loop.
+        """
+        body = self.body
+        rest = [op for op in body.operations if op not in body.streams]
+        return sum(cost(op) for op in rest if body.is_varying(op))
 
     @property
     def carried(self) -> tuple[Value, ...]:

@@ -28,6 +28,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.accumulations import Order, accumulating
+from gpucodegen.passes.vectorize.interleaving import interleaved
 from gpucodegen.passes.vectorize.loops import (
     Range,
     in_blocks,
@@ -52,11 +53,7 @@ from gpucodegen.passes.vectorize.streams import (
 )
 from gpucodegen.passes.vectorize.transposes import tiling_of
 from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.vector_plan import (
-    InnerLoop,
-    plan_lanes,
-    thread_block,
-)
+from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes, thread_block
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +189,18 @@ class _Rewriter:
             return self._reduced(op, range_, context)
         if range_.trips is None and not body.takes_masks:
             return []
-        loop = InnerLoop(range_.trips, frozenset(body.bits))
-        lanes = plan_lanes(loop, self.options.unit)
+        loop, unit = InnerLoop(range_.trips, frozenset(body.bits)), self.options.unit
+        lanes = plan_lanes(loop, unit)
         if not lanes or not self._is_parallel(op, context):
             return []
-        first = mark_streaming(
-            body, (*loops, Around(body.iv, range_.trips)), self.options.cache
-        )
-        windows = kept_windows(body, range_.trips, lanes, self.options.unit)
+        around = (*loops, Around(body.iv, range_.trips))
+        first = mark_streaming(body, around, self.options.cache)
+        windows = kept_windows(body, range_.trips, lanes, unit)
         target = stored_stream(body) if windows else None
+        size = thread_block(loop, self.options.threads)
+        is_parallel = op.name == "affine.parallel"
+        trips = size if is_parallel and range_.trips else range_.trips
+        strips = None if windows else interleaved(body, trips, lanes, unit)
 
         def build(b: Builder, part: Range) -> None:
             slides = part.is_single and bool(windows)
@@ -208,14 +208,15 @@ class _Rewriter:
             address = aligned and self._address(aligned.memref)
             if aligned and address and len(part.lowers) == 1:
                 part = until_aligned(b, body, part, lanes, aligned, address)
+                part = strips.build(b, part) if strips else part
             if slides:
                 sliding_loop(b, body, part, lanes, windows)
             else:
                 vector_loop(b, body, part, lanes)
 
-        if op.name == "affine.parallel":
-            size = thread_block(loop, self.options.threads)
-            return [in_blocks(op, range_, size, build, counted=first is None)]
+        if is_parallel:
+            counted = not first or strips is not None
+            return [in_blocks(op, range_, size, build, counted=counted)]
         b = Builder(op.location)
         build(b, range_)
         return b.operations

@@ -31,6 +31,22 @@ class Widened:
     mask: Value | None = None
     ready: Mapping[Operation, Value] = field(default_factory=dict[Operation, Value])
 
+    def load(self) -> None:
+        """Append the loads, in front of the other operations."""
+        self.ready = {
+            op: self._load(stream, op.result)
+            for op, stream in self.body.streams.items()
+            if op.results
+        }
+
+    def fetch(self, ahead: int) -> None:
+        """Fetch what an iteration so much later will load."""
+        for op, stream in self.body.streams.items():
+            if op.results:
+                *outer, last = (self.placed(index) for index in stream.indices)
+                indices = [*outer, last + ahead]
+                self.b.prefetch(stream.memref, indices, write=False)
+
     def build(self) -> None:
         """Append the operations."""
         if self.left is not None:

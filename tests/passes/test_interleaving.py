@@ -1,0 +1,144 @@
+"""Loops that stream in several places at once: each element once, as written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from vector_runs import kernel, run, vectorized
+
+import gpucodegen as gcg
+
+RNG = np.random.default_rng(5)
+LONG = 25000
+"""Elements for two rounds of strips at most, and some that are left."""
+
+
+def loop(body: str, size: int, kind: str = "affine.for %i = 0 to {}") -> str:
+    return f"{kind.format(size)} {{ {body} }}"
+
+
+def arguments(size: int, source: str, target: str) -> str:
+    given = f"memref<{size}x{source}>"
+    return f"%A: {given}, %B: {given}, %C: memref<{size}x{target}>"
+
+
+def copied(size: int, source: str = "f32") -> str:
+    ty = f"memref<{size}x{source}>"
+    return f"""%x = affine.load %A[%i] : {ty}
+               affine.store %x, %C[%i] : {ty}"""
+
+
+def added(size: int, source: str = "f32") -> str:
+    ty = f"memref<{size}x{source}>"
+    return f"""%x = affine.load %A[%i] : {ty}
+               %y = affine.load %B[%i] : {ty}
+               %z = arith.addf %x, %y : {source}
+               affine.store %z, %C[%i] : {ty}"""
+
+
+def converted(size: int, source: str = "f32") -> str:
+    return f"""%x = affine.load %A[%i] : memref<{size}x{source}>
+               %z = arith.extf %x : f32 to f64
+               affine.store %z, %C[%i] : memref<{size}xf64>"""
+
+
+def shifted(size: int, offset: int, dtype: str) -> np.ndarray:
+    """An array that begins ``offset`` elements behind a cache line."""
+    width = np.dtype(dtype).itemsize
+    whole = np.zeros(size + 128, dtype)
+    start = -whole.ctypes.data // width % (64 // width) + offset
+    return whole[start : start + size]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A body, the types it loads and stores, and what it computes."""
+
+    body: Callable[[int, str], str]
+    source: str
+    target: str
+    answer: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    bits: int = 512
+
+
+FORMS = {
+    "copy": Form(copied, "f32", "f32", lambda a, _: a),
+    "copy, f64": Form(copied, "f64", "f64", lambda a, _: a),
+    "copy, 256 bits": Form(copied, "f32", "f32", lambda a, _: a, bits=256),
+    "sum": Form(added, "f32", "f32", lambda a, b: a + b),
+    "conversion": Form(converted, "f32", "f64", lambda a, _: a.astype("f8")),
+}
+KINDS = ["affine.for %i = 0 to {}", "affine.parallel (%i) = (0) to ({})"]
+TYPES = {"f32": "f4", "f64": "f8"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_each_element_is_stored(form: Form, kind: str):
+    body = loop(form.body(LONG, form.source), LONG, kind)
+    text = kernel(arguments(LONG, form.source, form.target), body, "cpu")
+    module = vectorized(text, form.bits, cache=0)
+    assert "affine.prefetch" in str(module)
+    a, b = (RNG.standard_normal(LONG).astype(TYPES[form.source]) for _ in range(2))
+    for offset in (0, 1, 7):
+        c = shifted(LONG, offset, TYPES[form.target])
+        c[...] = np.nan
+        run(module, "cpu", a, b, c)
+        np.testing.assert_array_equal(c, form.answer(a, b))
+
+
+@pytest.mark.parametrize("size", [8192, 8193, 8207, 16384 + 33])
+def test_what_is_left_of_the_strips(size: int):
+    text = kernel(arguments(size, "f32", "f32"), loop(copied(size), size), "sim")
+    module = vectorized(text, 256, cache=0)
+    a, c = RNG.standard_normal(size).astype("f4"), shifted(size, 3, "f4")
+    run(module, "sim", a, a, c)
+    np.testing.assert_array_equal(c, a)
+
+
+STORE_FIRST = f"""%one = arith.constant 1.0 : f32
+    affine.store %one, %C[%i] : memref<{LONG}xf32>
+    %x = affine.load %A[%i] : memref<{LONG}xf32>
+    affine.store %x, %B[%i] : memref<{LONG}xf32>"""
+ALONE = {
+    "reads nothing": f"""%one = arith.constant 1.0 : f32
+        affine.store %one, %C[%i] : memref<{LONG}xf32>""",
+    "stores before it loads": STORE_FIRST,
+    "reads what it stores": copied(LONG).replace("%A", "%C"),
+    "computes": copied(LONG).replace(
+        "affine.store %x", "%e = math.exp %x : f32\n affine.store %e"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", ALONE.values(), ids=ALONE)
+def test_what_goes_on_in_one_place(body: str):
+    text = kernel(arguments(LONG, "f32", "f32"), loop(body, LONG), "cpu")
+    assert "affine.prefetch" not in str(vectorized(text, 512, cache=0))
+
+
+def test_short_loops_go_on_in_one_place():
+    text = kernel(arguments(2000, "f32", "f32"), loop(copied(2000), 2000), "cpu")
+    assert "affine.prefetch" not in str(vectorized(text, 512, cache=0))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_are_no_matrix_of_their_own(threads: int):
+    """Views of longer rows: each row is interleaved, from its first whole line."""
+    rows, columns = 40, 40001
+    view = f"memref<{rows}x{columns}xf32, strided<[40013, 1]>>"
+    text = f"""func.func @f(%A: {view}, %C: {view}) {{
+      affine.for %i = 0 to {rows} {{ affine.for %j = 0 to {columns} {{
+        %x = affine.load %A[%i, %j] : {view}
+        affine.store %x, %C[%i, %j] : {view}
+      }} }}
+      return
+    }}"""
+    a = RNG.standard_normal((rows, 40013)).astype("f4")
+    c = np.zeros_like(a)
+    gcg.compile(text, target="cpu", threads=threads).f(a[:, :columns], c[:, :columns])
+    np.testing.assert_array_equal(c[:, :columns], a[:, :columns])
+    assert not c[:, columns:].any()
