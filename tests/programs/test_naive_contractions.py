@@ -174,6 +174,45 @@ def test_products_that_are_scaled(flags: str, target: str):
         assert ("vector.fma" in mapped) == (not flags)
 
 
+SUBTRACTED = in_memory(("i", "k", "j")).replace("arith.addf %c", "arith.subf %c")
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_products_that_are_subtracted(target: str):
+    compiled, product, c = run(SUBTRACTED, target)
+    assert np.array_equal(c, integers(M, N) - product)
+    if target == "cpu":
+        assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
+
+
+def test_products_that_are_subtracted_from_carried_sums():
+    before, after, _ = CARRIED["from the cell"]
+    text = carried(before, after).replace("addf %part, %p", "subf %part, %p")
+    compiled, product, c = run(text)
+    assert np.array_equal(c, integers(M, N) - product)
+    assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
+
+
+def test_sums_that_are_subtracted_from_products():
+    """``C = A B - C`` changes the sign in each step: it is no contraction."""
+    text = SUBTRACTED.replace("arith.subf %c, %p", "arith.subf %p, %c")
+    compiled, _, c = run(text)
+    a, b, expected = integers(M, K), integers(K, N), integers(M, N)
+    for k in range(K):
+        expected = np.outer(a[:, k], b[k]) - expected
+    assert np.array_equal(c, expected)
+    assert "vector.outerproduct" not in dict(compiled.stages("f"))["map-cpu"]
+
+
+def test_differences_keep_the_sign_of_zero():
+    """0 - (0 * 1) * 1 is 0, and -0 - (0 * 1) * 1 is -0."""
+    text = scaled(shape=(2, 8, 1)).replace("arith.addf", "arith.subf")
+    a, b = np.zeros((2, 1), "f4"), np.ones((1, 8), "f4")
+    c = np.array([[0.0] * 8, [-0.0] * 8], "f4")
+    gcg.compile(text, target="cpu").f(1.0, 1.0, a, b, c)
+    np.testing.assert_array_equal(np.signbit(c), [[False] * 8, [True] * 8])
+
+
 @pytest.mark.parametrize("rows", [1, 9])
 def test_products_are_rounded_before_they_are_scaled(rows: int):
     """One term each, so that nothing else is rounded; -0 keeps its sign."""

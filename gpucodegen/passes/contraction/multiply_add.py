@@ -1,5 +1,9 @@
 """The body of a contraction: one cell gets a product of two factors added.
 
+A product that is subtracted is one whose factor is negated, which rounds to the same:
+
+    c - a b = c + (-a) b
+
 A factor is what scalar operations make of elements and of values from outside, such as
 ``alpha * A[i, k]`` or an element converted to a wider type; the terms and the sum are
 those of the program, in its types.  A product may be multiplied by a value from
@@ -17,7 +21,13 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.contraction.operands import Operand, access
 from gpucodegen.passes.nests import Axis
 
-MULTIPLY = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
+MULTIPLY = {
+    "arith.addf": "arith.mulf",
+    "arith.addi": "arith.muli",
+    "arith.subf": "arith.mulf",
+}
+"""The product that each operation adds to, or subtracts from, a sum."""
+SUBTRACT = "arith.subf"
 _EFFECTS = frozenset({"affine.load", "affine.store"})
 
 
@@ -25,7 +35,8 @@ _EFFECTS = frozenset({"affine.load", "affine.store"})
 class MultiplyAdd:
     """The store of the sum, the cell that it updates, both factors.
 
-    ``scale``: what each product is multiplied by before it is added.
+    ``scale``: what each product is multiplied by before it is added.  ``negative``: it
+    is subtracted.
     """
 
     store: Operation
@@ -33,6 +44,7 @@ class MultiplyAdd:
     result: Operand
     factors: tuple[Operand, Operand]
     scale: Value | None = None
+    negative: bool = False
 
 
 def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd | None:
@@ -46,7 +58,9 @@ def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd
     if total is None or total.name not in MULTIPLY:
         return None
     result = access(store, axes)
-    for old, term in _both_orders(total.operands):
+    negative = total.name == SUBTRACT
+    orders = [total.operands] if negative else _both_orders(total.operands)
+    for old, term in orders:
         accumulator, product = made_by.get(old), made_by.get(term)
         if accumulator is None or product is None or term is old:
             continue
@@ -58,7 +72,7 @@ def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd
             access(accumulator, axes) == result
         )
         if is_update and factors is not None and _reads_others(result, factors):
-            return MultiplyAdd(store, total, result, factors, scale)
+            return MultiplyAdd(store, total, result, factors, scale, negative)
     return None
 
 

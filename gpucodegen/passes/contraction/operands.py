@@ -50,14 +50,22 @@ class Operand:
 
     def multiplied(self, scale: Value, multiply: str) -> Operand:
         """``scale`` times the value."""
+        return self._then(multiply, scale)
+
+    def negated(self) -> Operand:
+        """The value with the other sign."""
+        return self._then("arith.negf")
+
+    def _then(self, operation: str, *others: Value) -> Operand:
+        """What an operation makes of other operands and the value."""
         steps = self.steps
         if not steps:
             element = Value(element_type(self.memref.type), self.memref.name)
             load = Operation("affine.load", (self.memref,), (element,))
             steps = ((load, Operand(self.memref, self.indices)),)
         last = steps[-1][0].result
-        product = Operation(multiply, (scale, last), (last.renewed(),))
-        return replace(self, steps=(*steps, (product, None)))
+        made = Operation(operation, (*others, last), (last.renewed(),))
+        return replace(self, steps=(*steps, (made, None)))
 
     def value(self, b: Builder, at: Mapping[Value, Index], hint: str = "") -> Value:
         """The scalar at some position."""

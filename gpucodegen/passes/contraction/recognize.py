@@ -131,6 +131,8 @@ def recognize(
         if lanes:
             return None
         vector_axis = None
+    if body.negative:
+        left = left.negated()
 
     def having(in_result: bool, in_left: bool, in_right: bool) -> tuple[Axis, ...]:
         wanted = (in_result, in_left, in_right)
