@@ -2,7 +2,8 @@
 
 Numba also looks for what Python programs have and generated text never does: closures
 to inline, array expressions to fuse, ``with`` blocks, lists of literals to unroll,
-branches on None.  Each of these passes walks the whole kernel and renews its liveness.
+branches on None.  Each of these passes walks the whole kernel and renews its liveness,
+which is there to count references.
 """
 
 from __future__ import annotations
@@ -13,18 +14,13 @@ from numba.core import typed_passes, untyped_passes
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
 
-from gpucodegen.intrinsics.block_names import BlockNames
+from gpucodegen.intrinsics.value_names import ValueNames
 
 PASSES = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,
-    untyped_passes.IRProcessing,
-    untyped_passes.GenericRewrites,
-    BlockNames,
-    untyped_passes.ReconstructSSA,
+    ValueNames,
     typed_passes.NopythonTypeInference,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.IRLegalization,
     typed_passes.NativeLowering,
     typed_passes.NoPythonBackend,
 )

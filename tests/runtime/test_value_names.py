@@ -1,4 +1,4 @@
-"""Names that text uses again within blocks: as many as values, and the same values."""
+"""Names that text uses again: one for each value; the values are those of Python."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numba
 import pytest
 from numba.core import compiler, ir
 
-from gpucodegen.intrinsics.block_names import BlockNames
 from gpucodegen.intrinsics.cpu_pipeline import KernelCompiler
+from gpucodegen.intrinsics.value_names import ValueNames
 
 
 def in_a_row(n: int) -> float:
@@ -58,7 +58,18 @@ def before_a_loop(n: int) -> float:
     return last
 
 
-FUNCTIONS = (in_a_row, in_loops, in_branches, before_a_loop)
+def of_two_types(n: int) -> float:
+    v = n + 1
+    if n > 2:
+        v = v * 2
+    whole = v // 2
+    v = 0.5
+    if n > 1:
+        v = v + whole
+    return v
+
+
+FUNCTIONS = (of_two_types, in_a_row, in_loops, in_branches, before_a_loop)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -71,7 +82,7 @@ def test_values_are_those_of_python(function: Any) -> None:
 def assigned(function: Any) -> Counter[str]:
     """How often the pass leaves each variable assigned."""
     read: Any = vars(compiler)["run_frontend"](function)
-    BlockNames().run_pass(SimpleNamespace(func_ir=read))
+    ValueNames().run_pass(SimpleNamespace(func_ir=read))
     return Counter(
         each.target.name
         for block in read.blocks.values()
@@ -88,6 +99,12 @@ def test_each_value_of_one_block_has_a_name() -> None:
 
 def test_what_blocks_hand_on_keeps_its_name() -> None:
     counts = assigned(in_loops)
-    assert counts["total"] == 4
+    assert counts["total"] == 3
+    assert counts["total.1"] == 1
     assert counts["v"] == 1
-    assert assigned(before_a_loop)["last"] == 3
+    assert assigned(before_a_loop)["last"] == 2
+
+
+def test_values_that_never_meet_have_names_of_their_own() -> None:
+    counts = assigned(of_two_types)
+    assert counts["v"] == counts["v.1"] == 2
