@@ -65,8 +65,8 @@ def race(
     """Call each in turn until the budget (seconds) or ``most`` rounds are used up.
 
     ``settle``: seconds to wait, with one call that does not count, before each turn,
-    which then has ``GROUP`` calls.  The threads of a pool spin for a while after its
-    call, on the others' processors.
+    which then has ``GROUP`` calls; one call where it takes longer than that.  The
+    threads of a pool spin for a while after its call, on the others' processors.
 
     >>> fast, slow = race(lambda: sum(range(9)), lambda: sum(range(9999)), budget=0.01)
     >>> fast.best < slow.best
@@ -76,12 +76,17 @@ def race(
         warm_up()
     seconds: list[list[float]] = [[] for _ in contenders]
     end = time.perf_counter() + budget
-    while len(seconds[0]) < least or (
-        time.perf_counter() < end and len(seconds[0]) < most
+    while (fewest := min(map(len, seconds))) < least or (
+        time.perf_counter() < end and fewest < most
     ):
         for call, record in zip(contenders, seconds, strict=True):
-            if settle:
-                time.sleep(settle)
-                call()
-            record += [clock(call) for _ in range(GROUP if settle else 1)]
+            turn = _settled(call, clock, settle) if settle else [clock(call)]
+            record.extend(turn)
     return tuple(map(Times.of, seconds))
+
+
+def _settled(call: Callable[[], object], clock: Clock, settle: float) -> list[float]:
+    """A turn of a contender whose threads are awake when it is timed."""
+    time.sleep(settle)
+    first = clock(call)
+    return [first] if first > settle else [clock(call) for _ in range(GROUP)]

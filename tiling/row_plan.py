@@ -34,13 +34,14 @@ class RowLoop:
     """A loop over rows whose inner loops run in order.
 
     ``rows``, ``columns``: iterations, None if not known.  ``bits``: of the elements.
-    ``arrays``: how many arrays have such rows; the parts of the loop pass over them.
+    ``arrays``: how many arrays have such rows; so many ``passes`` go over them.
     """
 
     rows: int | None
     columns: int | None
     bits: int
     arrays: int
+    passes: int = 1
 
 
 FEWEST_ROWS = 4
@@ -51,14 +52,16 @@ def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> i
     """How many rows run side by side, one in each lane; 0 leaves them one by one.
 
     A register holds the most.  Fewer do where the rows of all arrays would not stay in
-    half of a second-level ``cache`` from one part to the next, or where some of the
+    half of a second-level ``cache`` from one pass to the next, or where some of the
     ``threads`` had no rows.
 
     >>> unit = VectorUnit(512, 32)
     >>> rows_abreast(RowLoop(4096, 4096, 32, 1), unit, 1, 1 << 20)
     16
-    >>> rows_abreast(RowLoop(64, 30000, 32, 2), unit, 2, 1 << 20)
+    >>> rows_abreast(RowLoop(64, 30000, 32, 2, passes=3), unit, 2, 1 << 20)
     4
+    >>> rows_abreast(RowLoop(64, 30000, 32, 1), unit, 2, 1 << 20)
+    16
     >>> rows_abreast(RowLoop(1, 4096, 32, 1), unit, 1, 1 << 20)
     0
     """
@@ -68,7 +71,7 @@ def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> i
     line = (loop.columns or 0) * loop.arrays * loop.bits // 8
 
     def is_too_many(lanes: int) -> bool:
-        if line * lanes > cache // 2:
+        if loop.passes > 1 and line * lanes > cache // 2:
             return True
         rows = loop.rows
         return rows is not None and (lanes // 2 >= rows or -(-rows // lanes) < threads)

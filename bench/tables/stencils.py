@@ -31,7 +31,7 @@ def square(steps: int, side: int) -> Size:
 
 LINES = (
     *(relaxed(JACOBI, square(50, n), 4, Peer("NumPy", slices)) for n in (1000, 2000)),
-    relaxed(JACOBI, square(50, 4096), 4, numba_peer(naive_stencils.jacobi_2d)),
-    relaxed(HEAT, HEAT.large, 4, numba_peer(naive_stencils.heat_3d)),
+    relaxed(JACOBI, square(100, 4096), 4, numba_peer(naive_stencils.jacobi_2d)),
+    relaxed(HEAT, {**HEAT.large, "T": 100}, 4, numba_peer(naive_stencils.heat_3d)),
     *(relaxed(SEIDEL, square(96, n), 8) for n in (1000, 2000)),
 )

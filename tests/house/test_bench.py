@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,19 @@ def test_contenders_alternate() -> None:
 def test_pools_settle_before_a_call_counts() -> None:
     order: list[str] = []
     a, b = (lambda: order.append("a")), (lambda: order.append("b"))
-    race(a, b, budget=0, least=3, settle=1e-6)
+    race(a, b, budget=0, least=3, settle=5e-3)
     assert order == ["a", "b"] * 2 + ["a"] * 9 + ["b"] * 9
+
+
+def test_long_calls_count_one_by_one() -> None:
+    order: list[str] = []
+
+    def slow() -> None:
+        order.append("a")
+        time.sleep(2e-3)
+
+    race(slow, slow, budget=0, least=3, settle=1e-3)
+    assert len(order) == 2 * 2 + 2 * 3
 
 
 def test_best_and_median() -> None:

@@ -86,4 +86,5 @@ def _row_loop(op: Operation, body: RowBody, range_: Range) -> RowLoop:
         and len(inner.operands) > 2 + (inner.name == "affine.store")
     }
     columns = max(known, default=None)
-    return RowLoop(range_.trips, columns, _bits(body), len(arrays))
+    passes = sum(inner.name == "affine.for" for inner in inner_operations(op))
+    return RowLoop(range_.trips, columns, _bits(body), len(arrays), passes)
