@@ -9,6 +9,8 @@ WORD = 32
 BYTE = 8
 MIN_ROWS = 4
 """Rows of a result that must use a packed right factor."""
+MIN_COLUMNS = 32
+"""Columns that must use the sums of a left factor, which take as long as a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +49,33 @@ class WordPlan:
 
 
 def plan_words(
-    left: Part, right: Part, narrowest: int, rows: int, *, summed: bool
+    left: Part, right: Part, narrowest: int, shape: tuple[int, int]
 ) -> WordPlan | None:
     """What parts words of two factors have; None where words do not pay.
 
     ``narrowest``: bits of the narrowest parts that the processor multiplies: 16, pairs
     of signed ones, on every x86 (PMADDWD); 8, unsigned times signed ones, with AVX-512
-    VNNI (VPDPBUSD).  The right factor is packed once for all ``rows`` of the result.
-    ``summed``: rows of the left factor can be summed up, which makes up for a shift.
+    VNNI (VPDPBUSD).  ``shape``: rows and columns of the result; the right factor is
+    packed once for all rows, and the left one summed up once for all columns if the
+    right one is shifted.
 
     >>> i8, u8 = Part(8), Part(8, signed=False)
-    >>> plan_words(u8, i8, 8, 64, summed=False) == WordPlan(u8, i8)
+    >>> plan_words(u8, i8, 8, (64, 64)) == WordPlan(u8, i8)
     True
-    >>> plan_words(i8, i8, 8, 64, summed=True) == WordPlan(i8, u8, shift=-128)
+    >>> plan_words(i8, i8, 8, (64, 64)) == WordPlan(i8, u8, shift=-128)
     True
-    >>> plan_words(i8, i8, 16, 64, summed=True) == WordPlan(Part(16), Part(16))
+    >>> plan_words(i8, i8, 16, (64, 64)) == WordPlan(Part(16), Part(16))
     True
-    >>> plan_words(Part(16, signed=False), i8, 8, 64, summed=True) is None
+    >>> plan_words(Part(16, signed=False), i8, 8, (64, 64)) is None
     True
     """
+    rows, columns = shape
     if rows < MIN_ROWS or narrowest > 2 * BYTE:
         return None
     if left.bits == right.bits == BYTE == narrowest:
         if left.signed != right.signed:
             return WordPlan(left, right)
-        if summed:
+        if columns >= MIN_COLUMNS:
             return WordPlan(left, right.turned, -128 if right.signed else 128)
     pair = Part(2 * BYTE)
     fits = pair.holds(left) and pair.holds(right)

@@ -144,32 +144,39 @@ def test_parts_that_a_host_multiplies(
     assert np.array_equal(c, wanted)
 
 
+NHWC = (2, 9, 10, 13), (3, 2, 13, 40), (2, 7, 9, 40)
+NCHW = (2, 13, 9, 10), (40, 13, 3, 2), (2, 40, 7, 9)
 CONVOLUTIONS = {
-    "nhwc": ("conv_2d_nhwc_hwcf", (2, 9, 10, 13), (3, 2, 13, 20), (2, 7, 9, 20)),
-    "nchw": ("conv_2d_nchw_fchw", (2, 13, 9, 10), (20, 13, 3, 2), (2, 20, 7, 9)),
+    "conv_2d_nhwc_hwcf": NHWC,
+    "conv_2d_nhwc_hwcf_q": NHWC,
+    "conv_2d_nchw_fchw": NCHW,
+    "conv_2d_nchw_fchw_q": NCHW,
 }
 
 
-@pytest.mark.parametrize("layout", CONVOLUTIONS)
-def test_convolutions_of_bytes(layout: str):
-    name, image, filters, result = CONVOLUTIONS[layout]
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_of_bytes(name: str):
+    image, filters, result = CONVOLUTIONS[name]
     types = [
         f"memref<{'x'.join(map(str, shape))}x{kind}>"
         for shape, kind in ((image, "i8"), (filters, "i8"), (result, "i32"))
     ]
-    text = f"""func.func @f(%i: {types[0]}, %f: {types[1]}, %o: {types[2]}) {{
-      linalg.{name} ins(%i, %f : {types[0]}, {types[1]}) outs(%o : {types[2]})
+    points, scalars = (", %x, %y", ", i32, i32") if name[-1] == "q" else ("", "")
+    text = f"""func.func @f(%i: {types[0]}, %f: {types[1]}, %x: i32, %y: i32,
+        %o: {types[2]}) {{
+      linalg.{name} ins(%i, %f{points} : {types[0]}, {types[1]}{scalars})
+        outs(%o : {types[2]})
       return
     }}"""
     rng = np.random.default_rng(2)
     x, w = values(rng, "i8", "extsi", image), values(rng, "i8", "extsi", filters)
     in_words, one_by_one = np.ones(result, "i4"), np.ones(result, "i4")
-    gcg.compile(text, target="cpu").f(x, w, in_words)
-    gcg.compile(text, target="cpu", exact=True).f(x, w, one_by_one)
+    gcg.compile(text, target="cpu").f(x, w, 5, -300, in_words)
+    gcg.compile(text, target="cpu", exact=True).f(x, w, 5, -300, one_by_one)
     assert np.array_equal(in_words, one_by_one)
-    passes = f"{MAPPING}{{vector_bits=512,registers=32,narrowest=16}}"
+    passes = f"{MAPPING}{{vector_bits=512,registers=32,narrowest=8}}"
     mapped = run_pipeline(gcg.parse(text), parse_pipeline(passes))
-    assert "gcg.words = [i16, i16]" in str(mapped)
+    assert "gcg.words = [i8, ui8]" in str(mapped)
 
 
 def test_requantised_layer_in_registers():

@@ -4,8 +4,9 @@
                                 + (s - y) sum_k a             (an offset of the row)
                                 - x sum_k (b + s - y)         (an offset of the column)
 
-where the b that is multiplied lies ``s`` below that of the program.  Both are vectors,
-summed up before the contraction and added where its sums start.
+where the b that is multiplied lies ``s`` below that of the program.  Both have the axes
+of their factor, windows of an image included; they are summed up before the contraction
+and added where its sums start.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from gpucodegen.ir.types import I32, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.pointwise import Pointwise, Step
-from gpucodegen.passes.contraction.ranges import grid
+from gpucodegen.passes.contraction.ranges import (
+    Positions,
+    Range,
+    Values,
+    carried,
+    grid,
+)
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
@@ -29,111 +36,95 @@ Term = Callable[[Builder, Sequence[Index]], Value]
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """``sum over reduction of term``, for every place of the other dimensions.
+    """``sum over walked of term(source)``, at every position of the axes ``kept``."""
 
-    ``walked``: the axis of each dimension that the reduction walks.
-    """
-
-    shape: tuple[int, ...]
-    indices: tuple[Index, ...]
-    walked: dict[int, Axis]
+    source: Operand
+    kept: tuple[Axis, ...]
+    walked: tuple[Axis, ...]
     parallel: bool
 
     @staticmethod
-    def over(
-        source: Operand, reduction: Sequence[Axis], *, parallel: bool
-    ) -> Sums | None:
-        """The sums of a factor; None where an index mixes what is summed with others.
+    def of(contraction: Contraction, factor: Operand, *, parallel: bool) -> Sums:
+        """The sums of a factor over the whole reduction, in the order of the result.
 
-        Each axis of the reduction has to have a dimension of its own.
+        Of the axes walked, the one that is contiguous in memory comes last.
         """
-        ty = source.memref.type
-        walked = {
-            d: axis
-            for axis in reduction
-            for d in source.dimensions_of(axis)
-            if source.indices[d] == Index.of(axis.iv)
+        result, last = contraction.result, len(factor.indices) - 1
+        places = {
+            axis: result.dimensions_of(axis)
+            for axis in contraction.axes
+            if factor.mentions(axis) and axis not in contraction.reduction
         }
-        places = [d for axis in reduction for d in source.dimensions_of(axis)]
-        if not isinstance(ty, MemRefType) or sorted(places) != sorted(walked):
-            return None
-        if len(walked) != len(reduction) or len(walked) == ty.rank:
-            return None
-        shape = tuple(extent or 0 for extent in ty.shape)
-        return Sums(shape, source.indices, walked, parallel)
+        kept = sorted(places, key=places.__getitem__)
+        walked = sorted(
+            contraction.reduction, key=lambda axis: factor.coefficient(last, axis) == 1
+        )
+        return Sums(factor, tuple(kept), tuple(walked), parallel)
 
     @property
-    def kept(self) -> list[int]:
-        """The dimensions that are not summed over."""
-        return [d for d in range(len(self.shape)) if d not in self.walked]
+    def _in_registers(self) -> bool:
+        """Whether the terms of a sum, not those of its neighbours, are contiguous."""
+        last = len(self.source.indices) - 1
+        return self.source.coefficient(last, self.walked[-1]) == 1
 
     def build(self, b: Builder, term: Term, scale: Value) -> Operand:
-        """A new buffer of ``scale`` times each sum, and what of it an offset is."""
-        kept = self.kept
-        ty = MemRefType(tuple(self.shape[d] for d in kept), I32)
+        """A new buffer of ``scale`` times each sum."""
+        ty = MemRefType(tuple(axis.extent for axis in self.kept), I32)
         buffer = b.allocate("memref.alloc", ty, "offsets")
-        if len(self.shape) - 1 in self.walked:
-            self._along(b, buffer, term, scale)
+        if self._in_registers:
+            self._one_by_one(b, buffer, term, scale)
         else:
-            self._across(b, buffer, term, scale)
-        return Operand(buffer, tuple(self.indices[d] for d in kept))
+            self._together(b, buffer, term, scale)
+        return Operand(buffer, tuple(Index.of(axis.iv) for axis in self.kept))
 
-    def _along(self, b: Builder, buffer: Value, term: Term, scale: Value) -> None:
-        """Sums of neighbours: each in a register."""
+    def _one_by_one(self, b: Builder, buffer: Value, term: Term, scale: Value) -> None:
+        """Each sum in a register."""
+        whole = [Range.whole(axis) for axis in self.walked]
 
-        def one(i: Builder, ivs: Sequence[Value]) -> None:
-            at = dict(zip(self.kept, map(Index.of, ivs), strict=True))
-            zero = i.constant(0, I32)
-            total = self._total(i, at, list(self.walked), zero, term)
+        def sum_(i: Builder, at: Positions) -> None:
+            def step(j: Builder, here: Positions, now: Values) -> Values:
+                value = term(j, self.source.at(here))
+                return j.add("arith.addi", (now[0], value), [I32], hint="sum")
+
+            (total,) = carried(i, whole, at, [i.constant(0, I32)], step)
             (value,) = i.add("arith.muli", (scale, total), [I32], hint="offset")
-            i.store(value, buffer, list(at.values()))
+            i.store(value, buffer, self._cell(at))
 
-        hints = [f"i{d}" for d in self.kept]
-        shape = [self.shape[d] for d in self.kept]
-        grid(b, shape, one, hints, parallel=self.parallel)
+        self._everywhere(b, self.kept, sum_, parallel=self.parallel)
 
-    def _total(
-        self,
-        b: Builder,
-        at: dict[int, Index],
-        dimensions: Sequence[int],
-        total: Value,
-        term: Term,
-    ) -> Value:
-        if not dimensions:
-            place = [at[d] for d in range(len(self.shape))]
-            operands = (total, term(b, place))
-            return b.add("arith.addi", operands, [I32], hint="sum")[0]
-        first, *rest = dimensions
+    def _together(self, b: Builder, buffer: Value, term: Term, scale: Value) -> None:
+        """Neighbouring sums in memory, one step of each at a time."""
 
-        def body(i: Builder, iv: Value, now: Sequence[Value]) -> Sequence[Value]:
-            return [self._total(i, at | {first: Index.of(iv)}, rest, now[0], term)]
+        def clear(i: Builder, at: Positions) -> None:
+            i.store(i.constant(0, I32), buffer, self._cell(at))
 
-        extent = self.walked[first].extent
-        return b.carried_loop(0, [extent], [total], body, hint="k")[0]
-
-    def _across(self, b: Builder, buffer: Value, term: Term, scale: Value) -> None:
-        """Sums of lines: line after line is added to them."""
-        kept = self.kept
-        shape = [self.shape[d] for d in kept]
-        hints = [f"i{d}" for d in kept]
-
-        def clear(i: Builder, ivs: Sequence[Value]) -> None:
-            i.store(i.constant(0, I32), buffer, [Index.of(iv) for iv in ivs])
-
-        def add(i: Builder, ivs: Sequence[Value]) -> None:
-            at = dict(zip([*self.walked, *kept], map(Index.of, ivs), strict=True))
-            cell = [at[d] for d in kept]
-            value = term(i, [at[d] for d in range(len(self.shape))])
+        def add(i: Builder, at: Positions) -> None:
+            value = term(i, self.source.at(at))
             (value,) = i.add("arith.muli", (scale, value), [I32], hint="term")
-            operands = (i.load(buffer, cell, "sum"), value)
-            (value,) = i.add("arith.addi", operands, [I32], hint="sum")
-            i.store(value, buffer, cell)
+            old = i.load(buffer, self._cell(at), "sum")
+            (value,) = i.add("arith.addi", (old, value), [I32], hint="sum")
+            i.store(value, buffer, self._cell(at))
 
-        lines = [axis.extent for axis in self.walked.values()]
-        names = [axis.name for axis in self.walked.values()]
-        grid(b, shape, clear, hints, parallel=False)
-        grid(b, [*lines, *shape], add, [*names, *hints], parallel=False)
+        self._everywhere(b, self.kept, clear)
+        self._everywhere(b, (*self.walked, *self.kept), add)
+
+    def _cell(self, at: Positions) -> list[Index]:
+        return [at[axis.iv] for axis in self.kept]
+
+    @staticmethod
+    def _everywhere(
+        b: Builder,
+        axes: Sequence[Axis],
+        body: Callable[[Builder, Positions], None],
+        *,
+        parallel: bool = False,
+    ) -> None:
+        def point(i: Builder, ivs: Sequence[Value]) -> None:
+            places = zip(axes, ivs, strict=True)
+            body(i, {axis.iv: Index.of(iv) for axis, iv in places})
+
+        names = [axis.name for axis in axes]
+        grid(b, [axis.extent for axis in axes], point, names, parallel=parallel)
 
 
 def with_offset(contraction: Contraction, offset: Operand) -> Contraction:

@@ -121,8 +121,10 @@ class WordPacking:
             def scalar(j: Builder, iv: Value) -> None:
                 self._store(j, words, at, Index.of(iv), self.part.count)
 
-            i.loop(0, in_vectors, vector, step=self.lanes, hint="word")
-            i.loop(in_vectors, self._whole, scalar, hint="word")
+            if in_vectors:
+                i.loop(0, in_vectors, vector, step=self.lanes, hint="word")
+            if in_vectors < self._whole:
+                i.loop(in_vectors, self._whole, scalar, hint="word")
             if self._rest:
                 self._store(i, words, at, Index.of(self._whole), self._rest)
 

@@ -55,12 +55,10 @@ def in_words(b: Builder, found: Contraction, model: CpuModel) -> InWords | None:
         left, right = factors
         if left is None or right is None:
             continue
-        lowering = _InWords(found, axis, left, right, model)
-        plan = plan_words(
-            left.part, right.part, model.unit.narrowest, rows, summed=lowering.is_summed
-        )
-        if plan is not None and (lowering.is_summed or not lowering.has_zeros):
-            return lowering.build(b, plan)
+        shape = rows, prod(axis.extent for axis in found.columns)
+        plan = plan_words(left.part, right.part, model.unit.narrowest, shape)
+        if plan is not None:
+            return _InWords(found, axis, left, right, model).build(b, plan)
     return None
 
 
@@ -85,6 +83,7 @@ def _narrow(operand: Operand, found: Contraction, axis: Axis) -> Narrow | None:
     if len(dimensions) != 1 or operand.indices[dimensions[0]] != Index.of(axis.iv):
         return None
     known = all(set(index.values) <= ivs for index in operand.indices)
+    known &= all(operand.mentions(axis) for axis in found.reduction)
     used = SPARSE * prod(a.extent for a in own)
     if not known or prod(extent or 0 for extent in ty.shape) > used:
         return None
@@ -99,16 +98,6 @@ class _InWords:
     left: Narrow
     right: Narrow
     model: CpuModel
-
-    @property
-    def has_zeros(self) -> bool:
-        """Whether zero points are subtracted."""
-        return self.left.zero is not None or self.right.zero is not None
-
-    @property
-    def is_summed(self) -> bool:
-        """Whether both factors can be summed up over the reduction."""
-        return self._sums(self.left) is not None and self._sums(self.right) is not None
 
     def build(self, b: Builder, plan: WordPlan) -> InWords:
         """Pack both factors, sum up what offsets need."""
@@ -144,34 +133,34 @@ class _InWords:
         work = prod(axis.extent for axis in self.found.axes)
         return self.model.threads_for(work) > 1
 
-    def _sums(self, factor: Narrow) -> Sums | None:
-        reduction, operand = self.found.reduction, factor.operand
-        return Sums.over(operand, reduction, parallel=self._is_parallel)
-
     def _offsets(self, b: Builder, shift: int) -> list[Operand]:
         """What zero points and the shift of the right factor add to the sums."""
-        rows, columns = self._sums(self.left), self._sums(self.right)
         x, y = self.left.zero, self.right.zero
         offsets: list[Operand] = []
-        if rows is not None and (y is not None or shift):
-            scale = b.constant(shift, I32)
-            if y is not None:
-                (scale,) = b.add("arith.subi", (scale, y), [I32], hint="scale")
-            offsets.append(
-                rows.build(b, lambda i, at: widened(i, self.left, at), scale)
-            )
-        if columns is not None and x is not None:
-            zero = b.constant(0, I32)
-            (scale,) = b.add("arith.subi", (zero, x), [I32], hint="scale")
-
-            def term(i: Builder, at: Sequence[Index]) -> Value:
-                value = widened(i, self.right, at)
-                if y is None:
-                    return value
-                return i.add("arith.subi", (value, y), [I32], hint="term")[0]
-
-            offsets.append(columns.build(b, term, scale))
+        if y is not None or shift:
+            scale = _difference(b, b.constant(shift, I32), y)
+            offsets.append(self._offset(b, self.left, None, scale))
+        if x is not None:
+            scale = _difference(b, b.constant(0, I32), x)
+            offsets.append(self._offset(b, self.right, y, scale))
         return offsets
+
+    def _offset(
+        self, b: Builder, factor: Narrow, zero: Value | None, scale: Value
+    ) -> Operand:
+        """``scale`` times the sums of a factor less ``zero``."""
+
+        def term(i: Builder, at: Sequence[Index]) -> Value:
+            return _difference(i, widened(i, factor, at), zero)
+
+        sums = Sums.of(self.found, factor.operand, parallel=self._is_parallel)
+        return sums.build(b, term, scale)
+
+
+def _difference(b: Builder, value: Value, less: Value | None) -> Value:
+    if less is None:
+        return value
+    return b.add("arith.subi", (value, less), [I32], hint=value.name)[0]
 
 
 def _types(plan: WordPlan) -> Parts:
