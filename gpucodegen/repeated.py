@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gpucodegen.direct import Launch, only_launch
 from gpucodegen.executable import Executable
 from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.scalars import scalar_conversion
@@ -65,12 +66,32 @@ class Checked:
     """A call of one form whose arguments passed all checks.
 
     ``kinds``: what each argument is, and ``converts``: how it becomes a value.
+    ``only``: the launch that is all of the call, and ``plain``: how its arguments
+    become addresses and numbers.
     """
 
     executable: Executable
     kinds: tuple[Kind, ...]
     converts: tuple[Convert, ...]
     apart: tuple[Touching, ...]
+    only: Launch | None
+    plain: tuple[Convert, ...]
+
+    def launched(self, arguments: Sequence[Any]) -> bool:
+        """Whether another call was one launch, and has run."""
+        only = self.only
+        if only is None:
+            return False
+        try:
+            values = [c(a) for c, a in zip(self.plain, arguments, strict=True)]
+        except (TypeError, ValueError, OverflowError):
+            return False
+        for one, other, least, most in self.apart:
+            if least < values[one] - values[other] < most:
+                return False
+        args = tuple([values[place] for place in only.order])
+        self.executable.runtime.launch(only.name, only.grid, only.block, args)
+        return True
 
     def values(self, arguments: Sequence[Any]) -> list[Any] | None:
         """The values of another call; None if one does not fit or two overlap."""
@@ -120,13 +141,20 @@ def remade(
     arguments: Sequence[Any],
 ) -> Checked:
     """What is known of calls of the form that ``arguments`` have."""
+    pairs = list(zip(kinds, arguments, strict=True))
+    numbers = [scalar_conversion(ty) or _unknown for (_, ty), _ in pairs]
     converts = (
-        _taken(Buffer.of(argument, ty))
-        if kind == "array"
-        else scalar_conversion(ty) or _unknown
-        for (kind, ty), argument in zip(kinds, arguments, strict=True)
+        _taken(Buffer.of(argument, ty)) if kind == "array" else number
+        for ((kind, ty), argument), number in zip(pairs, numbers, strict=True)
     )
-    return Checked(executable, tuple(kinds), tuple(converts), tuple(apart))
+    plain = (
+        address if kind == "array" else number
+        for (kind, _), number in zip(kinds, numbers, strict=True)
+    )
+    only = only_launch(executable.host, len(pairs))
+    return Checked(
+        executable, tuple(kinds), tuple(converts), tuple(apart), only, tuple(plain)
+    )
 
 
 def _touching(one: Buffer, other: Buffer) -> tuple[int, int] | None:

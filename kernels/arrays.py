@@ -7,8 +7,9 @@ CuPy is never imported here: whoever hands over a CuPy array has imported it.
 from __future__ import annotations
 
 import sys
+from ctypes import addressof, c_char
 from math import prod
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def empty(xp: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if xp is not np:
         return xp.empty(shape, dtype)
     memory = np.empty(prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
-    start = -memory.__array_interface__["data"][0] % ALIGNMENT
+    start = -addressof(c_char.from_buffer(cast("bytearray", memory))) % ALIGNMENT
     return np.ndarray(shape, dtype, memory, start)
 
 

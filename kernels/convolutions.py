@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gpucodegen as gcg
-from gpucodegen.kernels.arrays import ArrayT, empty, library, require_rank
+from gpucodegen.kernels.arrays import Array, ArrayT, empty, library, require_rank
 from gpucodegen.kernels.sources import element_aliases, shift, source, vector
 from gpucodegen.kernels.windows import (
     NO_PADDING,
@@ -49,34 +49,46 @@ def conv2d(
            [6., 9., 9., 6.],
            [4., 6., 6., 4.]], dtype=float32)
     """
-    require_rank(x, 4, function="conv2d", argument="x")
-    require_rank(w, 4, function="conv2d", argument="w")
-    xp = library(x, function="conv2d", argument="x")
-    steps = positive_pair("strides", strides), positive_pair("dilations", dilations)
-    wish = steps, as_key(padding), layout
-    call, shape = _prepared(x.shape, w.shape, x.dtype, *wish, target)
+    geometry = f"{strides!r} {dilations!r} {padding!r}"
+    key = type(x), x.shape, w.shape, x.dtype, geometry, layout, target
+    ready = _READY.get(key)
+    if ready is None:
+        steps = positive_pair("strides", strides), positive_pair("dilations", dilations)
+        ready = _prepared(x, w, steps, as_key(padding), layout, target)
+        if len(_READY) >= MAX_READY:
+            _READY.clear()
+        _READY[key] = ready
+    xp, call, shape = ready
     result: ArrayT = empty(xp, shape, x.dtype) if out is None else out
     call(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
     return result
 
 
-@lru_cache(maxsize=1024)
+Ready: TypeAlias = tuple[Any, "Callable[..., object]", tuple[int, ...]]
+"""The library of the arrays, the function, and the shape of its result."""
+_READY: dict[object, Ready] = {}
+"""What is known of calls, by all that decides over it."""
+MAX_READY = 1024
+
+
 def _prepared(
-    image: tuple[int, ...],
-    filters: tuple[int, ...],
-    dtype: object,
+    x: Array,
+    w: Array,
     steps: tuple[Pair, Pair],
     padding: Padding,
     layout: Layout,
     target: str,
-) -> tuple[Callable[..., object], tuple[int, ...]]:
-    """The function for arrays of these shapes, and the shape of its result."""
-    axes = axes_of(layout)
+) -> Ready:
+    """What a call of these shapes needs, after all checks."""
+    require_rank(x, 4, function="conv2d", argument="x")
+    require_rank(w, 4, function="conv2d", argument="w")
+    axes, image, filters = axes_of(layout), x.shape, w.shape
     extents = filters[axes.kernel[0]], filters[axes.kernel[1]]
     window = Window(extents, *steps)
     widths = window.padding(padding, (image[axes.image[0]], image[axes.image[1]]))
     shape = axes.result_shape(image, filters[axes.filters], window, widths)
-    return _kernel(axes.file, dtype, steps, widths, target), shape
+    xp = library(x, function="conv2d", argument="x")
+    return xp, _kernel(axes.file, x.dtype, steps, widths, target), shape
 
 
 @cache

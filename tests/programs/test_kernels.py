@@ -97,6 +97,16 @@ class TestConv2d:
             gcg.kernels.conv2d(padded, w),
         )
 
+    def test_a_number_is_no_integer_because_an_equal_one_was(self) -> None:
+        x, w = numbers(1, 4, 4, 1), numbers(2, 2, 1, 1)
+        plain = gcg.kernels.conv2d(x, w, strides=1)
+        listed: Any = [1, 1]
+        np.testing.assert_array_equal(gcg.kernels.conv2d(x, w, strides=listed), plain)
+        wishes: list[Any] = [1.0, (1, 1.0)]
+        for strides in wishes:
+            with pytest.raises(gcg.Error, match="a positive integer"):
+                gcg.kernels.conv2d(x, w, strides=strides)
+
     @pytest.mark.parametrize(
         ("options", "remedy"),
         [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors, repeated
+from gpucodegen.direct import only_launch
 from gpucodegen.signature import Signature
 
 TEXT = """
@@ -19,6 +21,17 @@ func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32) {
     %av = arith.mulf %a, %v : f32
     %s = arith.addf %w, %av : f32
     affine.store %s, %y[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @subtract(%x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %v = affine.load %x[%i] : memref<?xf32>
+    %w = affine.load %y[%i] : memref<?xf32>
+    %d = arith.subf %w, %v : f32
+    affine.store %d, %y[%i] : memref<?xf32>
   }
   return
 }
@@ -102,6 +115,31 @@ def test_a_read_only_array_is_another_form(program: gcg.Program) -> None:
     y.flags.writeable = False
     with pytest.raises(errors.ReadOnlyArgument):
         program.axpy(x, y, 1.0)
+
+
+def test_calls_of_one_launch_make_no_buffers(
+    program: gcg.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = arrays()
+    program.subtract(x, y)
+    monkeypatch.setattr(repeated, "Buffer", None)
+    program.subtract(x, y)
+    np.testing.assert_array_equal(y, 1 - 2 * x)
+
+
+HOSTS: dict[str, Callable[[Any, Any], Any]] = {
+    "a constant": lambda rt, a: rt.launch("k", None, None, (a, 1)),
+    "a result": lambda rt, a: rt.launch("k", None, None, (a,)) or a,
+    "two": lambda rt, a: rt.launch("k", 1, 1, (a,)) or rt.launch("k", 1, 1, (a,)),
+    "a comparison": lambda rt, a: rt.launch("k", 1, 1, (a,)) if a == 0 else None,
+    "a condition": lambda rt, a: rt.launch("k", 1, 1, (a,)) if a else None,
+    "none": lambda _rt, _a: None,
+}
+
+
+@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
+def test_other_calls_are_no_single_launch(host: Callable[[Any, Any], Any]) -> None:
+    assert only_launch(host, 1) is None
 
 
 def test_numbers_are_checked_every_time(program: gcg.Program) -> None:
