@@ -70,6 +70,33 @@ def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     assert ("%panels = memref.alloc" in mapped) == (threads > 1)
 
 
+@pytest.mark.parametrize(
+    ("filled", "threads"), [("lower", 1), ("lower", 2), ("band", 2)]
+)
+def test_fills_of_the_same_cells_are_fused(filled: str, threads: int):
+    """A fill of the domain starts the sums; one of other cells stays a nest."""
+    bounds, inside = DOMAINS["lower"]
+    others, is_filled = DOMAINS[filled]
+    fill = f"""%zero = arith.constant 0.0 : f64
+      affine.for %i = 0 to {ROWS} {{
+        affine.for %j = {others} {{
+          affine.store %zero, %C[%i, %j] : memref<{ROWS}x{COLUMNS}xf64>
+        }}
+      }}
+      affine.for"""
+    text = update(bounds, 300).replace("affine.for", fill, 1)
+    a, b = integers(ROWS, 300), integers(COLUMNS, 300)
+    c = integers(ROWS, COLUMNS)
+    place = np.indices(c.shape)
+    before = np.where(is_filled(*place), 0, c)
+    expected = before + np.where(inside(*place), 2 * (a @ b.T), 0)
+    compiled = gcg.compile(text, target="cpu", threads=threads)
+    compiled.f(2.0, a, b, c)
+    assert np.array_equal(c, expected)
+    mapped = dict(compiled.stages("f"))["map-cpu"]
+    assert ("affine.store %zero" in mapped) == (filled != "lower")
+
+
 def test_on_the_emulator():
     bounds, inside = DOMAINS["band"]
     a, b = integers(ROWS, 4), integers(COLUMNS, 4)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.contraction.domain import Domain
 from gpucodegen.passes.contraction.operands import Operand, is_linear
 from gpucodegen.passes.indexing import Index, replace_values
 from gpucodegen.passes.nests import Axis
@@ -52,6 +53,22 @@ def aligned(
     left = (loop for loop in own if loop not in loops.values())
     is_whole = all(loop.extent == 1 for loop in left) and len(loops) == len(axes)
     return loops if is_whole and all(axis.extent for axis in axes) else None
+
+
+def has_guards(
+    guards: Sequence[Index], nest: Domain, loops: Mapping[Axis, Axis]
+) -> bool:
+    """Whether a nest goes through the cells whose guards are >= 0, and no others.
+
+    Every guard of the one is a guard of the other.
+    """
+    moved = {loop.iv: Index.of(axis.iv) for axis, loop in loops.items()}
+    own = [replace_values(guard, moved) for guard in nest.guards]
+
+    def are_among(some: Sequence[Index], others: Sequence[Index]) -> bool:
+        return all(any((a - b).constant == 0 for b in others) for a in some)
+
+    return are_among(guards, own) and are_among(own, guards)
 
 
 def is_in_rows(

@@ -19,8 +19,10 @@ from gpucodegen.passes.contraction.alignment import (
     ACCESSES,
     aligned,
     fits,
+    has_guards,
     is_in_rows,
 )
+from gpucodegen.passes.contraction.domain import Domain, domain_of
 from gpucodegen.passes.contraction.operands import Operand, access
 from gpucodegen.passes.contraction.pointwise import Pointwise, Step
 from gpucodegen.passes.contraction.ranges import Positions
@@ -29,7 +31,7 @@ from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops.legality import lifted_loops
-from gpucodegen.passes.nests import Axis, Nest, perfect_nest
+from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.pointwise import leaving
 from gpucodegen.tiling.scop import statements
 
@@ -135,12 +137,14 @@ class Group:
             return self
         led = replace(self, before=member)
         is_fill = all(not o.results for o, place in member.steps if place)
-        return led if is_fill else self._legal(led) or self
+        if is_fill or self.contraction.guards:
+            return led if is_fill else self
+        return self._legal(led) or self
 
     def followed_by(self, following: Sequence[Operation]) -> Group:
         """With the nests behind, up to the first one that does not fit."""
         group = self
-        for op in following:
+        for op in () if self.contraction.guards else following:
             if op.name == "memref.alloc" or has_no_effect(op):
                 continue
             steps = (step for member in group.after for step in member.steps)
@@ -155,21 +159,22 @@ class Group:
         return group
 
     def _member(self, op: Operation, anchors: Sequence[Operand]) -> Member | None:
-        nest = perfect_nest(op) if op.name == "affine.for" else None
-        if nest is None or self.contraction.guards or not all(map(fits, nest.body)):
+        nest = domain_of(op)
+        if nest is None or not all(map(fits, nest.body)):
             return None
         accesses = {o: access(o, nest.axes) for o in nest.body if o.name in ACCESSES}
         for anchor in anchors:
             for place in accesses.values():
                 loops = aligned(place, anchor, nest.axes, tuple(self.core.loops))
                 if loops is not None:
-                    return self._steps(op, nest, accesses, loops)
+                    is_same = has_guards(self.contraction.guards, nest, loops)
+                    return self._steps(op, nest, accesses, loops) if is_same else None
         return None
 
     def _steps(
         self,
         op: Operation,
-        nest: Nest,
+        nest: Domain,
         accesses: Mapping[Operation, Operand],
         loops: Mapping[Axis, Axis],
     ) -> Member | None:
