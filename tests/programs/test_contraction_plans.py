@@ -238,6 +238,22 @@ def test_inner_products_pay_for_few_columns(m: int, n: int, k: int, pays: bool):
     assert dots_pay(Products(m, n, k, 64, copied=True), problem, model) == pays
 
 
+def test_rows_of_the_result_are_fetched_to_their_last_line():
+    text = """func.func @f(%A: memref<1100x9xf32>, %B: memref<9x1300xf32>,
+                           %C: memref<1100x1300xf32>) {
+      linalg.matmul ins(%A, %B : memref<1100x9xf32>, memref<9x1300xf32>)
+                    outs(%C : memref<1100x1300xf32>)
+      return
+    }"""
+    program = gcg.compile(text, target="cpu", threads=1)
+    program.f(integers(1100, 9), integers(9, 1300), np.zeros((1100, 1300), "f4"))
+    source = program.source("f")
+    widest = max(map(int, re.findall(r"outerproduct_\d+x(\d+)xf32", source)))
+    places = re.findall(r"prefetch_write3\(C, \w+ \+ (\d+)\)", source)
+    fetched = set(map(int, places))
+    assert any(first + widest - 1 in fetched for first in fetched)
+
+
 @pytest.mark.parametrize(("use", "action"), [("read", "read1"), ("write", "write1")])
 def test_prefetches_are_hints_for_processors(use: str, action: str):
     text = f"""func.func @f(%A: memref<64xf32>) {{

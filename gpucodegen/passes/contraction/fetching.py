@@ -92,7 +92,11 @@ class Fetching:
         return LINE * 8 // element_bits(self.cut.contraction.element)
 
     def _result_row(self, b: Builder, at: Positions, number: Index) -> None:
-        """A row of the next tile of the result: one element of each cache line."""
+        """A row of the next tile of the result: one element of each cache line.
+
+        Rows that start inside a line end in one more.  A vector stored across a line
+        that is not there holds up all stores behind it.
+        """
         contraction, column = self.cut.contraction, self.cut.column
         across = self.cut.plan.packing is Packing.STRIPE
         axis, size = (column, self.columns) if across else (self.row, self.rows)
@@ -100,8 +104,8 @@ class Fetching:
         here[self.row.iv] += number
         for target in contraction.targets:
             line = LINE * 8 // element_bits(element_type(target.memref.type))
-            for first in range(0, self.columns, line):
-                place = here | {column.iv: here[column.iv] + first}
+            for lane in sorted({*range(0, self.columns, line), self.columns - 1}):
+                place = here | {column.iv: here[column.iv] + lane}
                 b.prefetch(target.memref, target.at(place), write=True)
 
     def _left_row(
