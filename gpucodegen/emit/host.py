@@ -37,6 +37,9 @@ from gpucodegen.errors import ExternalFunction
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
+ROUNDED_BY_KERNELS = ("f32", "f64")
+"""What kernels for the CPU take as a Python number, as its constructor would."""
+
 
 class EmittedHost(NamedTuple):
     """A host function: its text, the kernels it launches, its own transfers."""
@@ -80,21 +83,38 @@ def emit_host(
     e.begin(function.blocks)
     e.own_tags = _tags(e, function)
     arguments = [names.fresh(value.name, "arg") for value in function.arguments]
+    used_here = _used_here(e, function)
     with e.writer.block(
         f"def {functions[function.name]}({', '.join(['rt', *arguments])}):"
     ):
         for name, value in zip(arguments, function.arguments, strict=True):
-            _declare(e, op, name, value)
+            _declare(e, op, name, value, used_here=value in used_here)
         emit_blocks(e, function.blocks)
     launched = tuple(dict.fromkeys(e.launched))
     return EmittedHost(e.writer.text, launched, tuple(e.transfers))
 
 
-def _declare(e: HostEmitter, op: Operation, name: str, value: Value) -> None:
+def _declare(
+    e: HostEmitter, op: Operation, name: str, value: Value, *, used_here: bool
+) -> None:
     """Arguments arrive as buffers and Python numbers; numbers get their width here."""
     e.rename(value, name)
-    if not isinstance(value.type, MemRefType) and not is_index(value.type):
+    if isinstance(value.type, MemRefType) or is_index(value.type):
+        return
+    if used_here or str(value.type) not in ROUNDED_BY_KERNELS:
         e.writer.line(f"{name} = {e.constructor(op, value)}({name})")
+
+
+def _used_here(e: HostEmitter, function: Function) -> set[Value]:
+    """What the host function does more with than to hand it to a kernel for the CPU."""
+    used = set[Value]()
+    for block in function.blocks:
+        for root in block.operations:
+            for op in root.walk():
+                kernel = _kernel_of(e, op)
+                if kernel is None or kernel.source.target != "cpu":
+                    used.update(op.operands)
+    return used
 
 
 def _tags(e: HostEmitter, function: Function) -> set[Value]:

@@ -154,6 +154,15 @@ def test_numbers_are_checked_every_time(program: gcg.Program) -> None:
         program.same(x, "a")
 
 
+@pytest.mark.parametrize("number", [0.1, 16777217.0, 1e-46, 1e39, -1e39, float("nan")])
+def test_numbers_are_rounded_as_arrays_are(program: gcg.Program, number: float) -> None:
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    program.axpy(x, y, number)
+    with np.errstate(all="ignore"):
+        rounded = np.full(8, number).astype(np.float32)
+    np.testing.assert_array_equal(y, rounded)
+
+
 def test_the_last_specialisation_is_that_of_the_last_call(
     program: gcg.Program,
 ) -> None:
