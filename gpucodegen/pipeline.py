@@ -123,6 +123,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.expand_copies import ExpandCopies
     from gpucodegen.passes.loops.carry_stores import CarryStores
     from gpucodegen.passes.loops.coalesce import Coalesce
+    from gpucodegen.passes.loops.jam_rows import JamRows
     from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
     from gpucodegen.passes.propagate_aliases import PropagateAliases
     from gpucodegen.passes.vectorize import Vectorize
@@ -148,6 +149,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
         ExpandCopies(cache_bytes()),
         *waves,
         CarryStores(),
+        JamRows(bits, registers, *caches, options.reassociate, options.exact),
         MapCpu(
             threads=threads,
             vector_bits=bits,

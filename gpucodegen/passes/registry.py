@@ -33,6 +33,7 @@ PASSES: dict[str, str] = {
     "inline-branches": "inline_branches:InlineBranches",
     "isolate-contractions": "isolate_contractions:IsolateContractions",
     "interchange": "loops.interchange:Interchange",
+    "jam-rows": "loops.jam_rows:JamRows",
     "keep-reachable": "reachable:KeepReachable",
     "library-calls": "library_calls:LibraryCalls",
     "linalg-to-affine": "linalg_to_affine:LinalgToAffine",

@@ -81,9 +81,9 @@ class UnrollAndJam(ModulePass):
 
         def transform(site: Site, op: Operation) -> Replacement:
             what = f"jamming {self.factor} iterations of the loop at {site.shown}"
-            refusal = _not_jammable(op) or self._reversed(site, op, surroundings)
+            refusal = not_jammable(op) or self._reversed(site, op, surroundings)
             legality.demand(refusal, op, what)
-            return with_single_bounds(op, self._jammed)
+            return jammed(op, self.factor)
 
         chosen = chosen_loops(module, self.function, self.loop, is_outermost)
         return rewrite_loops(module, chosen, transform)
@@ -96,18 +96,24 @@ class UnrollAndJam(ModulePass):
         found, model = analysis.dependences, analysis.model
         return check_jam(model, found, loop, self.factor, relaxed=self.relaxed)
 
-    def _jammed(self, op: Operation, given: Range) -> Replacement:
-        main, rest = divided(given, self.factor)
+
+def jammed(op: Operation, factor: int) -> Replacement:
+    """The loop with ``factor`` iterations in one, and what is left of them behind."""
+
+    def rewrite(op: Operation, given: Range) -> Replacement:
+        main, rest = divided(given, factor)
         loops: list[Operation] = []
         if main is not None:
             copy = with_range(clone(op), main)
-            loops.append(_side_by_side(copy, given.step, self.factor))
+            loops.append(_side_by_side(copy, given.step, factor))
         if rest is not None:
             loops.append(with_suffix(with_range(clone(op), rest), "rest"))
         return in_sequence(op, loops)
 
+    return with_single_bounds(op, rewrite)
 
-def _not_jammable(op: Operation) -> Refusal | None:
+
+def not_jammable(op: Operation) -> Refusal | None:
     """Why copies of the body cannot share its loops, whatever they do to memory."""
     return (
         legality.without_carried_values([op])
