@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import lowered
-from gpucodegen.executable import Stages
 from gpucodegen.executable import load as load_executable
+from gpucodegen.lowering import Stages
 from gpucodegen.repeated import Checked, Form, Kind, Touching, remade
 from gpucodegen.runtime import cache
 
@@ -77,7 +77,7 @@ def load(
     chosen = replace(options, tile_sizes=tiles, register_tile=registers)
 
     def lower_again() -> Stages:
-        from gpucodegen.executable import lower
+        from gpucodegen.lowering import lower
 
         stages: Stages = []
         key = "cpu", pickle.loads(record.types)  # noqa: S301 - as above

@@ -15,11 +15,11 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.executable import map_module
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
+from gpucodegen.lowering import map_module
 from gpucodegen.options import Options
 from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.race_check import check_kernel

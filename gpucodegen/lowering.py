@@ -1,0 +1,106 @@
+"""The passes of one function: module in, mapped kernels and their source out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from warnings import warn
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.ir.types import Type
+    from gpucodegen.lowered import Lowered
+    from gpucodegen.options import Options
+    from gpucodegen.passes.base import ModulePass
+
+Stages = list[tuple[str, str]]
+Key = tuple[str, tuple["Type | None", ...]]
+"""Target, and the types of the arguments where they are known."""
+
+
+def lower(
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+) -> Lowered:
+    """Run all passes and emit the source; every stage is appended to ``stages``."""
+    from gpucodegen.dialects.alias_groups import alias_groups
+    from gpucodegen.emit import emit_program
+    from gpucodegen.lowered import Lowered
+    from gpucodegen.passes.reachable import reachable
+    from gpucodegen.runtime.device import thread_count
+    from gpucodegen.runtime.loader import CONTRACTED, kernel_spec
+
+    mapped = map_module(reachable(module, name), name, key, options, stages)
+    face = "cpu" if key[0] == "cpu" else "cuda"
+    emitted = emit_program(mapped, face, frozenset(options.handlers))
+    fastmath = () if options.exact else CONTRACTED
+    threads = options.threads or thread_count()
+    entry = emitted.entries[name]
+    return Lowered(
+        emitted.host_source,
+        tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
+        dict(emitted.constants),
+        entry.python_name,
+        emitted.source_of(name),
+        tuple(entry.written),
+        tuple(entry.overwritten),
+        emitted.transfers_of(name),
+        alias_groups(mapped.functions[name]),
+    )
+
+
+def map_module(
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+) -> Module:
+    """The module of mapped kernels; every stage is appended to ``stages``.
+
+    Time loops whose tiles are not proven within the limits of the proof run without.
+    """
+    from gpucodegen import errors
+
+    if key[0] != "cpu" or not options.time_tiles:
+        return _mapped(module, name, key, options, stages)
+    before = len(stages)
+    try:
+        return _mapped(module, name, key, options, stages)
+    except errors.RaceFound as problem:
+        del stages[before:]
+        plain = replace(options, time_tiles=False)
+        mapped = _mapped(module, name, key, plain, stages)
+        place, reason = module.functions[name].location, problem.message
+        given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
+        warn(given_up, stacklevel=2)
+        return mapped
+
+
+def _mapped(
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+) -> Module:
+    from gpucodegen.passes.base import run_pipeline
+    from gpucodegen.pipeline import front_passes, mapping_passes
+
+    target, types = key
+
+    shown, text = module.operation, str(module)
+
+    def after(pass_: ModulePass, current: Module) -> None:
+        nonlocal shown, text
+        if current.operation is not shown:
+            shown, text = current.operation, str(current)
+        stages.append((pass_.name, text))
+
+    stages.append(("parse", text))
+    front = front_passes(name, types, options.handlers)
+    passes = [*front, *mapping_passes(target, options)]
+    return run_pipeline(module, passes, after=after)
