@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import lcm, prod
+from math import prod
 
 from gpucodegen.tiling.cpu_problem import (
     LINE,
@@ -93,7 +93,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     plan = CpuPlan(
         rows,
         columns,
-        row_block=_row_block(problem, rows, chunk, model),
+        row_block=_row_block(problem, problem.granule(rows, lanes), chunk, model),
         k_position=position,
         k_chunk=chunk,
         packing=Packing.NONE if in_place else Packing.SHARED,
@@ -169,7 +169,8 @@ def _panels_outside(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan
 
 def _in_turns(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
     """The plan in which threads take smaller blocks of uneven rows in turn."""
-    block = split_evenly(problem.rows, plan.row_block // TURNS or 1, plan.rows)
+    granule = problem.granule(plan.rows, plan.lanes)
+    block = split_evenly(problem.rows, plan.row_block // TURNS or 1, granule)
     return replace(
         plan, row_block=block, turns=-(-problem.rows // (block * model.threads))
     )
@@ -230,12 +231,12 @@ def _in_stripes(
     together = plan.lanes if squares else 1
     position, chunk = split_reduction(problem.reduction, limit, together)
     is_last = position == len(problem.reduction) - 1
-    threads = model.threads_for(problem.work)
+    granule = problem.granule(plan.rows, plan.lanes)
     grid = choose_task_grid(
         (problem.rows, problem.columns),
-        (plan.rows, plan.columns),
+        (granule, plan.columns),
         _cached(problem, chunk, model),
-        threads,
+        model.threads_for(problem.work),
         uneven=problem.uneven,
     )
     plan = replace(
@@ -245,7 +246,7 @@ def _in_stripes(
         k_chunk=chunk,
         left_stride=_packed_stride(chunk, size) if plan.left_stride and is_last else 0,
         left_rows=_rows_together(plan, problem),
-        row_block=tiles.row_block or grid.row_block,
+        row_block=-(-(tiles.row_block or grid.row_block) // granule) * granule,
         stripes=grid.stripes,
         fetches=problem.result_bytes > model.cache,
         ahead=AHEAD,
@@ -256,9 +257,9 @@ def _in_stripes(
 
 def _rows_together(plan: CpuPlan, problem: Problem) -> int:
     """Rows to copy at once: squares, whole lines of a transposed left factor."""
+    squares = problem.granule(plan.rows, plan.lanes)
     if not problem.left_is_transposed:
-        return plan.rows
-    squares = lcm(plan.rows, plan.lanes)
+        return squares
     return -(-TRANSPOSED // (squares * problem.element_bits // 8)) * squares
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from math import gcd, prod
+from math import gcd, lcm, prod
 
 from gpucodegen.tiling.register_tile import VectorUnit
 
@@ -89,6 +89,14 @@ class Problem:
         """
         stride = (self.left_stride or 1) * self.element_bits // 8
         return rows * gcd(stride, WAY) > WAYS * WAY
+
+    def granule(self, rows: int, lanes: int) -> int:
+        """What blocks of rows are multiples of: register tiles of so many rows.
+
+        A transposed left factor is copied by squares of ``lanes``, none of which may
+        reach beyond its block.
+        """
+        return lcm(rows, lanes) if self.left_is_transposed else rows
 
     @property
     def left_is_one_piece(self) -> bool:

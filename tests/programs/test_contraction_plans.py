@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -214,6 +215,9 @@ def test_plans_differ_as_named():
     turned = planned(403, 330, 600, left_is_transposed=True)
     assert turned.left_stride >= turned.k_chunk
     assert turned.left_rows > turned.rows
+    assert turned.row_block % turned.lanes == turned.left_rows % turned.lanes == 0
+    apart = plan(replace(triangles, left_is_transposed=True), CpuModel(2))
+    assert apart.row_block % apart.lanes == 0 < apart.left_stride
     assert planned(1100, 1300, 9).fetches
     tall = planned(190, 1000, 90)
     assert tall.fetches
