@@ -164,3 +164,25 @@ def test_a_view_collapsed_twice_is_known_cell_by_cell():
     VerifyKernels().apply(module)
     with pytest.raises(errors.RaceFound, match="between two threads"):
         VerifyKernels().apply(gcg.parse(str(module).replace("* 8", "* 7")))
+
+
+def test_views_whose_groups_cross_are_known_cell_by_cell():
+    module = gcg.parse("""func.func @f(%A: memref<2x3x4x8xf32>, %v: f32) {
+      %B = memref.collapse_shape %A [[0, 1], [2], [3]]
+        : memref<2x3x4x8xf32> into memref<6x4x8xf32>
+      affine.parallel (%c) = (0) to (3) {
+        %C = memref.collapse_shape %A [[0], [1], [2, 3]]
+          : memref<2x3x4x8xf32> into memref<2x3x32xf32>
+        affine.for %p = 0 to 32 {
+          affine.store %v, %C[0, %c, %p] : memref<2x3x32xf32>
+        }
+        affine.for %y = 0 to 4 {
+          %b = affine.load %B[%c, %y, 7] : memref<6x4x8xf32>
+          affine.store %b, %A[1, %c, %y, 0] : memref<2x3x4x8xf32>
+        }
+      }
+      return
+    }""")
+    VerifyKernels().apply(module)
+    with pytest.raises(errors.RaceFound, match="between two threads"):
+        VerifyKernels().apply(gcg.parse(str(module).replace("%B[%c,", "%B[%c + 1,")))

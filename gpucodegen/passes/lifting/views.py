@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from math import prod
 
 from gpucodegen.dialects.ops.memref_shape_syntax import groups_of
@@ -101,30 +102,56 @@ def _collapsed(
 def _show_again(
     base: Value, view: Value, extents: tuple[Extents, ...], env: Environment
 ) -> None:
-    """Another collapsed view: one of the first, or the first is one of it.
+    """Another collapsed view: of the array, or both are of one that is collapsed more.
 
     An array that was accessed stays one, and views with no affine form may be any cell.
     """
-    known = env.collapsed[base]
-    finer = _within(env.views[base].groups, extents)
-    coarser = _within(extents, env.views[base].groups)
-    if finer is not None:
-        env.views[view] = View(known, groups=finer)
-    elif coarser is not None and known not in env.arrays:
-        env.collapsed[base] = view
-        env.views[known] = View(view, groups=coarser)
-        env.views[base] = View(view, groups=extents)
-    else:
+    known, shown = env.collapsed[base], env.views[base].groups
+    joined = _joined(shown, extents)
+    if joined != shown and known in env.arrays:
         env.views[view] = View(known)
+        return
+    array = known
+    if joined != shown:
+        array = view if joined == extents else _array(base, joined)
+        env.collapsed[base] = array
+        env.views[known] = View(array, groups=_within(joined, shown))
+        env.views[base] = View(array, groups=joined)
+    if array is not view:
+        env.views[view] = View(array, groups=_within(joined, extents))
 
 
-def _within(
-    coarse: Sequence[Extents], fine: Sequence[Extents]
-) -> tuple[Extents, ...] | None:
-    """Extents of the fine groups in each coarse one; None if one crosses its end.
+def _array(base: Value, groups: tuple[Extents, ...]) -> Value:
+    """What stands for a buffer with its dimensions in groups."""
+    assert isinstance(base.type, MemRefType)
+    shape = tuple(map(prod, groups))
+    return base.renewed(MemRefType(shape, base.type.element))
 
-    >>> _within([(3, 4, 5)], [(3, 4), (5,)]), _within([(3, 4), (5,)], [(3, 4, 5)])
-    (((12, 5),), None)
+
+def _joined(
+    one: tuple[Extents, ...], other: tuple[Extents, ...]
+) -> tuple[Extents, ...]:
+    """The finest groups that no group of either crosses.
+
+    >>> _joined(((2, 3), (4,), (5,)), ((2,), (3,), (4, 5)))
+    ((2, 3), (4, 5))
+    """
+    extents = [extent for group in one for extent in group]
+    ends = sorted(_ends(one) & _ends(other))
+    starts = [0, *ends[:-1]]
+    return tuple(tuple(extents[a:b]) for a, b in zip(starts, ends, strict=True))
+
+
+def _ends(groups: tuple[Extents, ...]) -> set[int]:
+    """How many dimensions there are to the end of each group."""
+    return set(accumulate(map(len, groups)))
+
+
+def _within(coarse: Sequence[Extents], fine: Sequence[Extents]) -> tuple[Extents, ...]:
+    """Extents of the fine groups in each coarse one, whose ends they do not cross.
+
+    >>> _within([(3, 4, 5)], [(3, 4), (5,)])
+    ((12, 5),)
     """
     pieces, found = list(fine), list[Extents]()
     for group in coarse:
@@ -134,8 +161,6 @@ def _within(
             piece = pieces.pop(0)
             count += len(piece)
             inside.append(prod(piece))
-        if count != len(group):
-            return None
         found.append(tuple(inside))
     return tuple(found)
 
