@@ -58,17 +58,20 @@ Piece = Callable[[Builder, Positions, int], None]
 
 
 def in_pieces(b: Builder, part: Range, size: int, at: Positions, piece: Piece) -> None:
-    """Pieces of a range, ``size`` long, and what is left over at the axis's end."""
+    """Pieces of a range, ``size`` long, and what is left over at the axis's end.
+
+    The range begins at a multiple of the size, and ends at one, or with the axis.
+    """
     axis, rest = part.axis, part.axis.extent % size
-    whole = axis.extent - rest
+    whole, uppers = axis.extent - rest, [Index.of(upper) for upper in part.uppers]
     if whole:
-        ends = [whole if upper == axis.extent else upper for upper in part.uppers]
+        ends = [whole if upper.constant == axis.extent else upper for upper in uppers]
         full = replace(part, uppers=ends, stride=size)
         nested(b, [full], at, lambda i, here: piece(i, here, size))
     if rest:
-        is_last = Index.of(part.uppers[0]) - axis.extent
+        to_the_end = [upper - axis.extent for upper in uppers]
         end = at | {axis.iv: Index.of(whole)}
-        b.guard([is_last], lambda i: piece(i, end, rest))
+        b.guard(to_the_end, lambda i: piece(i, end, rest))
 
 
 def grid(
