@@ -12,13 +12,11 @@ from gpucodegen.intrinsics.pool.cores import keep_off, lend_core
 from gpucodegen.intrinsics.pool.shares import share_out, take_part
 from gpucodegen.intrinsics.pool.system import (
     lock,
-    now,
     sleep,
     sleep_until_done,
     start,
     unlock,
     wake_all,
-    yield_core,
 )
 from gpucodegen.intrinsics.pool.words import (
     add,
@@ -50,15 +48,11 @@ WIDTH_BITS, MOST_UNITS = layout.WIDTH_BITS, layout.MOST_UNITS
 UNITS_PER_THREAD = layout.UNITS_PER_THREAD
 WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << layout.JOB_BITS) - 1
 LOOKS = 1000
-"""Pauses before a worker leaves its core to others: 10 to 50 us."""
-AWAKE = 1_000_000
-"""Nanoseconds for which a worker then looks for a job before it sleeps.
+"""Pauses before a worker sleeps: 10 to 50 us.
 
-Programs call kernels again after some Python; waking a worker takes 40 us.
+One that stays awake and yields shares its core with whoever spins there, such as the
+threads of OpenBLAS for 90 ms after a product; one that is woken takes the core.
 """
-TAKEN = 200_000
-"""Nanoseconds after which a core that comes back was wanted by others: the worker
-sleeps."""
 PATIENCE = 8 * LOOKS
 """Pauses before a caller sleeps, and lends its core."""
 
@@ -140,7 +134,6 @@ def next_epoch(last: int) -> int:
         if load(EPOCH) != last:
             return load(EPOCH)
         pause()
-    look_between_others(last)
     lock()
     add(SLEEPERS, 1)
     while load(EPOCH) == last:
@@ -148,13 +141,3 @@ def next_epoch(last: int) -> int:
     add(SLEEPERS, -1)
     unlock()
     return load(EPOCH)
-
-
-def look_between_others(last: int) -> None:
-    """Look for another job for some time, or until others want the core."""
-    time = now()
-    end, left = time + AWAKE, time
-    while load(EPOCH) == last and time < end and time - left < TAKEN:
-        left = time
-        yield_core()
-        time = now()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 from typing import Any
 
 from llvmlite import ir
@@ -24,7 +23,6 @@ from gpucodegen.intrinsics.pool.words import place
 
 ADDRESS = I8.as_pointer()
 MASK_BYTES = 8 * layout.LINE
-CLOCK = getattr(time, "CLOCK_MONOTONIC", 0)
 """Windows has none, and no pool of ours."""
 
 
@@ -50,22 +48,6 @@ wake_all = _calls("pthread_cond_broadcast", layout.SIGNAL)
 sleep_until_done = _calls("pthread_cond_wait", layout.FINISHED, layout.MUTEX)
 """The same of the caller."""
 wake_caller = _calls("pthread_cond_signal", layout.FINISHED)
-yield_core = _calls("sched_yield")
-"""``yield_core()`` to whoever waits for it."""
-
-
-def _now(code: Code) -> Any:
-    builder = code.builder
-    spot = code.slot(ir.ArrayType(WORD, 2))
-    clock = ir.Constant(I32, CLOCK)
-    code.call("clock_gettime", I32, [clock, builder.bitcast(spot, ADDRESS)])
-    parts = builder.load(spot)
-    seconds, rest = (builder.extract_value(parts, i) for i in range(2))
-    return builder.add(builder.mul(seconds, word(10**9)), rest)
-
-
-now = Instruction(_now)
-"""``now()`` in nanoseconds."""
 
 
 def _start(code: Code, thread: Any) -> Any:
