@@ -23,7 +23,6 @@ from gpucodegen.intrinsics.pool.words import place
 
 ADDRESS = I8.as_pointer()
 MASK_BYTES = 8 * layout.LINE
-"""Windows has none, and no pool of ours."""
 
 
 def _address(code: Code, index: int) -> Any:
