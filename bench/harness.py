@@ -48,8 +48,8 @@ class Times:
         return cls(min(seconds), statistics.median(seconds))
 
 
-SETTLE = 0.06
-"""Seconds after which the threads of a pool sleep."""
+SETTLE = 0.12
+"""Seconds after which the threads of a pool sleep: OpenBLAS's spin for 0.09."""
 GROUP = 8
 """Calls in a row of a contender with threads of its own."""
 
