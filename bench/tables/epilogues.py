@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bench.case import Case
-from bench.peers import numpy_peer, torch_peer
+from bench.peers import iree_peer, numpy_peer, torch_peer
 from bench.row import Work
 from examples.catalogue import PROGRAMS
 from examples.problems import RESULT, Answer, Array, Convolution
@@ -135,7 +135,7 @@ class Layer:
             entry="layer",
             arguments=self.arguments,
             answer=self.answer,
-            peers=(torch_peer(self.by_torch),),
+            peers=(torch_peer(self.by_torch), iree_peer(self.text, "layer", 3)),
             work=Work(2 * int(np.prod(result)) * terms),
         )
 
