@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpucodegen.direct import Launch, only_launch
+from gpucodegen.direct import only_launch
 from gpucodegen.executable import Executable
 from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.scalars import scalar_conversion
@@ -66,32 +66,46 @@ class Checked:
     """A call of one form whose arguments passed all checks.
 
     ``kinds``: what each argument is, and ``converts``: how it becomes a value.
-    ``only``: the launch that is all of the call, and ``plain``: how its arguments
-    become addresses and numbers.
+    ``run``: where the call is one launch, that launch, of addresses and numbers, and
+    ``plain``: how the arguments become these.
     """
 
     executable: Executable
     kinds: tuple[Kind, ...]
     converts: tuple[Convert, ...]
     apart: tuple[Touching, ...]
-    only: Launch | None
+    run: Callable[[Sequence[Any]], Any] | None
     plain: tuple[Convert, ...]
 
-    def launched(self, arguments: Sequence[Any]) -> bool:
-        """Whether another call was one launch, and has run."""
-        only = self.only
-        if only is None:
-            return False
+    def launched(self, arguments: Sequence[Any]) -> tuple[Any] | None:
+        """What another call returns, if it was one launch, and has run."""
+        if self.run is None:
+            return None
+        values = self._addresses(arguments)
+        return None if values is None else (self.run(values),)
+
+    def bound(self, arguments: Sequence[Any]) -> Callable[[], Any] | None:
+        """A callable for calls with the same arguments, if they are one launch."""
+        run = self.run
+        values = self._addresses(arguments) if run else None
+        if run is None or values is None:
+            return None
+
+        def launch(_held: Sequence[Any] = arguments) -> Any:
+            return run(values)
+
+        return launch
+
+    def _addresses(self, arguments: Sequence[Any]) -> list[Any] | None:
+        """Addresses and numbers of a call; None if one does not fit or two overlap."""
         try:
             values = [c(a) for c, a in zip(self.plain, arguments, strict=True)]
         except (TypeError, ValueError, OverflowError):
-            return False
+            return None
         for one, other, least, most in self.apart:
             if least < values[one] - values[other] < most:
-                return False
-        args = tuple([values[place] for place in only.order])
-        self.executable.runtime.launch(only.name, only.grid, only.block, args)
-        return True
+                return None
+        return values
 
     def values(self, arguments: Sequence[Any]) -> list[Any] | None:
         """The values of another call; None if one does not fit or two overlap."""
@@ -152,8 +166,9 @@ def remade(
         for (kind, _), number in zip(kinds, numbers, strict=True)
     )
     only = only_launch(executable.host, len(pairs))
+    run = only.runner(executable.runtime) if only else None
     return Checked(
-        executable, tuple(kinds), tuple(converts), tuple(apart), only, tuple(plain)
+        executable, tuple(kinds), tuple(converts), tuple(apart), run, tuple(plain)
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.runtime.engines import Launcher, Shape, Ways, contents_of, storage
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.workspace import Pool
+
+_Given = TypeVar("_Given")
 
 
 @dataclass(slots=True)
@@ -26,11 +28,7 @@ class NumpyEngine:
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Pooled memory, aligned to a cache line."""
-        try:
-            return self.pool.take(shape, dtype)
-        except (MemoryError, ValueError) as problem:
-            size = math.prod(shape) * storage(dtype).itemsize
-            raise errors.OutOfMemory(size=size) from problem
+        return _granted(self.pool.take, shape, dtype)
 
     def dealloc(self, buffer: Buffer) -> None:
         """Back to the pool."""
@@ -101,9 +99,22 @@ class NumpyEngine:
         """The array itself; a pooled one is the caller's while anybody uses it."""
         return self.pool.lend(buffer) if buffer.pooled else buffer.array
 
+    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
+        """Pooled memory that is the caller's while anybody uses it."""
+        return _granted(self.pool.new, shape, dtype)
+
     def shown(self, buffer: Buffer) -> Any:
         """The array itself."""
         return buffer.array
+
+
+def _granted(give: Callable[[Shape, str], _Given], shape: Shape, dtype: str) -> _Given:
+    """What a pool gives."""
+    try:
+        return give(shape, dtype)
+    except (MemoryError, ValueError) as problem:
+        size = math.prod(shape) * storage(dtype).itemsize
+        raise errors.OutOfMemory(size=size) from problem
 
 
 def root_of(array: np.ndarray) -> np.ndarray:

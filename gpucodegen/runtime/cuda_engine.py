@@ -101,6 +101,11 @@ class CupyEngine:
         """The CuPy array, or a NumPy copy where the caller passed NumPy arrays."""
         return buffer.array.get() if self.wants_numpy else buffer.array
 
+    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
+        """Memory from CuPy's pool, which takes it back when the array dies."""
+        buffer = self.alloc(shape, dtype)
+        return buffer.pointer, buffer.array
+
     shown = array
 
 

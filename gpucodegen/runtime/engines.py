@@ -58,6 +58,10 @@ class Engine(Protocol):
         """A result, which from now on is the caller's."""
         ...
 
+    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
+        """An uninitialised array of the caller's, and its address."""
+        ...
+
     def shown(self, buffer: Buffer) -> Any:
         """A buffer of the program as an array, for functions of the caller."""
         ...

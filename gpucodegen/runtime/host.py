@@ -59,6 +59,15 @@ class HostApi:
             return self._without_words(buffer, shape)
         return self._engine.alloc(shape, dtype)
 
+    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
+        """An array for the caller, uninitialised, and where it lies.
+
+        >>> place, array = make_host("cpu", []).new((2, 3), "f32")
+        >>> place == array.ctypes.data, array.shape
+        (True, (2, 3))
+        """
+        return self._engine.new(shape, dtype)
+
     @staticmethod
     def _without_words(buffer: Buffer, shape: Shape) -> Buffer:
         """Tags as the program sees them: one element each."""
@@ -139,7 +148,7 @@ class HostApi:
         name: str,
         grid: Shape | None,
         block: Shape | None,
-        args: tuple[Any, ...],
+        args: Sequence[Any],
     ) -> None:
         """Run a kernel; it is compiled when it first runs."""
         launcher = self._launchers.get(name)

@@ -26,6 +26,8 @@ KEPT_BYTES = 1 << 30
 
 LENT_BYTES = 1 << 28
 """Results of calls that are remembered, to be taken again when callers drop them."""
+LENT_ALIKE = 8
+"""Remembered results of one shape: each call looks through them."""
 
 Key = tuple[Shape, str]
 
@@ -93,9 +95,27 @@ class Pool:
                 self.remembered = 0
             lent = self.lent[buffer.shape, buffer.dtype]
             if buffer not in lent:
+                if len(lent) == LENT_ALIKE:
+                    self.remembered -= lent.pop(0).array.nbytes
                 lent.append(buffer)
                 self.remembered += array.nbytes
         return array.view()
+
+    def new(self, shape: Shape, dtype: str) -> tuple[int, np.ndarray]:
+        """Uninitialised memory as a result, and its address.
+
+        >>> pool = Pool()
+        >>> address, array = pool.new((2, 3), "f32")
+        >>> del array
+        >>> pool.new((2, 3), "f32")[0] == address
+        True
+        """
+        with self.lock:
+            for buffer in self.lent[shape, dtype]:
+                if _holders(buffer) == NOBODY:
+                    return buffer.pointer, buffer.array.view()
+        buffer = self.take(shape, dtype)
+        return buffer.pointer, self.lend(buffer)
 
 
 def _buffer(shape: Shape, dtype: str) -> Buffer:

@@ -35,6 +35,20 @@ func.func @subtract(%x: memref<?xf32>, %y: memref<?xf32>) {
   }
   return
 }
+func.func @plus(%x: memref<?xf32>, %y: memref<?xf32>)
+    -> (memref<8xf32>, memref<8xf32>) {
+  %sum = memref.alloc() : memref<8xf32>
+  %difference = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %v = affine.load %x[%i] : memref<?xf32>
+    %w = affine.load %y[%i] : memref<?xf32>
+    %s = arith.addf %v, %w : f32
+    %d = arith.subf %v, %w : f32
+    affine.store %s, %sum[%i] : memref<8xf32>
+    affine.store %d, %difference[%i] : memref<8xf32>
+  }
+  return %sum, %difference : memref<8xf32>, memref<8xf32>
+}
 func.func @same(%x: memref<4xi32>, %n: i8) -> (memref<4xi32>, i8) {
   return %x, %n : memref<4xi32>, i8
 }
@@ -127,12 +141,46 @@ def test_calls_of_one_launch_make_no_buffers(
     np.testing.assert_array_equal(y, 1 - 2 * x)
 
 
+def test_new_results_of_one_launch_make_no_buffers(
+    program: gcg.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = arrays()
+    calls = [lambda: program.plus(x, y), program.plus.bind(x, y)]
+    held = [program.plus(x, y)]
+    monkeypatch.setattr(repeated, "Buffer", None)
+    for call in calls * 3:
+        held.append(call())
+        x += 1
+    for n, (total, difference) in enumerate(held):
+        before = np.arange(8, dtype=np.float32) + max(n - 1, 0)
+        np.testing.assert_array_equal(total, before + y)
+        np.testing.assert_array_equal(difference, before - y)
+
+
+def _alone(rt: Any, a: Any, shape: tuple[int, ...]) -> Any:
+    b = rt.alloc(shape, "f32")
+    rt.launch("k", 1, 1, (a, b))
+    return b
+
+
+def _swapped(rt: Any, a: Any) -> Any:
+    b, c = rt.alloc((2,), "f32"), rt.alloc((2,), "f32")
+    rt.launch("k", 1, 1, (a, b, c))
+    return c, b
+
+
 HOSTS: dict[str, Callable[[Any, Any], Any]] = {
     "a constant": lambda rt, a: rt.launch("k", None, None, (a, 1)),
     "a result": lambda rt, a: rt.launch("k", None, None, (a,)) or a,
     "two": lambda rt, a: rt.launch("k", 1, 1, (a,)) or rt.launch("k", 1, 1, (a,)),
     "a comparison": lambda rt, a: rt.launch("k", 1, 1, (a,)) if a == 0 else None,
     "a condition": lambda rt, a: rt.launch("k", 1, 1, (a,)) if a else None,
+    "memory of its own": lambda rt, a: rt.launch("k", 1, 1, (a, rt.alloc((), "f32"))),
+    "results in another order": _swapped,
+    "memory that does not exist": lambda rt, a: _alone(rt, a, (-1,)),
+    "memory behind the launch": lambda rt, a: (
+        rt.launch("k", 1, 1, (a,)) or rt.alloc((2,), "f32")
+    ),
     "none": lambda _rt, _a: None,
 }
 

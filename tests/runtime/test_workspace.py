@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.runtime.workspace import LENT_BYTES, Pool
+from gpucodegen.runtime.workspace import LENT_ALIKE, LENT_BYTES, Pool
 
 PAIR = """func.func @f(%A: memref<6xf32>) -> (memref<6xf32>, memref<6xf32>) {
   %r = memref.alloc() : memref<6xf32>
@@ -46,3 +46,16 @@ def test_few_bytes_of_results_are_remembered():
     results = [pool.lend(pool.take(shape, "i8")) for _ in range(3)]
     assert pool.remembered <= LENT_BYTES
     assert len({address(r) for r in results}) == 3
+
+
+def test_few_results_of_a_shape_are_remembered():
+    pool = Pool()
+    held = [pool.lend(pool.take((4,), "f32")) for _ in range(100)]
+    held += [pool.new((4,), "f32")[1] for _ in range(100)]
+    assert len({address(r) for r in held}) == 200
+    (kept,) = pool.lent.values()
+    assert len(kept) <= LENT_ALIKE
+    assert pool.remembered == 16 * len(kept)
+    places = {address(r) for r in held}
+    del held
+    assert pool.new((4,), "f32")[0] in places
