@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from numba.core import typing
+from numba.core import types, typing
 from numba.core.cpu import CPUContext, CPUTargetOptions
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
@@ -23,7 +23,9 @@ from numba.core.target_extension import (
     target_registry,
 )
 
+from gpucodegen.intrinsics import extremes
 from gpucodegen.intrinsics.cpu_pipeline import KernelCompiler
+from gpucodegen.intrinsics.known_calls import KnownCalls, known
 
 NAME = "gpucodegen"
 
@@ -33,6 +35,7 @@ class Kernels(CPU):
 
 
 target_registry[NAME] = Kernels
+extremes.provide(NAME)
 
 
 class TypingContext(typing.BaseContext):
@@ -42,11 +45,20 @@ class TypingContext(typing.BaseContext):
         """What is not among Numba's built-in functions."""
         from numba.core.typing import mathdecl
 
+        self.install_registry(extremes.TYPES)
         self.install_registry(mathdecl.registry)
+
+    def insert_global(self, gv: Any, gty: Any) -> None:
+        """Let calls of a function be typed once."""
+        super().insert_global(gv, known(gty))
 
 
 class Context(CPUContext):
     """Code of the same."""
+
+    def __init__(self, typing_context: Any, target: str) -> None:
+        self._made: dict[tuple[Any, Any], Any] = {}
+        super().__init__(typing_context, target)
 
     def load_additional_registries(self) -> None:
         """What is not among Numba's built-in functions, which these modules fill."""
@@ -54,7 +66,22 @@ class Context(CPUContext):
         from numba.cpython import builtins, mathimpl, numbers, rangeobj, tupleobj
 
         del builtins, numbers, optional, rangeobj, tupleobj
+        self.install_registry(extremes.CODE)
         self.install_registry(mathimpl.registry)
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """What builds the code of a call, looked up once for built-in functions."""
+        if not isinstance(fn, KnownCalls):
+            return super().get_function(fn, sig, _firstcall)
+        if (fn, sig) not in self._made:
+            self._made[fn, sig] = super().get_function(fn, sig, _firstcall)
+        return self._made[fn, sig]
+
+    def cast(self, builder: Any, val: Any, fromty: Any, toty: Any) -> Any:
+        """A conversion; a literal is a value of the type that it is a literal of."""
+        is_number = isinstance(fromty, types.IntegerLiteral)
+        given = fromty.literal_type if is_number else fromty
+        return super().cast(builder, val, given, toty)
 
     def post_lowering(self, mod: Any, library: Any) -> None:
         """Spread the flags; no library to link, since nothing counts references."""
