@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Never
 
 
@@ -46,24 +47,38 @@ class Launch:
         >>> from gpucodegen.runtime.host import make_host
         >>> made = Launch("k", None, None, (1, 0), (((2,), "f32"), ((3,), "f64")))
         >>> runtime = make_host("cpu", [])
-        >>> runtime.launch = lambda name, grid, block, args: print(name, args[1])
+        >>> runtime.kernel = lambda *_: lambda *args: print(args[1])
         >>> [array.shape for array in made.runner(runtime)([7])]
-        k 7
+        7
         [(2,), (3,)]
         """
-        name, grid, block, order = self.name, self.grid, self.block, self.order
-        results, single = self.results, self.single
+        taken, single = _picked(self.order), self.single
+        makers = [runtime.maker(*form) for form in self.results]
+        kernel: Any = None
 
         def alone(values: Sequence[Any]) -> None:
-            runtime.launch(name, grid, block, [values[place] for place in order])
+            nonlocal kernel
+            if kernel is None:
+                kernel = runtime.kernel(self.name, self.grid, self.block)
+            kernel(*taken(values))
 
         def run(values: Sequence[Any]) -> Any:
-            made = [runtime.new(shape, dtype) for shape, dtype in results]
-            values = [*values, *[place for place, _ in made]]
-            runtime.launch(name, grid, block, [values[place] for place in order])
+            made = [make() for make in makers]
+            alone([*values, *[place for place, _ in made]])
             return made[0][1] if single else tuple([array for _, array in made])
 
-        return run if results else alone
+        return run if makers else alone
+
+
+def _picked(places: tuple[int, ...]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """What picks the values at these places.
+
+    >>> _picked((1, 0))("ab"), _picked((1,))("ab")
+    (('b', 'a'), ['b'])
+    """
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda values: [values[place] for place in places]
 
 
 class _Launches:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors, remembered
 from gpucodegen.options import TARGETS, Options
-from gpucodegen.repeated import Checked, Form, checked, form_of
+from gpucodegen.repeated import Again, Checked, Form, checked, form_of
 from gpucodegen.source import Source
 
 if TYPE_CHECKING:
@@ -190,6 +190,33 @@ class Function:
         bound = known.bound(arguments) if known else None
         return bound or executable.launcher(arguments, values)
 
+    def again(self, *arguments: Any) -> Again | None:
+        """What repeats a call that was made: with other arrays, and a new last one.
+
+        None where the call is more than one launch on arrays.  The repeated call takes
+        contiguous arrays of the same shapes and element types, all but the last one,
+        which it makes and returns; nothing is checked.
+
+        >>> import gpucodegen as gcg, numpy as np
+        >>> twice = gcg.compile('''
+        ... func.func @twice(%a: memref<8xf32>, %b: memref<8xf32>) {
+        ...   affine.for %i = 0 to 8 {
+        ...     %v = affine.load %a[%i] : memref<8xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %b[%i] : memref<8xf32>
+        ...   }
+        ...   return
+        ... }
+        ... ''', target="cpu").twice
+        >>> first = np.ones(8, np.float32), np.empty(8, np.float32)
+        >>> twice(*first)
+        >>> repeated = twice.again(*first)
+        >>> repeated([np.arange(8, dtype=np.float32)])[3]
+        np.float32(6.0)
+        """
+        known = self._checked.get(_form(arguments))
+        return known.again(arguments) if known else None
+
     def _first(
         self, form: Form, arguments: tuple[Any, ...]
     ) -> tuple[Executable, list[Any]]:
@@ -284,6 +311,15 @@ _VARIABLES: dict[Any, Any] = vars(os.environ)["_data"]
 """The variables themselves: `os.environ.get` takes 1 us, a fifth of a repeated call."""
 
 
+def required_target() -> object:
+    """The target that the environment asks for, whatever a program says.
+
+    >>> required_target() == os.environ.get("GPUCODEGEN_TARGET")
+    True
+    """
+    return _VARIABLES.get(_TARGET)
+
+
 def _form(arguments: tuple[Any, ...]) -> Form:
     """What decides over the checks of a call."""
-    return _VARIABLES.get(_TARGET), form_of(arguments)
+    return required_target(), form_of(arguments)

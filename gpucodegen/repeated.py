@@ -7,7 +7,7 @@ out: buffers and numbers, or None where the slow way has to look, and to explain
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,10 +16,13 @@ import numpy as np
 from gpucodegen.direct import only_launch
 from gpucodegen.executable import Executable
 from gpucodegen.runtime.buffers import CPU, Buffer
+from gpucodegen.runtime.engines import storage
 from gpucodegen.scalars import scalar_conversion
 
 Form = Hashable
 Convert = Callable[[Any], Any]
+Again = Callable[[Sequence[Any]], Any]
+"""A call with other arrays, all but the last one, which it makes and returns."""
 
 
 def form_of(arguments: Sequence[object]) -> Form:
@@ -51,6 +54,14 @@ def address(array: np.ndarray[Any, Any]) -> int:
         return int(array.ctypes.data)
 
 
+def _addresses(arrays: Iterable[Any]) -> list[int]:
+    """Where their first elements lie."""
+    try:
+        return [*map(_addressof, map(_first_byte, arrays))]
+    except (TypeError, ValueError):
+        return [*map(address, arrays)]
+
+
 _addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
 
@@ -67,7 +78,7 @@ class Checked:
 
     ``kinds``: what each argument is, and ``converts``: how it becomes a value.
     ``run``: where the call is one launch, that launch, of addresses and numbers, and
-    ``plain``: how the arguments become these.
+    ``plain``: how the arguments become these.  ``returns``: it makes results.
     """
 
     executable: Executable
@@ -76,6 +87,7 @@ class Checked:
     apart: tuple[Touching, ...]
     run: Callable[[Sequence[Any]], Any] | None
     plain: tuple[Convert, ...]
+    returns: bool
 
     def launched(self, arguments: Sequence[Any]) -> tuple[Any] | None:
         """What another call returns, if it was one launch, and has run."""
@@ -93,6 +105,26 @@ class Checked:
 
         def launch(_held: Sequence[Any] = arguments) -> Any:
             return run(values)
+
+        return launch
+
+    def again(self, arguments: Sequence[Any]) -> Again | None:
+        """What repeats a call with other arrays, and a new last one that it returns.
+
+        None where it is more than one launch on arrays.
+        """
+        run, arrays = self.run, all(kind == "array" for kind, _ in self.kinds)
+        if run is None or self.returns or not arrays:
+            return None
+        last, (_, dtype) = arguments[-1], self.kinds[-1]
+        if last.dtype != storage(dtype) or not last.flags.c_contiguous:
+            return None
+        make = self.executable.runtime.maker(last.shape, dtype)
+
+        def launch(arrays: Sequence[Any]) -> Any:
+            place, result = make()
+            run([*_addresses(arrays), place])
+            return result
 
         return launch
 
@@ -168,7 +200,13 @@ def remade(
     only = only_launch(executable.host, len(pairs))
     run = only.runner(executable.runtime) if only else None
     return Checked(
-        executable, tuple(kinds), tuple(converts), tuple(apart), run, tuple(plain)
+        executable,
+        tuple(kinds),
+        tuple(converts),
+        tuple(apart),
+        run,
+        tuple(plain),
+        bool(only and only.results),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
-from gpucodegen.kernels.arrays import Array, ArrayT, empty, library, require_rank
+from gpucodegen.kernels.arrays import Array, ArrayT, library, require_rank
+from gpucodegen.kernels.calls import Call, Calls, form_of
 from gpucodegen.kernels.sources import element_aliases, shift, source, vector
 from gpucodegen.kernels.windows import (
     NO_PADDING,
@@ -20,7 +21,7 @@ from gpucodegen.kernels.windows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from gpucodegen.program import Function
 
 
 def conv2d(
@@ -50,25 +51,16 @@ def conv2d(
            [4., 6., 6., 4.]], dtype=float32)
     """
     geometry = f"{strides!r} {dilations!r} {padding!r}"
-    key = type(x), x.shape, w.shape, x.dtype, geometry, layout, target
-    ready = _READY.get(key)
-    if ready is None:
+    form = form_of(x, w, geometry, layout, target)
+    call = _CALLS.known.get(form)
+    if call is None:
         steps = positive_pair("strides", strides), positive_pair("dilations", dilations)
-        ready = _prepared(x, w, steps, as_key(padding), layout, target)
-        if len(_READY) >= MAX_READY:
-            _READY.clear()
-        _READY[key] = ready
-    xp, call, shape = ready
-    result: ArrayT = empty(xp, shape, x.dtype) if out is None else out
-    call(xp.ascontiguousarray(x), xp.ascontiguousarray(w), result)
-    return result
+        prepared = _prepared(x, w, steps, as_key(padding), layout, target)
+        call = _CALLS.keep(form, prepared)
+    return call((x, w), out)
 
 
-Ready: TypeAlias = tuple[Any, "Callable[..., object]", tuple[int, ...]]
-"""The library of the arrays, the function, and the shape of its result."""
-_READY: dict[object, Ready] = {}
-"""What is known of calls, by all that decides over it."""
-MAX_READY = 1024
+_CALLS = Calls()
 
 
 def _prepared(
@@ -78,7 +70,7 @@ def _prepared(
     padding: Padding,
     layout: Layout,
     target: str,
-) -> Ready:
+) -> Call:
     """What a call of these shapes needs, after all checks."""
     require_rank(x, 4, function="conv2d", argument="x")
     require_rank(w, 4, function="conv2d", argument="w")
@@ -88,7 +80,7 @@ def _prepared(
     widths = window.padding(padding, (image[axes.image[0]], image[axes.image[1]]))
     shape = axes.result_shape(image, filters[axes.filters], window, widths)
     xp = library(x, function="conv2d", argument="x")
-    return xp, _kernel(axes.file, x.dtype, steps, widths, target), shape
+    return Call(xp, _kernel(axes.file, x.dtype, steps, widths, target), shape)
 
 
 @cache
@@ -98,7 +90,7 @@ def _kernel(
     steps: tuple[Pair, Pair],
     widths: tuple[Pair, Pair],
     target: str,
-) -> Callable[..., object]:
+) -> Function:
     strides, dilations = steps
     aliases = element_aliases(str(dtype), function="conv2d", argument="x") | {
         "#strides": vector(strides),

@@ -6,11 +6,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
-from gpucodegen.kernels.arrays import ArrayT, empty, library, require_rank
+from gpucodegen.kernels.arrays import Array, ArrayT, library, require_rank
+from gpucodegen.kernels.calls import Call, Calls, form_of
 from gpucodegen.kernels.sources import element_aliases, source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from gpucodegen.program import Function
 
 
 def matmul(
@@ -26,18 +27,24 @@ def matmul(
     array([[3., 3., 3., 3.],
            [3., 3., 3., 3.]], dtype=float32)
     """
+    form = form_of(a, b, target)
+    call = _CALLS.known.get(form) or _CALLS.keep(form, _prepared(a, b, target))
+    return call((a, b), out)
+
+
+_CALLS = Calls()
+
+
+def _prepared(a: Array, b: Array, target: str) -> Call:
+    """What a call of these shapes needs, after all checks."""
     require_rank(a, 2, function="matmul", argument="a")
     require_rank(b, 2, function="matmul", argument="b")
     xp = library(a, function="matmul", argument="a")
-    shape = (a.shape[0], b.shape[1])
-    result: ArrayT = empty(xp, shape, a.dtype) if out is None else out
-    kernel = _kernel(a.dtype, target)
-    kernel(xp.ascontiguousarray(a), xp.ascontiguousarray(b), result)
-    return result
+    return Call(xp, _kernel(a.dtype, target), (a.shape[0], b.shape[1]))
 
 
 @cache
-def _kernel(dtype: object, target: str) -> Callable[..., object]:
+def _kernel(dtype: object, target: str) -> Function:
     text = source(
         "matmul.mlir", element_aliases(str(dtype), function="matmul", argument="a")
     )

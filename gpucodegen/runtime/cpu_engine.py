@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.runtime.buffers import CPU, Buffer
-from gpucodegen.runtime.engines import Launcher, Shape, Ways, contents_of, storage
+from gpucodegen.runtime.engines import (
+    Launcher,
+    Maker,
+    Shape,
+    Ways,
+    contents_of,
+)
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.workspace import Pool
-
-_Given = TypeVar("_Given")
 
 
 @dataclass(slots=True)
@@ -25,10 +28,13 @@ class NumpyEngine:
 
     target: str
     pool: Pool = field(default_factory=Pool)
+    entries: dict[KernelSpec, Callable[..., None]] = field(
+        default_factory=dict[KernelSpec, Callable[..., None]]
+    )
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Pooled memory, aligned to a cache line."""
-        return _granted(self.pool.take, shape, dtype)
+        return self.pool.take(shape, dtype)
 
     def dealloc(self, buffer: Buffer) -> None:
         """Back to the pool."""
@@ -68,14 +74,29 @@ class NumpyEngine:
             from gpucodegen.runtime.emulator import compile_sim
 
             return compile_sim(spec).launch
-        from gpucodegen.runtime.cpu import compile_cpu
-
-        entry = compile_cpu(spec).entry
+        entry = self._entry(spec)
 
         def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
             entry(*[a.pointer if type(a) is Buffer else a for a in args])
 
         return launch
+
+    def kernel(
+        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A compiled entry; what the emulator runs takes buffers."""
+        del grid, block
+        assert self.target == "cpu"
+        return self._entry(spec)
+
+    def _entry(self, spec: KernelSpec) -> Callable[..., None]:
+        """The machine code, made once."""
+        entry = self.entries.get(spec)
+        if entry is None:
+            from gpucodegen.runtime.cpu import compile_cpu
+
+            entry = self.entries[spec] = compile_cpu(spec).entry
+        return entry
 
     def transfers(
         self,
@@ -99,22 +120,13 @@ class NumpyEngine:
         """The array itself; a pooled one is the caller's while anybody uses it."""
         return self.pool.lend(buffer) if buffer.pooled else buffer.array
 
-    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
+    def maker(self, shape: Shape, dtype: str) -> Maker:
         """Pooled memory that is the caller's while anybody uses it."""
-        return _granted(self.pool.new, shape, dtype)
+        return self.pool.maker(shape, dtype)
 
     def shown(self, buffer: Buffer) -> Any:
         """The array itself."""
         return buffer.array
-
-
-def _granted(give: Callable[[Shape, str], _Given], shape: Shape, dtype: str) -> _Given:
-    """What a pool gives."""
-    try:
-        return give(shape, dtype)
-    except (MemoryError, ValueError) as problem:
-        size = math.prod(shape) * storage(dtype).itemsize
-        raise errors.OutOfMemory(size=size) from problem
 
 
 def root_of(array: np.ndarray) -> np.ndarray:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.runtime.cuda import CudaKernel
-from gpucodegen.runtime.engines import Launcher, Shape, Ways, contents_of, storage
+from gpucodegen.runtime.engines import (
+    Launcher,
+    Maker,
+    Shape,
+    Ways,
+    contents_of,
+    storage,
+)
 from gpucodegen.runtime.spec import KernelSpec
 
 
@@ -57,6 +64,13 @@ class CupyEngine:
         """A kernel that is loaded on the device where it is first launched."""
         return CudaKernel(spec).launch
 
+    def kernel(
+        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A kernel as a function of addresses and numbers."""
+        launch = self.launcher(spec)
+        return lambda *args: launch(grid, block, args)
+
     def transfers(
         self,
         values: Sequence[Any],
@@ -101,10 +115,14 @@ class CupyEngine:
         """The CuPy array, or a NumPy copy where the caller passed NumPy arrays."""
         return buffer.array.get() if self.wants_numpy else buffer.array
 
-    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
+    def maker(self, shape: Shape, dtype: str) -> Maker:
         """Memory from CuPy's pool, which takes it back when the array dies."""
-        buffer = self.alloc(shape, dtype)
-        return buffer.pointer, buffer.array
+
+        def make() -> tuple[int, Any]:
+            buffer = self.alloc(shape, dtype)
+            return buffer.pointer, buffer.array
+
+        return make
 
     shown = array
 

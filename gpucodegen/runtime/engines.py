@@ -16,6 +16,8 @@ Launcher = Callable[[Any, Any, tuple[Any, ...]], None]
 """A kernel as a function of grid, block and arguments."""
 Ways = tuple[Callable[[], Sequence[Any]], Callable[[], None]]
 """Arguments made reachable for kernels, and results copied back."""
+Maker = Callable[[], tuple[int, Any]]
+"""Makes an array, and tells its address."""
 
 
 class Engine(Protocol):
@@ -45,6 +47,12 @@ class Engine(Protocol):
         """A kernel ready to be launched."""
         ...
 
+    def kernel(
+        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A kernel as a function of addresses and numbers."""
+        ...
+
     def transfers(
         self,
         values: Sequence[Any],
@@ -58,8 +66,8 @@ class Engine(Protocol):
         """A result, which from now on is the caller's."""
         ...
 
-    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
-        """An uninitialised array of the caller's, and its address."""
+    def maker(self, shape: Shape, dtype: str) -> Maker:
+        """What makes uninitialised arrays of the caller's."""
         ...
 
     def shown(self, buffer: Buffer) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.elements import TAG_WORDS
 from gpucodegen.runtime.buffers import Buffer
-from gpucodegen.runtime.engines import Engine, engine_of
+from gpucodegen.runtime.engines import Engine, Maker, engine_of
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.transfers import HostTransfers
 
@@ -59,14 +59,14 @@ class HostApi:
             return self._without_words(buffer, shape)
         return self._engine.alloc(shape, dtype)
 
-    def new(self, shape: Shape, dtype: str) -> tuple[int, Any]:
-        """An array for the caller, uninitialised, and where it lies.
+    def maker(self, shape: Shape, dtype: str) -> Maker:
+        """What makes arrays for the caller, uninitialised, and tells where they lie.
 
-        >>> place, array = make_host("cpu", []).new((2, 3), "f32")
+        >>> place, array = make_host("cpu", []).maker((2, 3), "f32")()
         >>> place == array.ctypes.data, array.shape
         (True, (2, 3))
         """
-        return self._engine.new(shape, dtype)
+        return self._engine.maker(shape, dtype)
 
     @staticmethod
     def _without_words(buffer: Buffer, shape: Shape) -> Buffer:
@@ -142,6 +142,12 @@ class HostApi:
         return self._tags[buffer.pointer]
 
     # Kernels and transfers.
+
+    def kernel(
+        self, name: str, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A kernel as a function of addresses and numbers."""
+        return self._engine.kernel(self._specs[name], grid, block)
 
     def launch(
         self,

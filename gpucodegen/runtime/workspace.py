@@ -16,8 +16,9 @@ from threading import Lock
 
 import numpy as np
 
+from gpucodegen import errors
 from gpucodegen.runtime.buffers import CPU, Buffer, row_major
-from gpucodegen.runtime.engines import Shape, storage
+from gpucodegen.runtime.engines import Maker, Shape, storage
 
 ALIGNMENT = 64
 KEPT_BYTES = 1 << 30
@@ -101,26 +102,34 @@ class Pool:
                 self.remembered += array.nbytes
         return array.view()
 
-    def new(self, shape: Shape, dtype: str) -> tuple[int, np.ndarray]:
-        """Uninitialised memory as a result, and its address.
+    def maker(self, shape: Shape, dtype: str) -> Maker:
+        """What gives uninitialised memory as a result, and its address.
 
-        >>> pool = Pool()
-        >>> address, array = pool.new((2, 3), "f32")
+        >>> make = Pool().maker((2, 3), "f32")
+        >>> address, array = make()
         >>> del array
-        >>> pool.new((2, 3), "f32")[0] == address
+        >>> make()[0] == address
         True
         """
-        with self.lock:
-            for buffer in self.lent[shape, dtype]:
-                if _holders(buffer) == NOBODY:
-                    return buffer.pointer, buffer.array.view()
-        buffer = self.take(shape, dtype)
-        return buffer.pointer, self.lend(buffer)
+        key = shape, dtype
+
+        def make() -> tuple[int, np.ndarray]:
+            with self.lock:
+                for buffer in self.lent[key]:
+                    if getrefcount(buffer.array.base) == NOBODY:
+                        return buffer.pointer, buffer.array.view()
+            buffer = self.take(shape, dtype)
+            return buffer.pointer, self.lend(buffer)
+
+        return make
 
 
 def _buffer(shape: Shape, dtype: str) -> Buffer:
     kind, strides, size = _layout(shape, dtype)
-    raw = np.empty(size + ALIGNMENT, np.uint8)
+    try:
+        raw = np.empty(size + ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError) as problem:
+        raise errors.OutOfMemory(size=size) from problem
     address = int(raw.__array_interface__["data"][0])
     start = -address % ALIGNMENT
     array = np.ndarray(shape, kind, raw, start)

@@ -1,0 +1,66 @@
+"""Calls of ready-made functions for operands of shapes that were seen before.
+
+Comes in: a compiled function of operands and a result.  Goes out: the result; later
+calls that allocate it are one launch, on addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpucodegen.kernels.arrays import Array, ArrayT, empty
+from gpucodegen.program import Function, required_target
+from gpucodegen.repeated import Again
+
+MAX_CALLS = 1024
+"""Forms of calls that a function remembers."""
+
+
+def form_of(a: Array, b: Array, *options: object) -> Hashable:
+    """What decides over a call but addresses: all that its preparation depends on.
+
+    >>> import numpy as np
+    >>> a, b = np.zeros((2, 3), "f4"), np.ones((2, 3), "f4")
+    >>> form_of(a, b, "auto") == form_of(b, a, "auto") != form_of(a, b.T, "auto")
+    True
+    """
+    left, right = (type(a), a.shape, a.dtype), (type(b), b.shape, b.dtype)
+    return required_target(), left, right, options
+
+
+@dataclass(slots=True)
+class Call:
+    """A function of operands of one form: their library, and the result's shape."""
+
+    library: Any
+    function: Function
+    shape: tuple[int, ...]
+    _again: Again | None = None
+
+    def __call__(self, operands: Sequence[ArrayT], out: ArrayT | None) -> ArrayT:
+        """Run; operands that are not contiguous are copied first."""
+        given = [*map(self.library.ascontiguousarray, operands)]
+        if out is None and self._again is not None:
+            return self._again(given)
+        dtype = given[0].dtype
+        result: ArrayT = empty(self.library, self.shape, dtype) if out is None else out
+        self.function(*given, result)
+        if out is None:
+            self._again = self.function.again(*given, result)
+        return result
+
+
+@dataclass(slots=True)
+class Calls:
+    """Calls by their form; forgotten when there are too many."""
+
+    known: dict[Hashable, Call] = field(default_factory=dict[Hashable, Call])
+
+    def keep(self, form: Hashable, call: Call) -> Call:
+        """Remember a call."""
+        if len(self.known) >= MAX_CALLS:
+            self.known.clear()
+        self.known[form] = call
+        return call
