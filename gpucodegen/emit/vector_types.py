@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from gpucodegen.emit.context import Emitter
-from gpucodegen.emit.kinds import COMPLEX, dtype, in_range
+from gpucodegen.emit.kinds import COMPLEX, dtype, in_range, is_float
 from gpucodegen.emit.text import Text, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.attributes import DenseElementsAttr
-from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type, VectorType
 
@@ -28,10 +27,9 @@ def vector_type(e: Emitter, op: Operation, value: Value) -> VectorType:
 
 
 def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:
-    """The dtype of a vector's elements; narrow floats and complex numbers have none."""
+    """The dtype of a vector's elements; complex numbers have none."""
     kind = dtype(ty.element, op.location, e.target.name)
-    is_scalar_only = kind in NARROW or kind.startswith(COMPLEX)
-    if is_scalar_only or any(ty.scalable) or len(ty.shape) not in {1, 2}:
+    if kind.startswith(COMPLEX) or any(ty.scalable) or len(ty.shape) not in {1, 2}:
         raise UnsupportedType(op.location, type=ty, target=e.target.name)
     return e.target.index_dtype if kind == "index" else kind
 
@@ -51,7 +49,7 @@ def vector_constant(e: Emitter, op: Operation, value: DenseElementsAttr) -> Text
     ty = value.type
     assert isinstance(ty, VectorType)
     kind = vector_dtype(e, op, ty)
-    make = float if kind[0] == "f" else int
+    make = float if is_float(kind) else int
     given = (v for v in value.values if isinstance(v, int | float))
     numbers = tuple(in_range(make(v), kind) for v in given)
     shape = suffix(ty.shape, kind)

@@ -92,7 +92,9 @@ def from_elements(e: Emitter, op: Operation) -> None:
 
 def fma(e: Emitter, op: Operation) -> None:
     """``vector.fma``."""
-    e.define(op.result, call(e.use("fma"), *(e.text(v) for v in op.operands)))
+    kind = vector_dtype(e, op, vector_type(e, op, op.result))
+    fma = e.make(f"fused_{kind}", "fused", kind) if kind in NARROW else e.use("fma")
+    e.define(op.result, call(fma, *(e.text(v) for v in op.operands)))
 
 
 def outerproduct(e: Emitter, op: Operation) -> None:
@@ -100,8 +102,8 @@ def outerproduct(e: Emitter, op: Operation) -> None:
     kind_name = _kind(op)
     ty = vector_type(e, op, op.result)
     kind = vector_dtype(e, op, ty)
-    if kind_name != "add":
-        raise e.refusal(op, "Accumulate outer products by addition")
+    if kind_name != "add" or kind in NARROW:
+        raise e.refusal(op, "Accumulate outer products by addition, in f32 or wider")
     lhs, rhs, *accumulator = (e.text(v) for v in op.operands)
     columns = ty.shape[1] if len(ty.shape) == 2 else 0
     shape = suffix(ty.shape, kind)

@@ -18,7 +18,6 @@ from gpucodegen.intrinsics.lowering import (
 )
 from gpucodegen.intrinsics.tiles import index_type, offset_at, stores
 from gpucodegen.intrinsics.vector_type import Tile
-from gpucodegen.ir.float_formats import NARROW
 
 
 def vload_masked(engine: Engine, n: int, name: str) -> Any:
@@ -111,7 +110,7 @@ def _masked_load(
 ) -> Any:
     pointer, offset, row_stride, step = layout
     rows, columns = edge
-    if step is None and low.engine.register_bytes and not _is_converted(name):
+    if step is None and low.engine.register_bytes and not memory.is_converted(name):
         width, pieces = low.lanes(tile), []
         for row in range(tile.rows):
             start = offset_at(low, offset, (row, row_stride))
@@ -209,10 +208,6 @@ def _at_most(low: Lowering, value: Any, limit: int) -> Any:
     bound = number(value.type, limit)
     is_less = low.builder.icmp_signed("<", value, bound)
     return low.builder.select(is_less, value, bound)
-
-
-def _is_converted(name: str) -> bool:
-    return name in NARROW or name == "i1"
 
 
 def _padded_loads(tile: Tile) -> Any:

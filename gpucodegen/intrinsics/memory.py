@@ -46,6 +46,11 @@ def memory_scalar(name: str) -> ir.Type:
     return llvm_scalar(carrier(name))
 
 
+def is_converted(name: str) -> bool:
+    """Whether an element is not stored as it is held."""
+    return memory_scalar(name) != llvm_scalar(carrier(name))
+
+
 def _retyped(low: Lowering, place: Any, ty: ir.Type) -> Any:
     return low.builder.bitcast(place, ir.PointerType(ty))
 

@@ -11,6 +11,7 @@ Emulation of FMA and correctly rounded sums, 2008).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -78,41 +79,31 @@ def rounded(low: Lowering, value: Any, name: str) -> Any:
 
 def round_to(engine: Engine, name: str) -> Any:
     """``round_to(x)``: float32 rounded to a narrow type, for scalars and tiles."""
-
-    def lower(low: Lowering, value: Any) -> Any:
-        ty = low.signature.return_type
-        if not isinstance(ty, Tile):
-            return rounded(low, value, name)
-        return low.pack(ty, [rounded(low, piece, name) for piece in low.pieces(value)])
-
-    def typing_rule(x: Any) -> Any:
-        result = x if isinstance(x, Tile) else types.float32
-        return signature(result, result)
-
-    return engine.define(f"round_{name}", 1, typing_rule, lower)
+    return _piecewise(
+        engine, f"round_{name}", 1, types.float32, lambda low, x: rounded(low, x, name)
+    )
 
 
 def bits_of(engine: Engine, name: str) -> Any:
     """``bits_of(x)``: the code of a narrow float as an integer of its width."""
-    integer = types.int8 if name in SMALL else types.int16
-
-    def lower(low: Lowering, x: Any) -> Any:
-        return narrow(low, x, name)
-
-    return engine.define(
-        f"bits_of_{name}", 1, lambda _: signature(integer, types.float32), lower
+    return _piecewise(
+        engine,
+        f"bits_of_{name}",
+        1,
+        _integer(name),
+        lambda low, x: narrow(low, x, name),
     )
 
 
 def from_bits(engine: Engine, name: str) -> Any:
     """``from_bits(i)``: the narrow float of a code."""
-    integer = types.int8 if name in SMALL else types.int16
-
-    def lower(low: Lowering, bits: Any) -> Any:
-        return widen(low, bits, name)
-
-    return engine.define(
-        f"from_bits_{name}", 1, lambda _: signature(types.float32, integer), lower
+    return _piecewise(
+        engine,
+        f"from_bits_{name}",
+        1,
+        types.float32,
+        lambda low, bits: widen(low, bits, name),
+        _integer(name),
     )
 
 
@@ -125,7 +116,7 @@ def fused(engine: Engine, name: str) -> Any:
 
     def lower(low: Lowering, *args: Any) -> Any:
         builder = low.builder
-        a, b, c = (builder.fpext(x, F64) for x in args)
+        a, b, c = (builder.fpext(x, shaped_like(F64, x.type)) for x in args)
         product = builder.fmul(a, b)
         total = builder.fadd(product, c)
         addend = builder.fsub(total, product)
@@ -134,10 +125,37 @@ def fused(engine: Engine, name: str) -> Any:
         )
         return rounded(low, single(low, _to_odd(low, total, error)), name)
 
-    single_ = types.float32
-    return engine.define(
-        f"fused_{name}", 3, lambda *_: signature(single_, *[single_] * 3), lower
-    )
+    return _piecewise(engine, f"fused_{name}", 3, types.float32, lower)
+
+
+def _integer(name: str) -> Any:
+    """The signed integer as wide as a narrow float."""
+    return types.int8 if name in SMALL else types.int16
+
+
+def _piecewise(
+    engine: Engine,
+    name: str,
+    arity: int,
+    result: Any,
+    lower: Callable[..., Any],
+    operand: Any = types.float32,
+) -> Any:
+    """An intrinsic on scalars, and on tiles piece by piece."""
+
+    def typing_rule(*args: Any) -> Any:
+        tile = next((x for x in args if isinstance(x, Tile)), None)
+        of = (lambda dtype: dtype) if tile is None else tile.like
+        return signature(of(result), *[of(operand)] * arity)
+
+    def lower_all(low: Lowering, *args: Any) -> Any:
+        ty = low.signature.return_type
+        if not isinstance(ty, Tile):
+            return lower(low, *args)
+        pieces = zip(*map(low.pieces, args), strict=True)
+        return low.pack(ty, [lower(low, *piece) for piece in pieces])
+
+    return engine.define(name, arity, typing_rule, lower_all)
 
 
 def single(low: Lowering, x: Any, *, signed: bool = True) -> Any:

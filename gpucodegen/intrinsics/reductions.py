@@ -13,7 +13,9 @@ from numba.core import types
 
 from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 from gpucodegen.intrinsics.lowering import Engine, Lowering, carrier, signature
+from gpucodegen.intrinsics.narrow import rounded
 from gpucodegen.intrinsics.vector_type import Tile
+from gpucodegen.ir.float_formats import NARROW
 
 KINDS = {
     "add": {True: "addf", False: "addi"},
@@ -31,13 +33,23 @@ KINDS = {
     "xor": {False: "xori"},
 }
 """A combining kind of the vector dialect: the operation on floats and on integers."""
+ROUNDED = frozenset({"addf", "mulf"})
+"""Those whose result may need more bits than its operands."""
+
+
+def combination(name: str, kind: str) -> Any:
+    """What combines two elements of a type, narrow floats rounded each time."""
+    operation = KINDS[kind][isinstance(carrier(name), types.Float)]
+    _, combine = ELEMENTWISE[operation]
+    if name not in NARROW or operation not in ROUNDED:
+        return combine
+    return lambda low, *values: rounded(low, combine(low, *values), name)
 
 
 def reduce(engine: Engine, n: int, name: str, kind: str) -> Any:
     """``reduce(v, init)``: the elements combined from the first to the last."""
     tile = Tile((n,), carrier(name))
-    is_float = isinstance(tile.dtype, types.Float)
-    _, combine = ELEMENTWISE[KINDS[kind][is_float]]
+    combine = combination(name, kind)
 
     def lower(low: Lowering, v: Any, total: Any) -> Any:
         for scalar in low.elements(tile, v):
@@ -55,8 +67,7 @@ def reduce(engine: Engine, n: int, name: str, kind: str) -> Any:
 def reduce_freely(engine: Engine, n: int, name: str, kind: str) -> Any:
     """``reduce_freely(v, init)``: the elements in a tree, then ``init``."""
     tile = Tile((n,), carrier(name))
-    is_float = isinstance(tile.dtype, types.Float)
-    _, combine = ELEMENTWISE[KINDS[kind][is_float]]
+    combine = combination(name, kind)
 
     def lower(low: Lowering, v: Any, total: Any) -> Any:
         whole = low.pieces(v) if n % low.lanes(tile) == 0 else low.elements(tile, v)
@@ -74,8 +85,7 @@ def reduce_freely(engine: Engine, n: int, name: str, kind: str) -> Any:
 def reduce_rows(engine: Engine, m: int, n: int, name: str, kind: str) -> Any:
     """``reduce_rows(v, init)``: each row combined, in a tree, with its ``init``."""
     tile, column = Tile((m, n), carrier(name)), Tile((m,), carrier(name))
-    is_float = isinstance(tile.dtype, types.Float)
-    _, combine = ELEMENTWISE[KINDS[kind][is_float]]
+    combine = combination(name, kind)
 
     def lower(low: Lowering, v: Any, totals: Any) -> Any:
         width, per_row, pieces = low.lanes(tile), low.per_row(tile), low.pieces(v)

@@ -38,7 +38,7 @@ def vstore_streaming(engine: Engine, n: int, name: str) -> Any:
     def lower(low: Lowering, p: Any, off: Any, value: Any) -> None:
         start, width = memory.address(low, p, off), low.lanes(tile)
         whole = engine.register_bytes and n % width == 0 and width > 1
-        if not whole:
+        if not whole or memory.is_converted(name):
             memory.store_rows(low, tile, lambda _: start, value, name, 0)
             return
         size = width * element(name).size
@@ -77,7 +77,8 @@ def store_tile_streaming(engine: Engine, m: int, n: int, name: str) -> Any:
                 low, start, builder.mul(stride, number(stride.type, i))
             )
 
-        if not engine.register_bytes or n % width or width == 1:
+        whole = engine.register_bytes and n % width == 0 and width > 1
+        if not whole or memory.is_converted(name):
             memory.store_rows(low, tile, row, value, name, 0)
             return
         size = width * element(name).size

@@ -133,10 +133,11 @@ def round_to(name: str) -> Twin:
 def fused(name: str) -> Twin:
     """``fused(a, b, c)``: exact in fractions."""
 
-    def call(a: Any, b: Any, c: Any) -> Any:
+    def one(a: Any, b: Any, c: Any) -> Any:
         if not np.isfinite([a, b, c]).all():
             return rounded(a * b + c, name)
         total = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
         return _of_fraction(total, name) if total else rounded(a * b + c, name)
 
-    return call
+    each = np.vectorize(one, otypes=[np.float32])
+    return lambda *args: each(*args)[()]

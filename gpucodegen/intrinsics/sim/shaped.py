@@ -9,8 +9,10 @@ import numpy as np
 from gpucodegen.intrinsics.sim.accesses import Shape, dtype_of, load_strided
 from gpucodegen.intrinsics.sim.casts import from_storage, to_storage
 from gpucodegen.intrinsics.sim.machine import Pointer, plain
+from gpucodegen.intrinsics.sim.narrow import rounded
 from gpucodegen.intrinsics.sim.twins import Twin
 from gpucodegen.intrinsics.sim.values import TWINS
+from gpucodegen.ir.float_formats import NARROW
 
 
 def constant(shape: Shape, name: str, value: Any) -> Twin:
@@ -141,6 +143,7 @@ def reduce(n: int, name: str, kind: str) -> Twin:
     def call(v: np.ndarray, total: Any) -> Any:
         for i in range(n):
             total = combine(total, plain(v[i]))
+            total = rounded(total, name) if name in NARROW else total
         return total
 
     return call

@@ -27,13 +27,17 @@ ELEMENTWISE = frozenset(
 
 
 def lane_bits(ty: Type) -> int | None:
-    """Width of a type in bits if vectors hold it: 0 for a bit, ``index`` is 64.
+    """Width of a type in registers in bits, if vectors hold it.
+
+    It is 0 for a bit, 64 for ``index``; halves are computed with in f32.
 
     >>> from gpucodegen.ir.types import F32, I1, INDEX
     >>> lane_bits(F32), lane_bits(I1), lane_bits(INDEX), lane_bits(FloatType("bf16"))
-    (32, 0, 64, None)
+    (32, 0, 64, 32)
     """
     match ty:
+        case FloatType("f16" | "bf16"):
+            return 32
         case FloatType("f32" | "f64") | IndexType():
             return bit_width(ty) or 64
         case IntegerType(width=1):

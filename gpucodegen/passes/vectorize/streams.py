@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from math import prod
 
+from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.indexing import Index
-from gpucodegen.passes.vectorize.operations import lane_bits
 from gpucodegen.passes.vectorize.recognize import Body, Stream, layout_of
 from gpucodegen.tiling.vector_plan import goes_past_caches
 
@@ -74,8 +74,7 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
 def _is_plain(stream: Stream) -> bool:
     form = layout_of(stream.memref)
     known = form is not None and None not in form.strides
-    bits = lane_bits(element_type(stream.memref.type))
-    return known and stream.is_last and bits in BITS
+    return known and stream.is_last and 8 * _size(stream) in BITS
 
 
 def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:
@@ -89,10 +88,14 @@ def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:
     for stream in body.streams.values():
         values = {value for index in stream.indices for value in index.values}
         cells = prod(loop.trips or 1 for loop in chain if loop.iv in values)
-        bits = lane_bits(element_type(stream.memref.type)) or 8
-        bytes_ = cells * bits // 8
+        bytes_ = cells * _size(stream)
         largest[stream.memref] = max(largest[stream.memref], bytes_)
     return sum(largest.values())
+
+
+def _size(stream: Stream) -> int:
+    """Bytes of an element in memory."""
+    return -(-element_bits(element_type(stream.memref.type)) // 8)
 
 
 def misalignment(stream: Stream, address: Value, lanes: int) -> Index:
@@ -102,8 +105,7 @@ def misalignment(stream: Stream, address: Value, lanes: int) -> Index:
     """
     form = layout_of(stream.memref)
     assert form is not None
-    size = (lane_bits(element_type(stream.memref.type)) or 8) // 8
-    position = Index.of(address) // size
+    position = Index.of(address) // _size(stream)
     for index, stride in zip(stream.indices, form.strides, strict=True):
         position = position + index * (stride or 0)
     return (position * -1) % lanes
