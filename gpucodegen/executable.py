@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 from warnings import catch_warnings, simplefilter, warn
 
-from gpucodegen.lowering import Key, Stages, lower
+from gpucodegen.lowering import Key, Stages, lower, printed
 
 if TYPE_CHECKING:
     from gpucodegen.emit.copy_plan import PlannedTransfer
@@ -45,11 +45,11 @@ class Executable:
     """Its key in the store of lowered functions, if it is kept there."""
 
     @property
-    def stages(self) -> Stages:
+    def stages(self) -> list[tuple[str, str]]:
         """The module after each pass; the passes run if the disk held their end."""
         if not self.made:
             self.made.extend(self.lower_again())
-        return self.made
+        return printed(self.made)
 
     def check(
         self,

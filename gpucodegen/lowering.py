@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from gpucodegen.options import Options
     from gpucodegen.passes.base import ModulePass
 
-Stages = list[tuple[str, str]]
+Stages = list[tuple[str, "Module"]]
+"""The name of each pass and what it made; printing takes longer than many a pass."""
+
 Key = tuple[str, tuple["Type | None", ...]]
 """Target, and the types of the arguments where they are known."""
 
@@ -92,15 +94,17 @@ def _mapped(
 
     target, types = key
 
-    shown, text = module.operation, str(module)
-
     def after(pass_: ModulePass, current: Module) -> None:
-        nonlocal shown, text
-        if current.operation is not shown:
-            shown, text = current.operation, str(current)
-        stages.append((pass_.name, text))
+        stages.append((pass_.name, current))
 
-    stages.append(("parse", text))
+    stages.append(("parse", module))
     front = front_passes(name, types, options.handlers)
     passes = [*front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
+
+
+def printed(stages: Stages) -> list[tuple[str, str]]:
+    """The stages as text; what several passes left as it was is printed once."""
+    distinct = {id(module.operation): module for _, module in stages}
+    texts = {key: str(module) for key, module in distinct.items()}
+    return [(name, texts[id(module.operation)]) for name, module in stages]

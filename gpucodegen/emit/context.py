@@ -26,6 +26,7 @@ from gpucodegen.emit.kinds import (
 )
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.offsets import Offsets
+from gpucodegen.emit.prefetches import Prefetches
 from gpucodegen.emit.source import Writer
 from gpucodegen.emit.target import Target
 from gpucodegen.emit.text import Text, call, number
@@ -119,11 +120,13 @@ class Emitter:
     swept: AffineExpr | None = None
     """The variable of a long innermost loop of the CPU, while its body is printed."""
     offsets: Offsets = field(init=False)
+    prefetches: Prefetches = field(init=False)
     _variables: dict[Value, str] = field(default_factory=dict[Value, str])
 
     def __post_init__(self) -> None:
-        """Offsets are lines of the same writer."""
+        """Offsets and prefetches are lines of the same writer."""
         self.offsets = Offsets(self.writer)
+        self.prefetches = Prefetches(self.writer)
 
     # -- operations ------------------------------------------------------------------
 

@@ -173,8 +173,7 @@ def prefetch(e: Emitter, op: Operation) -> None:
     is_write = isinstance(write, IntegerAttr) and bool(write.value)
     name = f"prefetch_{'write' if is_write else 'read'}{hint.value}"
     function = e.make(name, "prefetch", is_write, hint.value)
-    offset = e.offset(buffer.at(indices))
-    e.writer.line(str(call(function, buffer.pointer, offset)))
+    e.prefetches.add(function, buffer.pointer, buffer.at(indices), e.offset)
 
 
 def nothing(e: Emitter, op: Operation) -> None:

@@ -28,12 +28,19 @@ one_at_a_time = ENGINE.define(
 
 @cache
 def prefetch(write: bool, locality: int) -> Any:
-    """``prefetch(p, i)``: an element will be used, again and again for locality 3."""
+    """``prefetch(p, i, distances)``: elements that will be used.
 
-    def lower(low: Lowering, p: Any, i: Any) -> None:
-        place = low.builder.bitcast(low.builder.gep(p, [i]), BYTES)
+    They are at constant ``distances`` from the one at ``i``; locality 3 stands for
+    those that are used again and again.
+    """
+
+    def lower(low: Lowering, p: Any, i: Any, distances: Any) -> None:
+        build, data = low.builder, ir.Constant(I32, 1)
         hints = (ir.Constant(I32, int(write)), ir.Constant(I32, locality))
-        data = ir.Constant(I32, 1)
-        low.call("llvm.prefetch.p0", ir.VoidType(), (place, *hints, data))
+        for distance in low.pieces(distances):
+            place = build.bitcast(build.gep(p, [build.add(i, distance)]), BYTES)
+            low.call("llvm.prefetch.p0", ir.VoidType(), (place, *hints, data))
 
-    return ENGINE.define("prefetch", 2, lambda p, i: signature(types.void, p, i), lower)
+    return ENGINE.define(
+        "prefetch", 3, lambda p, i, d: signature(types.void, p, i, d), lower
+    )
