@@ -7,7 +7,7 @@ for one iteration: which loop goes innermost counts, not how long the others are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .isl import coefficients
 from .model import Model, Reference, header
@@ -38,6 +38,58 @@ def innermost_cost(model: Model, loop: Loop) -> float:
         if reference.instances.depth(loop) is not None
         and not model.array(reference.access.array).register
     )
+
+
+def turned_against(model: Model, loops: Sequence[Loop], innermost: Loop) -> Loop | None:
+    """The loop that some array is consecutive along while ``innermost`` jumps in it.
+
+    Both run through the same cache lines, each in another array: a transposition.
+
+    >>> from .model import model
+    >>> from .scop import Array, Scop, Statement, nest, read, write
+    >>> turn = Statement("S", (read("A", "i", "j"), write("B", "j", "i")))
+    >>> chain = [Loop("i", "0", "N"), Loop("j", "0", "N")]
+    >>> arrays = (Array("A", ("N", "N")), Array("B", ("N", "N")))
+    >>> built = model(Scop(("N",), (), arrays, nest(chain, (turn,))))
+    >>> turned_against(built, chain, chain[1]).name
+    'i'
+    """
+    for loop in loops:
+        for factors, others in _pairs(model, loop, innermost):
+            is_consecutive = abs(factors[-1]) == 1 and not any(factors[:-1])
+            if loop != innermost and is_consecutive and any(others):
+                return loop
+    return None
+
+
+def continues(model: Model, loop: Loop, innermost: Loop) -> bool:
+    """Whether ``loop`` moves the dimension beside that of ``innermost`` everywhere.
+
+    Then both may become one loop over whole rows.
+    """
+    return all(
+        not any(factors) or _moved(factors) + 1 == _moved(others) > 0
+        for factors, others in _pairs(model, loop, innermost)
+    )
+
+
+def _moved(factors: Sequence[int]) -> int:
+    """The only dimension that moves, by one; else one that no other is beside."""
+    moved = [at for at, factor in enumerate(factors) if factor]
+    return moved[0] if [factors[at] for at in moved] == [1] else -2
+
+
+def _pairs(
+    model: Model, first: Loop, second: Loop
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """The factors of two loops in each access inside of both, where they are known."""
+    for reference in model.references:
+        depths = [reference.instances.depth(loop) for loop in (first, second)]
+        if None in depths or model.array(reference.access.array).register:
+            continue
+        factors, others = (_factors(model, reference, loop) for loop in (first, second))
+        if factors and others:
+            yield factors, others
 
 
 def _lines(model: Model, reference: Reference, loop: Loop) -> float:

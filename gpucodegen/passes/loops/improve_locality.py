@@ -4,8 +4,10 @@ After McKinley, Carr and Tseng ("Improving data locality with loop transformatio
 1996), each step proven legal and taken only where it is expected to pay:
 
 1. The loop that touches the fewest cache lines goes innermost, the others keep their
-   order; an imperfect nest is distributed first if a part of it gains.  If that makes
-   the outermost loop sequential, blocks of the parallel one run outside, one a thread.
+   order, but what stands between two loops that transpose goes outside of both, unless
+   it is one row with the inner one.  An imperfect nest is distributed first if a part
+   of it gains.  If the outermost loop becomes sequential, blocks of the parallel one
+   run outside, one a thread.
 2. Neighbours that sweep over one array are fused as far as that keeps parallel loops
    parallel.  Innermost loops are fused only if they are parallel, for they become
    vectors; a sum next to them would keep them from it.
@@ -33,7 +35,7 @@ from gpucodegen.passes.loops.naming import FOR
 from gpucodegen.passes.loops.tiled_nest import tiled
 from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import axis_of
-from gpucodegen.tiling.locality import innermost_cost
+from gpucodegen.tiling.locality import continues, innermost_cost, turned_against
 
 MAX_DEPTH = 6
 """Longer chains are left as they are."""
@@ -160,7 +162,32 @@ def _better_orders(
         at for at in range(last) if costs[at] < costs[last] and not _is_short(chain[at])
     ]
     cheaper.sort(key=costs.__getitem__)
-    return [(*(n for n in range(last + 1) if n != at), at) for at in cheaper]
+    moved = [(*(n for n in range(last + 1) if n != at), at) for at in cheaper]
+    found = [
+        _transposing(analysis, chain, order) for order in (*moved, range(last + 1))
+    ]
+    return [order for order in found if order != tuple(range(last + 1))]
+
+
+def _transposing(
+    analysis: Analysis, chain: Sequence[Operation], order: Sequence[int]
+) -> tuple[int, ...]:
+    """The order with a loop that transposes with the innermost one directly around it.
+
+    Only parallel loops change places: each remains as parallel as it is.
+    """
+    loops = legality.lifted_loops(analysis, chain)
+    ordered, built = [loops[at] for at in order], analysis.model
+    turned = turned_against(built, ordered, ordered[-1])
+    if turned is None:
+        return tuple(order)
+    first = ordered.index(turned)
+    if not all(analysis.is_parallel(chain[at]) for at in order[first:]):
+        return tuple(order)
+    between = range(first + 1, len(order) - 1)
+    out = [at for at in between if not continues(built, ordered[at], ordered[-1])]
+    rest = [at for at in range(first, len(order)) if at not in out]
+    return tuple(order[at] for at in (*range(first), *out, *rest))
 
 
 def _is_short(op: Operation) -> bool:
