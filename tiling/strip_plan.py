@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .register_tile import VectorUnit
-from .vector_plan import BEYOND, LINE, NARROWEST, InnerLoop
+from .vector_plan import BEYOND, LINE, InnerLoop
 
 READS = 8
 """Lines of reads that a core follows well."""
@@ -69,7 +69,7 @@ def plan_strips(
     """
     if not reads or operations > FEW or loop.trips is None:
         return None
-    narrowest, widest = max(NARROWEST, min(loop.bits)), max(loop.bits)
+    narrowest, widest = loop.narrowest, max(loop.bits)
     line = 8 * LINE // narrowest
     held = LINES * line * widest // unit.bits
     count = min(READS // reads, unit.registers // 2 // (held * reads))

@@ -2,7 +2,8 @@
 
 A loop whose iterations do not depend on each other runs ``lanes`` of them at once:
 full vectors, then what is left in one shorter or masked vector.  Elements below 32 bits
-are left to the compiler behind, which packs more of them into a register.
+are left to the compiler behind, which packs more of them into a register, unless they
+are only moved, past the caches.
 """
 
 from __future__ import annotations
@@ -22,11 +23,23 @@ class InnerLoop:
     """An innermost loop as far as its plan depends on it.
 
     ``trips``: its iterations, None if not known.  ``bits``: widths of the elements
-    that it loads, computes and stores.
+    that it loads, computes and stores.  ``moves``: it computes nothing.
     """
 
     trips: int | None
     bits: frozenset[int]
+    moves: bool = False
+
+    @property
+    def narrowest(self) -> int:
+        """Bits of a lane.
+
+        >>> InnerLoop(9, frozenset({8, 64})).narrowest
+        32
+        >>> InnerLoop(9, frozenset({8}), moves=True).narrowest
+        8
+        """
+        return max(8 if self.moves else NARROWEST, min(self.bits))
 
 
 def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
@@ -43,10 +56,12 @@ def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
     7
     >>> plan_lanes(InnerLoop(None, frozenset({8})), unit)
     0
+    >>> plan_lanes(InnerLoop(None, frozenset({8}), moves=True), unit)
+    64
     """
-    if not loop.bits or max(loop.bits) < NARROWEST:
+    if not loop.bits or max(loop.bits) < loop.narrowest:
         return 0
-    lanes = unit.lanes(max(NARROWEST, min(loop.bits)))
+    lanes = unit.lanes(loop.narrowest)
     trips = lanes if loop.trips is None else loop.trips
     return min(lanes, trips) if min(lanes, trips) >= min(FEWEST, lanes) > 1 else 0
 
@@ -95,7 +110,7 @@ def thread_block(loop: InnerLoop, threads: int) -> int:
     """
     if loop.trips is None:
         return BLOCK
-    line = 8 * LINE // max(NARROWEST, min(loop.bits))
+    line = 8 * LINE // loop.narrowest
     return split_evenly(loop.trips, -(-loop.trips // threads), line)
 
 

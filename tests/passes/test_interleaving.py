@@ -142,3 +142,36 @@ def test_rows_that_are_no_matrix_of_their_own(threads: int):
     gcg.compile(text, target="cpu", threads=threads).f(a[:, :columns], c[:, :columns])
     np.testing.assert_array_equal(c[:, :columns], a[:, :columns])
     assert not c[:, columns:].any()
+
+
+NARROW = {"i8": ("i1", 70001), "i16": ("i2", 40001)}
+
+
+@pytest.mark.parametrize("source", NARROW)
+@pytest.mark.parametrize("bits", [256, 512])
+def test_narrow_elements_are_moved_by_whole_registers(source: str, bits: int):
+    dtype, size = NARROW[source]
+    text = kernel(
+        arguments(size, source, source), loop(copied(size, source), size), "cpu"
+    )
+    module = vectorized(text, bits, cache=0)
+    assert f"vector<{bits // int(source[1:])}x{source}>" in str(module)
+    assert "affine.prefetch" in str(module)
+    a = RNG.integers(-100, 100, size).astype(dtype)
+    for offset in (0, 1, 9):
+        c = shifted(size, offset, dtype)
+        run(module, "cpu", a, a, c)
+        np.testing.assert_array_equal(c, a)
+
+
+def test_narrow_elements_that_are_computed_stay_as_they_are():
+    body = copied(40001, "i8").replace(
+        "affine.store %x", "%e = arith.addi %x, %x : i8\n affine.store %e"
+    )
+    text = kernel(arguments(40001, "i8", "i8"), loop(body, 40001), "cpu")
+    assert "vector<" not in str(vectorized(text, 512, cache=0))
+
+
+def test_narrow_elements_that_stay_in_the_caches_stay_as_they_are():
+    text = kernel(arguments(2000, "i8", "i8"), loop(copied(2000, "i8"), 2000), "cpu")
+    assert "vector<" not in str(vectorized(text, 512))

@@ -19,10 +19,10 @@ from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.vectorize.loops import Range
 from gpucodegen.passes.vectorize.operations import cost
 from gpucodegen.passes.vectorize.recognize import Body
+from gpucodegen.passes.vectorize.streams import inner_loop
 from gpucodegen.passes.vectorize.widen import Widened
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.strip_plan import Strips, plan_strips
-from gpucodegen.tiling.vector_plan import InnerLoop
 
 
 def interleaved(
@@ -34,7 +34,7 @@ def interleaved(
         return None
     rest = [op for op in body.operations if op not in body.streams]
     work = sum(cost(op) for op in rest if body.is_varying(op))
-    loop = InnerLoop(trips, frozenset(body.bits))
+    loop = inner_loop(body, trips)
     strips = plan_strips(loop, len(body.streams) - len(stores), work, unit)
     return Interleaved(body, lanes, strips) if strips else None
 

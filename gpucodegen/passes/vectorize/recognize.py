@@ -58,6 +58,12 @@ class Body:
         """Whether the number of lanes may be known at run time only."""
         return all(stream.is_last for stream in self.streams.values())
 
+    @property
+    def moves(self) -> bool:
+        """Whether it only moves elements: loads and stores."""
+        rest = (op for op in self.operations if op not in self.streams)
+        return not any(map(self.is_varying, rest))
+
     def is_varying(self, op: Operation) -> bool:
         """Whether an operand of ``op`` itself differs between iterations."""
         return any(value in self.varying for value in op.operands)

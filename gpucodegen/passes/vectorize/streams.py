@@ -8,6 +8,7 @@ is more than the caches hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import takewhile
 from math import prod
@@ -16,11 +17,14 @@ from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.vectorize.operations import lane_bits
 from gpucodegen.passes.vectorize.recognize import Body, Stream, layout_of
-from gpucodegen.tiling.vector_plan import goes_past_caches
+from gpucodegen.tiling.vector_plan import InnerLoop, goes_past_caches
 
 BITS = frozenset({32, 64})
 """Widths of elements whose vectors fill a register."""
+MOVED = BITS | {8, 16}
+"""Widths of elements whose vectors do, if nothing is computed with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
         for op, stream in stores.items()
         if stream.memref not in read
         and body.takes_masks
-        and _is_plain(stream)
+        and _is_plain(stream, MOVED if body.moves else BITS)
         and body.has_place_outside(stream)
         and goes_past_caches(_footprint(body, stream, loops), cache)
     ]
@@ -71,10 +75,17 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
     return stores[chosen[0]] if chosen else None
 
 
-def _is_plain(stream: Stream) -> bool:
+def inner_loop(body: Body, trips: int | None) -> InnerLoop:
+    """A body as its plans see it: narrow elements fill vectors on their way past."""
+    moves = bool(body.streaming) and body.moves
+    return InnerLoop(trips, frozenset(body.bits), moves)
+
+
+def _is_plain(stream: Stream, widths: AbstractSet[int]) -> bool:
     form = layout_of(stream.memref)
     known = form is not None and None not in form.strides
-    return known and stream.is_last and 8 * _size(stream) in BITS
+    bits = lane_bits(element_type(stream.memref.type))
+    return known and stream.is_last and bits in widths and bits == 8 * _size(stream)
 
 
 def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:

@@ -48,12 +48,13 @@ from gpucodegen.passes.vectorize.streams import (
     Around,
     Loops,
     asking,
+    inner_loop,
     mark_streaming,
     reads_of,
 )
 from gpucodegen.passes.vectorize.transposes import tiling_of
 from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.vector_plan import InnerLoop, plan_lanes, thread_block
+from gpucodegen.tiling.vector_plan import plan_lanes, thread_block
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +190,12 @@ class _Rewriter:
             return self._reduced(op, range_, context)
         if range_.trips is None and not body.takes_masks:
             return []
-        loop, unit = InnerLoop(range_.trips, frozenset(body.bits)), self.options.unit
+        around = (*loops, Around(body.iv, range_.trips))
+        first = mark_streaming(body, around, self.options.cache)
+        loop, unit = inner_loop(body, range_.trips), self.options.unit
         lanes = plan_lanes(loop, unit)
         if not lanes or not self._is_parallel(op, context):
             return []
-        around = (*loops, Around(body.iv, range_.trips))
-        first = mark_streaming(body, around, self.options.cache)
         windows = kept_windows(body, range_.trips, lanes, unit)
         target = stored_stream(body) if windows else None
         size = thread_block(loop, self.options.threads)
