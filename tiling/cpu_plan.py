@@ -103,6 +103,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         stripes=max(1, min(model.threads, stripes)),
         parallel=parallel,
         fetches=spills and chunk < FETCHED_STEPS,
+        fetches_beside=streamed and problem.rows == problem.readers(rows) == 1,
     )
     alone = not in_place and _is_one_block(plan, problem)
     return replace(plan, packing=Packing.PRIVATE) if alone else plan

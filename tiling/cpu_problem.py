@@ -139,6 +139,7 @@ class CpuPlan:
     before the block.
     ``ahead``: steps by which lanes of a stripe, and those copied in passing, are
     fetched before their use; 0 leaves it to the processor.
+    ``fetches_beside``: so are those of the next panel, which one row reads in place.
     """
 
     rows: int
@@ -157,6 +158,7 @@ class CpuPlan:
     outer_inside: bool = False
     fetches_left: bool = False
     ahead: int = 0
+    fetches_beside: bool = False
     parts: int = 0
     left_lines: int = 0
     left_rows: int = 0

@@ -54,7 +54,8 @@ class DotTile:
 class Products:
     """``rows x columns`` inner products of ``steps`` terms; rows are the longer side.
 
-    ``copied``: the factor of the columns has to be made contiguous.
+    ``copied``: the factor of the columns has to be made contiguous; ``turned``: it is
+    along the columns, so that squares of it can be transposed in registers.
     """
 
     rows: int
@@ -62,6 +63,7 @@ class Products:
     steps: int
     element_bits: int
     copied: bool = False
+    turned: bool = False
 
 
 def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
@@ -84,7 +86,8 @@ def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
     step = max(added, loads, SLACK * unit.latency) + EXPOSED * min(added, loads)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
-    copies = products.copied * COPIED_CYCLES * products.columns * products.steps
+    each = TRANSPOSED_CYCLES if products.turned else COPIED_CYCLES
+    copies = products.copied * each * products.columns * products.steps
     return count * (steps * step + FOLD_CYCLES * registers + TILE_CYCLES) + copies
 
 

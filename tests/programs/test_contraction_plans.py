@@ -21,6 +21,7 @@ SHAPES = {
     "panels of one block": (70, 200, 520),
     "left rows at strides of a page": (400, 300, 1024),
     "right read in place, streamed": (3, 1100, 40),
+    "one row, streamed": (1, 1100, 40),
     "stripes of less than a panel, 100 columns": (300, 100, 200),
     "stripes of less than a panel, 40 columns": (300, 40, 200),
     "one row": (1, 1100, 37),
@@ -230,6 +231,8 @@ def test_plans_differ_as_named():
     assert not planned(190, 300, 90, left_is_computed=True).fetches_left
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
+    assert planned(1, 1100, 40).fetches_beside
+    assert not planned(1, 200, 40).fetches_beside | streamed.fetches_beside
 
 
 @pytest.mark.parametrize(

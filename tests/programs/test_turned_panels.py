@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.pipeline_text import parse_pipeline
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import CpuModel, Problem
 from gpucodegen.tiling.register_tile import VectorUnit
@@ -93,3 +95,19 @@ def test_blocks_of_the_reduction_begin_at_squares():
     for rows in (30, 130, 400):
         turned = Problem(rows, 330, (1103,), 1, 32, False, False, 1103)
         assert plan_contraction(turned, model).k_chunk % 16 == 0
+
+
+@pytest.mark.parametrize("k", [5, 64, 155])
+@pytest.mark.parametrize(("columns", "element"), [(2, "f32"), (6, "f32"), (3, "f64")])
+def test_few_columns_are_turned_for_inner_products(columns: int, element: str, k: int):
+    m, dtype = 40, NUMPY[element]
+    a, b = integers((m, k), dtype), integers((k, columns), dtype)
+    c = np.ones((m, columns), dtype)
+    text = product(m, columns, k, element, right="kj")
+    program = gcg.compile(text, target="cpu", threads=1)
+    program.f(a, b, c)
+    assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
+    mapping = "generalize,linalg-to-affine,map-cpu{vector_bits=512,registers=32}"
+    mapped = str(run_pipeline(gcg.parse(text), parse_pipeline(mapping)))
+    assert ("vector.transpose" in mapped) == ("%low" in mapped)
+    assert "%low" in mapped or k < 155

@@ -117,7 +117,8 @@ def _lowered(
         if problem is None or dots_pay(products, problem, model):
             tile = choose_dot_tile(products, model.unit)
             work = prod(axis.extent for axis in contraction.axes)
-            return dots.lower(sides, tile, model.threads_for(work))
+            lanes = model.unit.lanes(products.element_bits)
+            return dots.lower(sides, tile, lanes, model.threads_for(work))
     assert problem is not None
     if contraction.scale is not None:
         model = replace(model, unit=model.unit.shared)
@@ -159,4 +160,5 @@ def _products(sides: Sides) -> Products:
         sides.steps.extent,
         element_bits(sides.contraction.element),
         sides.copied,
+        sides.turned,
     )

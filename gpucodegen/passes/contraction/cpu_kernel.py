@@ -11,7 +11,7 @@ from gpucodegen.ir.types import FloatType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.corners import Corners, Extents, Place
-from gpucodegen.passes.contraction.fetching import Fetching
+from gpucodegen.passes.contraction.fetching import Fetching, fetch_beside
 from gpucodegen.passes.contraction.packing import InPassing, Left, Right
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
@@ -111,6 +111,8 @@ class RowTiles:
         ty = self.cut.vector(columns)
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
+            if self.cut.plan.fetches_beside:
+                fetch_beside(inner, self.cut, here, self.right, panel, columns)
             factor = self.left.column(inner, here, 1)
             factors = inner.broadcast(factor, ty, "a")
             lanes = self.right.lanes(inner, here, panel, columns)

@@ -20,6 +20,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.packing import direct_lanes
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
@@ -31,6 +32,7 @@ from gpucodegen.passes.contraction.ranges import (
 )
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.start import finished, started
+from gpucodegen.passes.contraction.turning import copy_turned
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.dot_plan import DotTile
@@ -62,6 +64,14 @@ class Sides:
     def copied(self) -> bool:
         """Whether the low factor is not contiguous along the steps."""
         return not is_contiguous(self.low, self.steps)
+
+    @property
+    def turned(self) -> bool:
+        """Whether it is along the results, so that squares of it can be transposed."""
+        low, flat = self.low, self.flat
+        along = low.dimensions_of(self.steps)
+        lies = flat is not None and direct_lanes(low, flat)
+        return lies and [low.coefficient(d, self.steps) for d in along] == [1]
 
 
 def dot_sides(contraction: Contraction) -> Sides | None:
@@ -117,8 +127,11 @@ def is_contiguous(operand: Operand, axis: Axis) -> bool:
     return plain and inner and ty.shape[dimension] == axis.extent
 
 
-def lower(sides: Sides, tile: DotTile, threads: int) -> list[Operation]:
-    """Operations that replace the nest; ``threads`` share the high side."""
+def lower(sides: Sides, tile: DotTile, lanes: int, threads: int) -> list[Operation]:
+    """Operations that replace the nest; ``threads`` share the high side.
+
+    ``lanes``: of a register.
+    """
     builder = Builder(sides.contraction.location)
     if not sides.copied:
         _Dots(sides, tile, threads).build(builder)
@@ -134,7 +147,13 @@ def lower(sides: Sides, tile: DotTile, threads: int) -> list[Operation]:
         inner.store(value, buffer, copy.at(at))
 
     axes = [steps] if flat is None else [steps, flat]
-    nested(builder, [Range.whole(axis) for axis in axes], {}, element)
+    if flat is not None and sides.turned:
+        ranges = Range.whole(flat), Range.whole(steps)
+        builder.loop(  # Vectors live in loops only.
+            0, 1, lambda i, _: copy_turned(i, sides.low, buffer, ranges, {}, lanes)
+        )
+    else:
+        nested(builder, [Range.whole(axis) for axis in axes], {}, element)
     _Dots(replace(sides, low=copy), tile, threads).build(builder)
     builder.add("memref.dealloc", (buffer,))
     return builder.operations

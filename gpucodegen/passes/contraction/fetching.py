@@ -72,9 +72,7 @@ class Fetching:
         """The lanes of a later step."""
         (step,) = self.ranges[-1:]
         later = at | {step.axis.iv: at[step.axis.iv] + self.cut.plan.ahead}
-        memref, (*front, lane) = right.cell(later, self.panel)
-        for first in range(0, self.columns, self._line_elements):
-            b.prefetch(memref, [*front, lane + first], write=False)
+        _fetch_lanes(b, self.cut, right.cell(later, self.panel), self.columns)
 
     def left_behind(self, b: Builder, at: Positions) -> None:
         """One element of the rows below, which lie behind each other.
@@ -85,11 +83,6 @@ class Fetching:
         below = at[self.row.iv] + self.rows
         place = at | {self.row.iv: below, step.iv: at[step.iv] * self.rows}
         b.prefetch(left.memref, left.at(place), write=False)
-
-    @property
-    def _line_elements(self) -> int:
-        """Elements of a cache line."""
-        return LINE * 8 // element_bits(self.cut.contraction.element)
 
     def _result_row(self, b: Builder, at: Positions, number: Index) -> None:
         """A row of the next tile of the result: one element of each cache line.
@@ -113,9 +106,35 @@ class Fetching:
     ) -> None:
         """A piece of a row of the left factor below: what this panel has to fetch."""
         left, size = self.cut.contraction.left, self.cut.plan.left_lines
-        first = Index.of(start_of.lower) + piece * (size * self._line_elements)
+        first = Index.of(start_of.lower) + piece * (size * _line_elements(self.cut))
         below = at[self.row.iv] + self.rows + number
         for line in range(size):
-            step = first + line * self._line_elements
+            step = first + line * _line_elements(self.cut)
             place = at | {self.row.iv: below, start_of.axis.iv: step}
             b.prefetch(left.memref, left.at(place), write=False)
+
+
+def fetch_beside(
+    b: Builder, cut: Blocking, at: Positions, right: Right, panel: Index, columns: int
+) -> None:
+    """Fetch the lanes of the same step in the next panel.
+
+    The steps of a block are left for those of the next panel before the processor sees
+    that each is read in order.
+    """
+    column = cut.column.iv
+    later = at | {column: at[column] + columns}
+    _fetch_lanes(b, cut, right.cell(later, panel + 1), columns)
+
+
+def _fetch_lanes(
+    b: Builder, cut: Blocking, cell: tuple[Value, list[Index]], columns: int
+) -> None:
+    memref, (*front, lane) = cell
+    for first in range(0, columns, _line_elements(cut)):
+        b.prefetch(memref, [*front, lane + first], write=False)
+
+
+def _line_elements(cut: Blocking) -> int:
+    """Elements of a cache line."""
+    return LINE * 8 // element_bits(cut.contraction.element)

@@ -17,9 +17,9 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.pixels import pack_pixels
-from gpucodegen.passes.contraction.ranges import Positions, Range, in_pieces, nested
+from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction
-from gpucodegen.passes.contraction.turning import Turning, can_turn
+from gpucodegen.passes.contraction.turning import Turning, can_turn, copy_turned
 from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
 
@@ -223,26 +223,9 @@ def pack_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:
     if left.steps:
         nested(b, [row, step], at, compute)
     elif direct_lanes(left, row.axis):
-        _turn_rows(b, block, at, lanes)
+        copy_turned(b, left, block.block, (row, step), at, lanes)
     else:
         nested(b, [row, replace(step, stride=lanes)], at, copy)
-
-
-def _turn_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:
-    """Copy rows that are neighbours in memory: squares, transposed in registers."""
-    left, row, step = block.contraction.left, block.row, block.step
-    spanned = [*left.dimensions_of(step.axis), *left.dimensions_of(row.axis)]
-
-    def square(i: Builder, at: Positions, shape: tuple[int, int]) -> None:
-        ty = VectorType(shape, block.contraction.element)
-        cells = i.transfer_read(left.memref, left.at(at), ty, spanned, hint="a")
-        cell = [row.inside(at), step.inside(at)]
-        i.transfer_write(i.transposed(cells), block.block, cell, [0, 1])
-
-    def across(i: Builder, at: Positions, steps: int) -> None:
-        in_pieces(i, row, lanes, at, lambda j, here, n: square(j, here, (steps, n)))
-
-    in_pieces(b, step, lanes, at, across)
 
 
 def direct_lanes(right: Operand, column: Axis) -> bool:

@@ -1,7 +1,8 @@
-"""Panels of a right factor whose steps, not columns, are contiguous in memory.
+"""Copies of factors that are contiguous along the other axis than they shall be.
 
-Squares of as many columns as a register has lanes, and as many steps, are read by rows
-and transposed in registers:
+Panels of a right factor whose steps, not columns, are contiguous: squares of as many
+columns as a register has lanes, and as many steps, are read by rows and transposed in
+registers:
 
     for columns of the panel by squares:
       for steps of the block by squares:
@@ -90,3 +91,31 @@ class Turning:
         cell = [*front, *(part.inside(at) for part in self.ranges), lane]
         last = len(cell) - 1
         b.transfer_write(b.transposed(rows), buffer, cell, [last - 1, last])
+
+
+def copy_turned(
+    b: Builder,
+    source: Operand,
+    target: Value,
+    sides: tuple[Range, Range],
+    at: Positions,
+    size: int,
+) -> None:
+    """``target[across][along] = source``, whose neighbours lie ``across``.
+
+    ``sides``: the ranges of both axes, one dimension of the source each; squares of
+    ``size`` are transposed in registers.
+    """
+    across, along = sides
+    spanned = [*source.dimensions_of(along.axis), *source.dimensions_of(across.axis)]
+
+    def square(i: Builder, here: Positions, shape: tuple[int, int]) -> None:
+        ty = VectorType(shape, element_type(target.type))
+        cells = i.transfer_read(source.memref, source.at(here), ty, spanned, hint="a")
+        cell = [across.inside(here), along.inside(here)]
+        i.transfer_write(i.transposed(cells), target, cell, [0, 1])
+
+    def row(i: Builder, here: Positions, steps: int) -> None:
+        in_pieces(i, across, size, here, lambda j, at, n: square(j, at, (steps, n)))
+
+    in_pieces(b, along, size, at, row)
