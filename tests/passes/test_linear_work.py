@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from cProfile import Profile
 
@@ -12,6 +12,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.dialects.verifier import verify
 from gpucodegen.options import Options
+from gpucodegen.passes.loops.improve_locality import ImproveLocality
 from gpucodegen.pipeline import front_passes, mapping_passes
 
 COUNTS = (2, 4, 8)
@@ -91,6 +92,13 @@ affine.for %i = 0 to {n} {{
   }}
   affine.store %s, %B{at}[%i, 0] : memref<{n}x{n}xf32>
 }}"""
+ALIKE = """
+affine.for %i = 0 to {n} {{ affine.for %j = 0 to {n} {{
+  %a = affine.load %A0[%i, %j] : memref<{n}x{n}xf32>
+  %b = affine.load %B0[%j, %i] : memref<{n}x{n}xf32>
+  %s = arith.addf %a, %b : f32
+  affine.store %s, %A1[%i, %j] : memref<{n}x{n}xf32>
+}} }}"""
 NAMED = """
 linalg.matmul
   ins(%A{at}, %A0 : memref<{n}x{n}xf32>, memref<{n}x{n}xf32>)
@@ -144,9 +152,9 @@ def calls(text: str, arguments: int) -> Counter[str]:
     return work
 
 
-def growth(work: Callable[[int], int]) -> float:
+def growth(work: Callable[[int], int], counts: Sequence[int] = COUNTS) -> float:
     """The work of the last nests over that of those before: 2 linear, 4 quadratic."""
-    few, some, many = map(work, COUNTS)
+    few, some, many = map(work, counts)
     return (many - some) / max(some - few, 1)
 
 
@@ -160,6 +168,16 @@ def test_work_is_linear_in_the_number_of_nests(name: str):
     steep = {each: growth(lambda n, each=each: found[n][each]) for each in most}
     assert max(steep.values()) < 3, steep
     assert {"map-cpu", "improve-locality"} <= set(steep)
+
+
+def test_nests_that_may_all_be_one_are_fused_in_groups():
+    def work(count: int) -> int:
+        module, seen = gcg.parse(program(ALIKE, count)), Counter[str]()
+        with counting(seen, "fusion"):
+            ImproveLocality().apply(module)
+        return seen["fusion"]
+
+    assert growth(work, (10, 20, 40)) < 2.5
 
 
 def test_quadratic_work_is_seen():

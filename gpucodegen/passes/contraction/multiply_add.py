@@ -132,19 +132,19 @@ def _factor(
 
 def _needed(value: Value, made_by: Mapping[Value, Operation]) -> list[Operation]:
     """The operations of the body that make a value, each after those that it needs."""
-    found: list[Operation] = []
-
-    def visit(value: Value) -> None:
-        op = made_by.get(value)
+    found: dict[Operation, None] = {}
+    work = [value]
+    while work:
+        op = made_by.get(work[-1])
         if op is None or op in found:
-            return
-        is_load = op.name == "affine.load"
-        for operand in () if is_load else op.operands:
-            visit(operand)
-        found.append(op)
-
-    visit(value)
-    return found
+            work.pop()
+            continue
+        inputs = () if op.name == "affine.load" else op.operands
+        missing = [v for v in inputs if v in made_by and made_by[v] not in found]
+        work += reversed(missing)
+        if not missing:
+            found[op] = None
+    return list(found)
 
 
 def _reads_others(result: Operand, factors: Sequence[Operand]) -> bool:

@@ -106,37 +106,52 @@ class Combiner:
     def _combination(
         self, value: Value, accumulators: Collection[Value]
     ) -> Combination | None:
+        """From the inside out, for chains may be longer than Python's stack."""
+        known: dict[Value, Combination | None] = {}
+        for current in reversed(self._inwards(value, accumulators)):
+            known[current] = self._outermost(current, accumulators, known)
+        return known[value]
+
+    def _inwards(self, value: Value, accumulators: Collection[Value]) -> list[Value]:
+        """The values that a combination may go through, each before what it uses."""
+        found: list[Value] = []
+        work = [value]
+        while work:
+            found.append(work.pop())
+            candidates = self._candidates(found[-1])
+            work += [each for _, each in candidates if each not in accumulators]
+        return found
+
+    def _candidates(self, value: Value) -> list[tuple[_Step, Value]]:
+        """The last step to a value, with what may be its accumulator."""
         op = self.definitions.get(value)
         step = None if op is None else self._step(op)
         if step is None:
-            return None
+            return []
+        used = len(step.readers)
+        return [(step, v) for v in step.accumulating if self.uses.get(v) == used]
+
+    def _outermost(
+        self,
+        value: Value,
+        accumulators: Collection[Value],
+        known: Mapping[Value, Combination | None],
+    ) -> Combination | None:
+        """The combination that ends here; ``known``: those of the values it uses."""
         found = [
-            (candidate, combination)
-            for candidate in step.accumulating
-            if self.uses.get(candidate) == len(step.readers)
-            for combination in self._along(candidate, step, accumulators)
+            (candidate, step, combination)
+            for step, candidate in self._candidates(value)
+            for combination in _along(candidate, step, accumulators, known)
         ]
         if len(found) != 1:
             return None
-        candidate, combination = found[0]
+        candidate, step, combination = found[0]
         others = [term for term in step.terms if term is not candidate]
         is_leaked = any(
             depends_on(term, combination.accumulator, self.definitions)
             for term in others
         )
         return None if is_leaked else combination
-
-    def _along(
-        self, candidate: Value, step: _Step, accumulators: Collection[Value]
-    ) -> Iterator[Combination]:
-        """The candidate as the accumulator, or as made from it by the same operator."""
-        if candidate in accumulators:
-            yield Combination(step.operator, candidate, step.readers, step.reassociable)
-            return
-        inner = self._combination(candidate, accumulators)
-        if inner is not None and inner.operator == step.operator:
-            both = step.reassociable and inner.reassociable
-            yield replace(inner, reassociable=both)
 
     def _step(self, op: Operation) -> _Step | None:
         if op.name in OPERATORS:
@@ -165,6 +180,22 @@ class Combiner:
             return None
         operator = operators[0 if chosen == compared else 1]
         return _Step(operator, tuple(chosen), tuple(chosen), (compare, op))
+
+
+def _along(
+    candidate: Value,
+    step: _Step,
+    accumulators: Collection[Value],
+    known: Mapping[Value, Combination | None],
+) -> Iterator[Combination]:
+    """The candidate as the accumulator, or as made from it by the same operator."""
+    if candidate in accumulators:
+        yield Combination(step.operator, candidate, step.readers, step.reassociable)
+        return
+    inner = known[candidate]
+    if inner is not None and inner.operator == step.operator:
+        both = step.reassociable and inner.reassociable
+        yield replace(inner, reassociable=both)
 
 
 def depends_on(

@@ -19,6 +19,9 @@ from gpucodegen.tiling.locality import shares_data
 STREAMS = 8
 """Arrays that a fused nest may use: hardware follows a few streams of addresses."""
 
+REFERENCES = 32
+"""Accesses that a fused nest may have: an analysis compares all pairs of them."""
+
 Predicate = Callable[[Operation, Analysis], bool]
 
 
@@ -78,6 +81,7 @@ class LocalityFuser:
         return (
             (alike or self.threads == 1)
             and len(arrays) <= STREAMS
+            and len(analysis.model.references) <= REFERENCES
             and shares_data(analysis.model, first, second)
         )
 
