@@ -130,6 +130,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.wavefront import Wavefront
     from gpucodegen.runtime.device import (
         cache_bytes,
+        first_cache_bytes,
         host_vector_unit,
         host_word_parts,
         shared_cache_bytes,
@@ -161,6 +162,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             contractions=not options.exact,
             relaxed=options.reassociate,
             narrowest=host_word_parts(),
+            first_cache=first_cache_bytes(),
         ),
         Coalesce(),
         OutlineCpu(),

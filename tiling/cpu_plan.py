@@ -14,6 +14,12 @@ from gpucodegen.tiling.cpu_problem import (
     Packing,
     Problem,
 )
+from gpucodegen.tiling.passing_plan import (
+    AHEAD,
+    fetching,
+    in_passing,
+    packs_in_passing,
+)
 from gpucodegen.tiling.register_tile import (
     choose_register_tile,
     split_evenly,
@@ -52,22 +58,9 @@ def plan_contraction(
         return _in_stripes(plan, problem, model, tiles)
     if problem.uneven and plan.parallel and not _is_one_block(plan, problem):
         plan = _in_turns(plan, problem, model)
-    left, parts = _fetches_left(plan, problem), _parts(plan, problem)
-    plan = replace(plan, fetches_left=left, parts=parts)
-    if _packs_in_passing(plan, problem):
-        return replace(plan, packing=Packing.PASSING, ahead=AHEAD)
-    return plan
-
-
-def _packs_in_passing(plan: CpuPlan, problem: Problem) -> bool:
-    """Whether stores of a panel can hide behind the multiply-adds of a row tile.
-
-    The same tile has to come first for every panel.
-    """
-    first = plan.row_block >= problem.rows >= 2 * plan.rows
-    known = not (problem.gathered or problem.uneven or plan.outer_inside)
-    is_private = plan.packing is Packing.PRIVATE
-    return is_private and problem.right_is_contiguous and first and known
+    if packs_in_passing(plan, problem):
+        plan = in_passing(plan, problem, model, tiles)
+    return fetching(plan, problem)
 
 
 def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
@@ -177,21 +170,6 @@ def _in_turns(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
     )
 
 
-def _fetches_left(plan: CpuPlan, problem: Problem) -> bool:
-    """Whether rows are read in place and follow one another in memory."""
-    whole = plan.k_chunk == problem.left_stride
-    return not plan.left_stride and problem.left_is_one_piece and whole
-
-
-def _parts(plan: CpuPlan, problem: Problem) -> int:
-    """Parts of a reduction block, each after a fetch of one row of the next result.
-
-    All rows at once would keep the lanes of the panel waiting.
-    """
-    is_last = plan.k_position == len(problem.reduction) - 1
-    return min(plan.rows, plan.k_chunk) if plan.fetches and is_last else 0
-
-
 def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
     """Whether tasks of their own beat panels that all share, or threads are idle."""
     apart = problem.outer == 1 or plan.outer_first
@@ -216,8 +194,6 @@ TRANSPOSED = 384
 """Bytes of each step of a transposed left factor that are read at once."""
 TOGETHER = 16
 """Cache lines that are fetched at once."""
-AHEAD = 8
-"""Steps that lanes of a panel take to come from beyond the first cache."""
 LEFT_TILE = 1 << 14
 """Bytes of rows that stay in the first cache while panels stream through it."""
 

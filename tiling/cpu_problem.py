@@ -11,7 +11,7 @@ from gpucodegen.tiling.register_tile import VectorUnit
 SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
 FIRST_CACHE = 1 << 15
-"""Bytes of the first cache."""
+"""Bytes of the first cache, at least."""
 WAY = 1 << 12
 """Bytes after which the sets of the first cache repeat."""
 WAYS = 8
@@ -30,6 +30,8 @@ class CpuModel:
     unit: VectorUnit = field(default_factory=VectorUnit)
     cache: int = 1 << 20
     """Bytes of the second-level cache of a core."""
+    first_cache: int = FIRST_CACHE
+    """Bytes of the first one, of data."""
 
     def threads_for(self, work: int) -> int:
         """Threads that pay for so many multiply-adds."""

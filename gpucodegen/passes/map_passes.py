@@ -20,7 +20,7 @@ from gpucodegen.passes.outline_cpu import CpuOutliner
 from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
 from gpucodegen.passes.race_check import check_kernel
 from gpucodegen.passes.vector_runs import made_into_vectors
-from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles
+from gpucodegen.tiling.cpu_problem import FIRST_CACHE, CpuModel, CpuTiles
 from gpucodegen.tiling.gpu_plan import GpuPlan
 from gpucodegen.tiling.register_tile import VectorUnit
 
@@ -76,6 +76,7 @@ class MapCpu(ModulePass):
     contractions: bool = True
     relaxed: bool = False
     narrowest: int = 32
+    first_cache: int = FIRST_CACHE
 
     def apply(self, module: Module) -> Module:
         """Map every function; ``relaxed`` permits another order of sums anywhere.
@@ -84,7 +85,7 @@ class MapCpu(ModulePass):
         """
         unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
-        model = CpuModel(self.threads, unit, self.cache)
+        model = CpuModel(self.threads, unit, self.cache, self.first_cache)
         surroundings = Surroundings.of(module)
         mapping = CpuMapping(
             model, tiles, self.contractions, self.relaxed, surroundings

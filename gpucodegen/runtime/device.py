@@ -89,6 +89,15 @@ def cache_bytes(otherwise: int = 1 << 20) -> int:
     return _cache_bytes(2) or otherwise
 
 
+def first_cache_bytes(otherwise: int = 1 << 15) -> int:
+    """Bytes of a core's first cache of data; ``otherwise`` where nobody tells.
+
+    >>> first_cache_bytes() >= 1 << 12
+    True
+    """
+    return _cache_bytes(0) or otherwise
+
+
 def shared_cache_bytes() -> int:
     """Bytes of the third-level cache, which cores share; 0 where nobody tells.
 
@@ -98,9 +107,10 @@ def shared_cache_bytes() -> int:
     return _cache_bytes(3)
 
 
-def _cache_bytes(level: int) -> int:
+def _cache_bytes(index: int) -> int:
+    """Of the caches as Linux counts them: data, instructions, then the other levels."""
     with suppress(OSError, ValueError):
-        place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size")
+        place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size")
         return int(place.read_text("ascii").strip().removesuffix("K")) << 10
     return 0
 

@@ -19,6 +19,7 @@ from gpucodegen.tiling.register_tile import VectorUnit
 SHAPES = {
     "stripes of panels": (403, 330, 1100),
     "panels of one block": (70, 200, 520),
+    "panels of several blocks": (52, 150, 1234),
     "left rows at strides of a page": (400, 300, 1024),
     "right read in place, streamed": (3, 1100, 40),
     "one row, streamed": (1, 1100, 40),
@@ -187,6 +188,39 @@ def test_rows_of_tiles_are_added_up():
         s = np.ones(5, "f4")
         gcg.compile(text, target=target).f(a, s)
         assert np.array_equal(s, 1 + a.sum(1))
+
+
+def test_blocks_of_panels_stay_in_the_first_cache():
+    problem = Problem(70, 200, (500,), 1, 32, True, False, 500)
+    for size in (1 << 14, 1 << 15, 3 << 14, 1 << 20):
+        model = CpuModel(1, VectorUnit(512, 32), first_cache=size)
+        made = plan(problem, model)
+        assert made.packing is Packing.PASSING
+        assert 4 * made.columns * made.k_chunk <= size
+        assert (made.k_chunk == 500) == (size == 1 << 20)
+    few, far = replace(problem, rows=20), replace(problem, rows=300)
+    small = CpuModel(1, VectorUnit(512, 32), cache=1 << 20, first_cache=1 << 14)
+    for whole in (few, far):
+        assert plan(whole, small).k_chunk == 500
+    asked = plan(problem, CpuModel(1), CpuTiles(k_block=250))
+    assert asked.k_chunk == 250
+
+
+def test_blocks_of_panels_follow_one_another():
+    m, n, k = 26, 40, 50
+    text = f"""func.func @f(%A: memref<{m}x{k}xf32>, %B: memref<{k}x{n}xf32>,
+                            %C: memref<{m}x{n}xf32>) {{
+      linalg.matmul ins(%A, %B : memref<{m}x{k}xf32>, memref<{k}x{n}xf32>)
+                    outs(%C : memref<{m}x{n}xf32>)
+      return
+    }}"""
+    passes = "generalize,linalg-to-affine,map-cpu{rows=3,columns=16,first_cache=1024}"
+    lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
+    loops = re.findall(r"affine.for %(\w+) = 0 to \d+(?: step (\d+))?", lowered)
+    assert loops[:2] == [("q", ""), ("kb", "13")]
+    a, b, c = integers(m, k), integers(k, n), np.ones((m, n), "f4")
+    gcg.compile(lowered, target="cpu").f(a, b, c)
+    assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
 
 
 def planned(m: int, n: int, k: int, rows: int = 0, **more: bool) -> CpuPlan:

@@ -46,7 +46,10 @@ class Block:
         return Range(row, self.first_row, uppers if whole else [*uppers, row.extent])
 
     def build(self, b: Builder, at: Positions, blocks: Blocks) -> None:
-        """Allocate the private copies, and compute one reduction block at a time."""
+        """Allocate the private copies, and compute one reduction block at a time.
+
+        Panels that are copied in passing see all blocks before the next one is read.
+        """
         cut, plan = self.cut, self.cut.plan
         rows = panel = corner = None
         in_turn = plan.packing is Packing.STRIPE
@@ -71,7 +74,18 @@ class Block:
             left = self._left(i, where, ranges, rows)
             self._stripe(i, _Step(where, ranges, left, corner), panel)
 
-        blocks(b, at, compute)
+        def whole(i: Builder, number: Index, columns: int) -> None:
+            def block(j: Builder, where: Positions, ranges: Sequence[Range]) -> None:
+                left = LeftInPlace(cut.contraction, cut.row)
+                step = _Step(where, ranges, left, corner)
+                self._tiles(j, step, panel, (number, columns))
+
+            blocks(i, at, block)
+
+        if plan.packing is Packing.PASSING and rows is None:
+            cut.each_panel(b, self.stripe, whole)
+        else:
+            blocks(b, at, compute)
         for buffer in filter(None, (rows, panel, corner)):
             b.add("memref.dealloc", (buffer,))
 
@@ -88,20 +102,28 @@ class Block:
 
     def _stripe(self, b: Builder, step: _Step, panel: Value | None) -> None:
         """All register tiles of the block for one reduction block."""
-        cut = self.cut
 
         def panel_of(inner: Builder, number: Index, columns: int) -> None:
-            right = self._right(inner, step, panel, cut.lanes(number, columns))
-            corners = self._corners(step.corner)
-            tiles = RowTiles(cut, self.rows, step.ranges, step.left, right, corners)
-            nested(
-                inner,
-                cut.inner_ranges,
-                step.at,
-                lambda i, at: tiles.build(i, at, number, columns),
-            )
+            self._tiles(inner, step, panel, (number, columns))
 
-        cut.each_panel(b, self.stripe, panel_of)
+        self.cut.each_panel(b, self.stripe, panel_of)
+
+    def _tiles(
+        self, b: Builder, step: _Step, panel: Value | None, place: tuple[Index, int]
+    ) -> None:
+        """The register tiles of a panel for one reduction block.
+
+        ``place``: the number of the panel, and its columns.
+        """
+        cut, (number, columns) = self.cut, place
+        right = self._right(b, step, panel, cut.lanes(number, columns))
+        corners = self._corners(step.corner)
+        tiles = RowTiles(cut, self.rows, step.ranges, step.left, right, corners)
+
+        def build(i: Builder, at: Positions) -> None:
+            tiles.build(i, at, number, columns)
+
+        nested(b, cut.inner_ranges, step.at, build)
 
     def _corners(self, copy: Value | None) -> Corners | None:
         contraction = self.cut.contraction
