@@ -18,17 +18,14 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value, replaced
-from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction.carried_sums import sums_in_memory
+from gpucodegen.passes.contraction.carried_sums import shared_buffers, sums_in_memory
 from gpucodegen.passes.contraction.choice import paying_contraction
 from gpucodegen.passes.contraction.expansion import expansions
 from gpucodegen.passes.contraction.multiply_add import MULTIPLY
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.lifting.escapes import owners
 from gpucodegen.passes.map_passes import in_functions, with_blocks
 
 
@@ -68,7 +65,7 @@ class IsolateContractions(ModulePass):
         def changed(op: Operation) -> list[Operation]:
             if not any(map(_may_contract, op.walk())):
                 return [op]
-            shared = _shared(op, surroundings)
+            shared = shared_buffers(op, surroundings)
             found = with_blocks(op, lambda ops: _isolated(ops, surroundings, shared))
             return [_expanded(found, surroundings, self.max_bytes)]
 
@@ -81,12 +78,6 @@ def _may_contract(op: Operation) -> bool:
         return False
     names = {inner.name for inner in op.body.operations}
     return any({add, multiply} <= names for add, multiply in MULTIPLY.items())
-
-
-def _shared(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
-    """Buffers whose cells may have other names."""
-    views = owners(tuple(function.walk()))
-    return frozenset({*views, *views.values(), *surroundings.groups})
 
 
 def _isolated(
@@ -102,27 +93,13 @@ def _isolated(
             current.append(op)
             continue
         found = sums_in_memory(op, shared)
-        b = Builder(op.location)
-        for buffer in found.buffers:
-            b.operations.append(_allocation(buffer))
-        parts = _parts(found.nest, (*operations[:at], *b.operations), surroundings)
+        before = (*operations[:at], *found.allocations)
+        parts = _parts(found.nest, before, surroundings)
         if not any(map(paying_contraction, parts)):
             current.append(op)
             continue
-        current += [*b.operations, *parts]
-        current += [_deallocation(buffer) for buffer in found.buffers]
+        current += [*found.allocations, *parts, *found.deallocations]
     return current
-
-
-def _allocation(buffer: Value) -> Operation:
-    b = Builder(buffer.location)
-    assert isinstance(buffer.type, MemRefType)
-    b.allocate("memref.alloc", buffer.type)
-    return b.operations[0].with_(results=(buffer,))
-
-
-def _deallocation(buffer: Value) -> Operation:
-    return Operation("memref.dealloc", (buffer,), location=buffer.location)
 
 
 def _parts(

@@ -27,6 +27,8 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.domain import bounded
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.lifting.escapes import owners
 from gpucodegen.passes.nests import Axis
 
 
@@ -37,17 +39,46 @@ class InMemory:
     nest: Operation
     buffers: tuple[Value, ...]
 
+    @property
+    def allocations(self) -> list[Operation]:
+        """Those of the buffers."""
+        return [_allocation(buffer) for buffer in self.buffers]
+
+    @property
+    def deallocations(self) -> list[Operation]:
+        """Those of the buffers."""
+        return [
+            Operation("memref.dealloc", (v,), location=v.location) for v in self.buffers
+        ]
+
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class Cell:
+    """An element of a buffer."""
+
     memref: Value
     indices: tuple[Index, ...]
 
     def load(self, b: Builder) -> Value:
+        """Append its load."""
         return b.load(self.memref, self.indices, "sum")
 
     def store(self, b: Builder, value: Value) -> None:
+        """Append a store to it."""
         b.store(value, self.memref, self.indices)
+
+
+def _allocation(buffer: Value) -> Operation:
+    b = Builder(buffer.location)
+    assert isinstance(buffer.type, MemRefType)
+    b.allocate("memref.alloc", buffer.type)
+    return b.operations[0].with_(results=(buffer,))
+
+
+def shared_buffers(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
+    """Buffers whose cells may have other names."""
+    views = owners(tuple(function.walk()))
+    return frozenset({*views, *views.values(), *surroundings.groups})
 
 
 def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:
@@ -68,7 +99,7 @@ def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:
                 continue
             cell = _stored_cell(nest, inner, at)
             if cell is None or cell.memref in shared:
-                cell = _new_cell(o, axes)
+                cell = new_cell(o.result, axes)
                 buffers.append(cell.memref)
             operations += _replaced(o, cell)
         return op.with_body([*operations, op.body.operations[-1]])
@@ -84,7 +115,7 @@ def _is_sum(op: Operation) -> bool:
     return op.name == "affine.for" and len(op.results) == 1
 
 
-def _stored_cell(nest: Operation, block: Sequence[Operation], at: int) -> _Cell | None:
+def _stored_cell(nest: Operation, block: Sequence[Operation], at: int) -> Cell | None:
     """The cell that the result of ``block[at]`` is stored to, where it may be used.
 
     All accesses of its buffer are in ``block`` at that cell: loads before, then stores.
@@ -101,28 +132,28 @@ def _stored_cell(nest: Operation, block: Sequence[Operation], at: int) -> _Cell 
     return cell if same and len(users) == len(early) + len(late) else None
 
 
-def _cell_of(op: Operation) -> _Cell:
+def _cell_of(op: Operation) -> Cell:
     memref = 0 if op.results else 1
     attribute = op.attributes["map"]
     assert isinstance(attribute, AffineMapAttr)
     indices = from_map(attribute.map, op.operands[memref + 1 :])
-    return _Cell(op.operands[memref], tuple(indices))
+    return Cell(op.operands[memref], tuple(indices))
 
 
-def _new_cell(op: Operation, outer: Sequence[Axis]) -> _Cell:
+def new_cell(value: Value, outer: Sequence[Axis]) -> Cell:
     """A cell of a buffer with one element per iteration of the loops around."""
     extents = tuple(axis.extent for axis in outer)
-    buffer = Value(MemRefType(extents, op.result.type), "sums", op.location)
+    buffer = Value(MemRefType(extents, value.type), "sums", value.location)
     positions = (
         (Index.of(axis.iv) - axis.lower) // axis.step
         if axis.step > 1
         else Index.of(axis.iv) - axis.lower
         for axis in outer
     )
-    return _Cell(buffer, tuple(positions))
+    return Cell(buffer, tuple(positions))
 
 
-def _replaced(op: Operation, cell: _Cell) -> list[Operation]:
+def _replaced(op: Operation, cell: Cell) -> list[Operation]:
     """Store of the initial value, the loop, load of the result."""
     before, after = Builder(op.location), Builder(op.location)
     (initial,) = affine.For(op).inits
@@ -134,7 +165,7 @@ def _replaced(op: Operation, cell: _Cell) -> list[Operation]:
     return [*before.operations, loop, load.with_(results=op.results)]
 
 
-def _accumulating(op: Operation, cell: _Cell) -> Operation:
+def _accumulating(op: Operation, cell: Cell) -> Operation:
     """The loop with its carried value in the cell."""
     *inside, terminator = op.body.operations
     _, carried = op.body.arguments
@@ -182,7 +213,7 @@ def _without_stores_back(nest: Operation, shared: Collection[Value]) -> Operatio
     def cleaned(op: Operation) -> list[Operation] | None:
         if op.name != "affine.for":
             return None
-        loaded: dict[Value, _Cell] = {}
+        loaded: dict[Value, Cell] = {}
         kept: list[Operation] = []
         for inner in op.body.operations:
             if inner.name == "affine.load":

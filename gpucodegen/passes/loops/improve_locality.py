@@ -6,7 +6,8 @@ After McKinley, Carr and Tseng ("Improving data locality with loop transformatio
 1. The loop that touches the fewest cache lines goes innermost, the others keep their
    order, but what stands between two loops that transpose goes outside of both, unless
    it is one row with the inner one.  An imperfect nest is distributed first if a part
-   of it gains.  If the outermost loop becomes sequential, blocks of the parallel one
+   of it gains, and what loops along columns carry goes to memory (`scalar_expansion`).
+   If the outermost loop becomes sequential, blocks of the parallel one
    run outside, one a thread.
 2. Neighbours that sweep over one array are fused as far as that keeps parallel loops
    parallel.  Innermost loops are fused only if they are parallel, for they become
@@ -22,9 +23,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.contraction.carried_sums import shared_buffers
 from gpucodegen.passes.contraction.choice import holds_product
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
@@ -32,6 +34,7 @@ from gpucodegen.passes.loops import interchange, legality
 from gpucodegen.passes.loops.chains import chain_of, sunk
 from gpucodegen.passes.loops.locality_fusion import LocalityFuser
 from gpucodegen.passes.loops.naming import FOR
+from gpucodegen.passes.loops.scalar_expansion import expanded, runs_along_columns
 from gpucodegen.passes.loops.tiled_nest import tiled
 from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import axis_of
@@ -83,21 +86,56 @@ class ImproveLocality(ModulePass):
         """Improve every nest in the body of a function."""
         surroundings = Surroundings.of(module)
 
-        def block(operations: Sequence[Operation]) -> list[Operation]:
-            current: list[Operation] = []
-            for at, op in enumerate(operations):
-                if op.name == FOR:
-                    current += self._nest(op, operations[:at], surroundings)
-                else:
-                    current.append(op)
-            fuser = LocalityFuser(surroundings, self.threads, self._is_left_alone)
-            return fuser.all_fused(current)
+        def function(op: Operation) -> list[Operation]:
+            shared = shared_buffers(op, surroundings)
+            return [with_blocks(op, lambda o: self._block(o, surroundings, shared))]
 
-        return in_functions(module, lambda op: [with_blocks(op, block)])
+        return in_functions(module, function)
+
+    def _block(
+        self,
+        operations: Sequence[Operation],
+        surroundings: Surroundings,
+        shared: frozenset[Value],
+    ) -> list[Operation]:
+        current: list[Operation] = []
+        for at, op in enumerate(operations):
+            if op.name == FOR:
+                before = operations[:at]
+                rows = self._by_rows(op, before, surroundings, shared)
+                current += rows or self._nest(op, before, surroundings)
+            else:
+                current.append(op)
+        fuser = LocalityFuser(surroundings, self.threads, self._is_left_alone)
+        return fuser.all_fused(current)
 
     def _is_left_alone(self, op: Operation, analysis: Analysis) -> bool:
         """Whether register tiles are made of the nest."""
         return self.contractions and holds_product(op, analysis)
+
+    def _by_rows(
+        self,
+        op: Operation,
+        before: Sequence[Operation],
+        surroundings: Surroundings,
+        shared: frozenset[Value],
+    ) -> list[Operation]:
+        """A nest that ran along columns in parts that run along rows; else nothing."""
+        if not any(o.name == FOR and o.results for o in op.walk()):
+            return []
+        analysis = analyse([op], before, surroundings)
+        if self._is_left_alone(op, analysis) or not runs_along_columns(op, analysis):
+            return []
+        found = expanded(op, shared)
+        if found is None:
+            return []
+        before = (*before, *found.allocations)
+        parts = distribute(found.nest, analyse([found.nest], before, surroundings))
+        better = [self._reordered(part, before, surroundings) for part in parts]
+        if not any(better):
+            return []
+        made = [new or old for new, old in zip(better, parts, strict=True)]
+        return [*found.allocations, *made, *found.deallocations]
 
     def _nest(
         self, op: Operation, before: Sequence[Operation], surroundings: Surroundings
