@@ -8,11 +8,13 @@ from math import prod
 from gpucodegen.tiling.cpu_problem import (
     LINE,
     SKINNY,
+    WAYS,
     CpuModel,
     CpuPlan,
     CpuTiles,
     Packing,
     Problem,
+    packed_stride,
 )
 from gpucodegen.tiling.passing_plan import (
     AHEAD,
@@ -30,9 +32,10 @@ from gpucodegen.tiling.task_grid import choose_task_grid
 K_BLOCK_LIMIT = 512
 """Longest reduction block: a panel of 32 columns of it streams from the L2 cache."""
 STREAMED_STEPS = 16
-"""Reduction block of a right factor read in place: as many rows stream at once."""
-SHORT_ROW = 1024
-"""Bytes: longer rows of the right factor are streamed."""
+"""Reduction block of a right factor read in place: as many rows stream at once.
+
+From a cache, and fetched ahead, WAYS: rows may be a power of two apart.
+"""
 LEFT_SHARE = 0.65
 """Share of the second cache that a block of left rows may fill."""
 
@@ -72,8 +75,10 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     columns = tiles.columns or best.columns
     lanes = model.unit.lanes(problem.element_bits)
     in_place = problem.right_is_contiguous and problem.readers(rows) < PACKING_PAYS
-    streamed = in_place and problem.columns * problem.element_bits // 8 > SHORT_ROW
-    limit = STREAMED_STEPS if streamed else tiles.k_block or K_BLOCK_LIMIT
+    streamed = in_place and problem.right_is_wide
+    alone = streamed and problem.rows == problem.readers(rows) == 1
+    steps = WAYS if alone and problem.right_is_near(model) else STREAMED_STEPS
+    limit = steps if streamed else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
     spread = not problem.gathered and _rows_are_spread(problem, rows, reused)
     squares = spread or not problem.right_is_contiguous
@@ -90,16 +95,16 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         k_position=position,
         k_chunk=chunk,
         packing=Packing.NONE if in_place else Packing.SHARED,
-        left_stride=_packed_stride(chunk, problem.element_bits // 8) if spread else 0,
+        left_stride=packed_stride(chunk, problem.element_bits // 8) if spread else 0,
         lanes=lanes,
         outer_first=problem.panel_per_outer and problem.rows > SKINNY,
         stripes=max(1, min(model.threads, stripes)),
         parallel=parallel,
         fetches=spills and chunk < FETCHED_STEPS,
-        fetches_beside=streamed and problem.rows == problem.readers(rows) == 1,
+        fetches_beside=alone,
     )
-    alone = not in_place and _is_one_block(plan, problem)
-    return replace(plan, packing=Packing.PRIVATE) if alone else plan
+    own = not in_place and _is_one_block(plan, problem)
+    return replace(plan, packing=Packing.PRIVATE) if own else plan
 
 
 def _rows_are_spread(problem: Problem, rows: int, reused: bool) -> bool:
@@ -221,7 +226,7 @@ def _in_stripes(
         packing=Packing.STRIPE,
         k_position=position,
         k_chunk=chunk,
-        left_stride=_packed_stride(chunk, size) if plan.left_stride and is_last else 0,
+        left_stride=packed_stride(chunk, size) if plan.left_stride and is_last else 0,
         left_rows=_rows_together(plan, problem),
         row_block=-(-(tiles.row_block or grid.row_block) // granule) * granule,
         stripes=grid.stripes,
@@ -258,12 +263,6 @@ def _fetching_in_parts(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuP
 def _cached(problem: Problem, chunk: int, model: CpuModel) -> int:
     """Lines of a reduction block that the second cache holds."""
     return int(model.cache * LEFT_SHARE) // (chunk * problem.element_bits // 8)
-
-
-def _packed_stride(chunk: int, size: int) -> int:
-    """Row stride of a copy of the left block: an odd number of cache lines."""
-    lines = -(-chunk * size // LINE)
-    return (lines | 1) * LINE // size
 
 
 def _row_block(problem: Problem, rows: int, chunk: int, model: CpuModel) -> int:

@@ -18,6 +18,10 @@ WAYS = 8
 """Lines that a set of the first cache holds, at least."""
 LINE = 64
 """Bytes of a cache line."""
+SHORT_ROW = 1024
+"""Bytes: longer rows of the right factor are streamed."""
+NEAR = 8
+"""Second caches that a factor may fill which is taken to lie in the shared one."""
 PARALLEL_WORK = 2_000_000
 """Multiply-adds below which starting threads costs more than they save."""
 
@@ -92,6 +96,21 @@ class Problem:
         stride = (self.left_stride or 1) * self.element_bits // 8
         return rows * gcd(stride, WAY) > WAYS * WAY
 
+    @property
+    def right_is_wide(self) -> bool:
+        """Whether the rows of the right factor are long enough to be streamed."""
+        return self.columns * self.element_bits // 8 > SHORT_ROW
+
+    def right_is_near(self, model: CpuModel) -> bool:
+        """Whether the right factor is small enough to lie in the caches.
+
+        >>> vector = Problem(1, 1024, (1024,), 1, 32, True, False)
+        >>> vector.right_is_near(CpuModel())
+        True
+        """
+        elements = self.columns * prod(self.reduction)
+        return elements * self.element_bits // 8 <= NEAR * model.cache
+
     def granule(self, rows: int, lanes: int) -> int:
         """What blocks of rows are multiples of: register tiles of so many rows.
 
@@ -110,6 +129,12 @@ class Problem:
         """Row tiles that read each panel of the right factor."""
         tiles = -(-self.rows // rows)
         return tiles if self.panel_per_outer else tiles * self.outer
+
+
+def packed_stride(chunk: int, size: int) -> int:
+    """Row stride of a copy of the left block: an odd number of cache lines."""
+    lines = -(-chunk * size // LINE)
+    return (lines | 1) * LINE // size
 
 
 class Packing(Enum):

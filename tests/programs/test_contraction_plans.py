@@ -266,6 +266,7 @@ def test_plans_differ_as_named():
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
     assert planned(1, 1100, 40).fetches_beside
+    assert planned(1, 1024, 1024).k_chunk < planned(1, 8192, 8192).k_chunk
     assert not planned(1, 200, 40).fetches_beside | streamed.fetches_beside
 
 
