@@ -64,6 +64,23 @@ func.func @transpose(%x: memref<?x?xTYPE>, %y: memref<?x?xTYPE>) {
   }
   return
 }
+func.func @reverse(%x: memref<?x?x?xTYPE>, %y: memref<?x?x?xTYPE>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %l = memref.dim %x, %c0 : memref<?x?x?xTYPE>
+  %m = memref.dim %x, %c1 : memref<?x?x?xTYPE>
+  %n = memref.dim %x, %c2 : memref<?x?x?xTYPE>
+  affine.for %i = 0 to %l {
+    affine.for %j = 0 to %m {
+      affine.for %k = 0 to %n {
+        %v = affine.load %x[%i, %j, %k] : memref<?x?x?xTYPE>
+        affine.store %v, %y[%k, %j, %i] : memref<?x?x?xTYPE>
+      }
+    }
+  }
+  return
+}
 """
 LONG = {"f32": 1 << 26, "f64": 1 << 25}
 """Elements of an array that no cache holds: 256 MiB."""
@@ -170,6 +187,17 @@ TRANSPOSE = Stream(
         torch_peer(lambda _: lambda x, y: y.copy_(x.T)),
     ),
 )
+REVERSE = Stream(
+    "reverse",
+    lambda shape: (shape, shape[::-1]),
+    lambda x, _: x.T,
+    2,
+    0,
+    (
+        numpy_peer(lambda x, y: np.copyto(y, x.T)),
+        torch_peer(lambda _: lambda x, y: y.copy_(x.permute(2, 1, 0))),
+    ),
+)
 
 LINES = (
     *(
@@ -178,4 +206,5 @@ LINES = (
         for dtype, size in LONG.items()
     ),
     *(TRANSPOSE.line("f32", *shape) for shape in SHAPES),
+    REVERSE.line("f32", 256, 300, 200),
 )
