@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
+from numba.core.datamodel import models, registry
 
 
 class KnownCalls(types.Function):
@@ -33,6 +34,10 @@ class KnownCalls(types.Function):
         if args not in self._known:
             self._known[args] = super().get_call_type(context, args, kws)
         return self._known[args]
+
+
+registry.register_default(KnownCalls)(models.OpaqueModel)
+"""Code that Numba compiles into a kernel may hold a function in a variable."""
 
 
 def known(value: Any) -> Any:

@@ -128,9 +128,9 @@ STAYING = {
         "memref<64xi32>",
     ),
     "elements without a vector": loop(
-        """%x = affine.load %B[%i] : memref<64xbf16>
-        affine.store %x, %A[%i] : memref<64xbf16>""",
-        "memref<64xbf16>",
+        """%x = affine.load %B[%i] : memref<64xf8E4M3FN>
+        affine.store %x, %A[%i] : memref<64xf8E4M3FN>""",
+        "memref<64xf8E4M3FN>",
     ),
 }
 
