@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import lowered
@@ -100,5 +101,16 @@ def _tuned(options: Options) -> object:
     from gpucodegen.tuning import tuning_path
 
     path = tuning_path()
-    found = sorted(path.parent.glob(f"{path.name}*"))
-    return [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in found]
+    return [*map(_stamp, sorted(path.parent.glob(f"{path.name}*")))]
+
+
+def _stamp(path: Path) -> object:
+    """What changes with a file; other processes may remove it at any time.
+
+    >>> _stamp(Path("nothing.sqlite-shm"))
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return path.name, status.st_size, status.st_mtime_ns

@@ -177,3 +177,33 @@ def test_wide_images(name: str) -> None:
 def test_in_the_emulator(name: str) -> None:
     small = {"n": 1, "y": 3, "x": 4, "c": 3, "f": 5, "h": 2, "w": 2, "g": 2, "m": 2}
     Problem(name, small, (1, 2), (2, 1)).check(fill=True, target="sim")
+
+
+@pytest.mark.parametrize("strided", ["filter", "result"])
+def test_images_in_rows_and_other_operands_with_gaps(strided: str) -> None:
+    gaps = {"filter": "strided<[216, 12, 4, 1]>", "result": "strided<[512, 32, 1]>"}
+    layouts = {name: f", {gaps[name]}" if name == strided else "" for name in gaps}
+    image = "memref<1x17x16x20xf32>"
+    kernel = f"memref<33x17x3x3xf32{layouts['filter']}>"
+    output = f"memref<1x33x14x18xf32{layouts['result'].replace('<[', '<[16896, ')}>"
+    text = f"""func.func @f(%I: {image}, %K: {kernel}, %O: {output}) {{
+      linalg.conv_2d_nchw_fchw {{dilations = dense<1> : vector<2xi64>,
+                                 strides = dense<1> : vector<2xi64>}}
+        ins(%I, %K : {image}, {kernel}) outs(%O : {output})
+      return
+    }}"""
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((1, 17, 16, 20)).astype("f4")
+    filters = np.zeros((33, 18, 3, 4) if strided == "filter" else (33, 17, 3, 3), "f4")
+    k = filters[:, :17, :, :3]
+    k[...] = rng.standard_normal(k.shape)
+    results = np.zeros(
+        (1, 33, 16, 32) if strided == "result" else (1, 33, 14, 18), "f4"
+    )
+    y = results[:, :, :14, :18]
+    gcg.compile(text, target="cpu").f(x, k, y)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype("f8"), (3, 3), (2, 3))
+    expected = np.einsum("ncyxhw,fchw->nfyx", windows, k.astype("f8"))
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-3)
+    assert not results[:, :, 14:].any()
+    assert not results[..., 18:].any()

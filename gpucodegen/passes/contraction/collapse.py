@@ -235,7 +235,7 @@ def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:
     None where what is fused with it has other axes.
     """
     operands = (contraction.result, contraction.left, contraction.right)
-    is_plain = contraction.is_plain and all(map(_is_row_major, operands))
+    is_plain = contraction.is_plain and all(map(is_row_major, operands))
     if not is_plain:
         return contraction
     places = Places.of(contraction)
@@ -246,7 +246,8 @@ def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:
     return _rebuilt(b, contraction, state)
 
 
-def _is_row_major(operand: Operand) -> bool:
+def is_row_major(operand: Operand) -> bool:
+    """Whether its elements follow one another, so that dimensions may be one."""
     ty = operand.memref.type
     return isinstance(ty, MemRefType) and ty.layout is None and None not in ty.shape
 

@@ -17,7 +17,12 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes, column_axis, row_axis
-from gpucodegen.passes.contraction.collapse import Folded, Places, merged
+from gpucodegen.passes.contraction.collapse import (
+    Folded,
+    Places,
+    is_row_major,
+    merged,
+)
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction, Gather
@@ -40,6 +45,8 @@ def flattened(b: Builder, contraction: Contraction, lanes: int) -> Contraction |
     step = right.coefficient(last, fast)
     row = row_axis(contraction)
     if not contraction.is_plain or row is None or row.extent < GATHERING_PAYS:
+        return contraction
+    if not all(map(is_row_major, (contraction.result, contraction.left))):
         return contraction
     if not slides(right) or right.dimensions_of(fast) != [last]:
         return contraction
