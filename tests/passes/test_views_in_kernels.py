@@ -186,3 +186,22 @@ def test_views_whose_groups_cross_are_known_cell_by_cell():
     VerifyKernels().apply(module)
     with pytest.raises(errors.RaceFound, match="between two threads"):
         VerifyKernels().apply(gcg.parse(str(module).replace("%B[%c,", "%B[%c + 1,")))
+
+
+def test_unknown_columns_of_a_buffer_seen_as_a_line_stay_in_their_row():
+    module = gcg.parse("""func.func @f(%A: memref<3x17xf32>, %at: memref<3xindex>,
+                                        %v: f32) {
+      %B = memref.collapse_shape %A [[0, 1]] : memref<3x17xf32> into memref<51xf32>
+      affine.for %p = 0 to 51 {
+        affine.store %v, %B[%p] : memref<51xf32>
+      }
+      affine.parallel (%r) = (0) to (3) {
+        %c = affine.load %at[%r] : memref<3xindex>
+        %a = affine.load %A[%r, 0] : memref<3x17xf32>
+        memref.store %a, %A[%r, %c] : memref<3x17xf32>
+      }
+      return
+    }""")
+    VerifyKernels().apply(module)
+    with pytest.raises(errors.RaceFound, match="between two threads"):
+        VerifyKernels().apply(gcg.parse(str(module).replace("%A[%r, 0]", "%A[1, 0]")))

@@ -71,8 +71,9 @@ def cell(
     kind: AccessKind,
 ) -> Access:
     """Access of one cell through any views."""
-    array, resolved = env.resolve(memref, indices)
-    return Access(array.name, kind, resolved, loc=op.location)
+    texts, span = env.ranged(memref, indices)
+    array, resolved = env.resolve(memref, texts)
+    return Access(array.name, kind, resolved, span=span, must=not span, loc=op.location)
 
 
 def whole(
@@ -148,7 +149,8 @@ def _widened(
             lane = env.names.fresh("lane")
             span.append((lane, str(extent)))
             texts[dimension] = f"{texts[dimension]} + {lane}"
-    return replace(cell(env, op, memref, texts, kind), span=tuple(span))
+    found = cell(env, op, memref, texts, kind)
+    return replace(found, span=(*found.span, *span))
 
 
 def _transfer(
@@ -168,7 +170,7 @@ def _transfer(
         dimensions = [getattr(r, "position", 0) for r in permutation.map.results]
         lanes = dict(zip(dimensions, shape, strict=True))
         access = _widened(env, op, buffer, indices, kind, lanes)
-        return [replace(access, must=not _is_masked(op))]
+        return [replace(access, must=access.must and not _is_masked(op))]
 
     return entry
 

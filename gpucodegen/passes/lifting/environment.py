@@ -250,6 +250,31 @@ class Environment:
         name = self.outside.name
         return Access(name, AccessKind.WRITE, (), assumed=True, loc=location)
 
+    def ranged(
+        self, memref: Value, indices: Sequence[Text]
+    ) -> tuple[tuple[Text, ...], tuple[tuple[str, str], ...]]:
+        """Unknown indices as any that the buffer has, and the ranges of these.
+
+        Where views make one index of several, an unknown one would hide the others.
+        """
+        texts, span = list(indices), list[tuple[str, str]]()
+        extents = getattr(memref.type, "shape", ())
+        if None in texts and any(texts) and self._joins_indices(memref):
+            for at, extent in enumerate(extents):
+                if texts[at] is None and extent:
+                    texts[at] = name = self.names.fresh("any")
+                    span.append((name, str(extent)))
+        return tuple(texts), tuple(span)
+
+    def _joins_indices(self, memref: Value) -> bool:
+        """Whether several indices of a view are one of what it shows."""
+        while memref in self.views:
+            view = self.views[memref]
+            if any(len(group) > 1 for group in view.groups):
+                return True
+            memref = view.base
+        return False
+
     def resolve(
         self, memref: Value, indices: Sequence[Text]
     ) -> tuple[Array, tuple[Text, ...]]:
