@@ -7,7 +7,6 @@ second that copies of arrays beyond all caches move (read and write counted once
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import gpucodegen as gcg
-from bench.harness import SETTLE, Clock
+from bench.harness import SETTLE, Clock, settled
 from bench.row import Limit, Settings
 from gpucodegen.runtime.device import host_vector_unit
 
@@ -115,7 +114,6 @@ def bandwidth(settings: Settings) -> float:
 
 
 def _best(call: Callable[[], object], clock: Clock) -> float:
-    """Seconds of the fastest call of some, once all pools of threads sleep."""
-    time.sleep(SETTLE)
+    """Seconds of the fastest call of some turns."""
     call()
-    return min(clock(call) for _ in range(ROUNDS))
+    return min(min(settled(call, clock, SETTLE)) for _ in range(ROUNDS))

@@ -51,7 +51,9 @@ class Times:
 SETTLE = 0.12
 """Seconds after which the threads of a pool sleep: OpenBLAS's spin for 0.09."""
 GROUP = 8
-"""Calls in a row of a contender with threads of its own."""
+"""Most calls in a row of a contender with threads of its own."""
+TURNS = 5
+"""Least turns: a virtual machine loses its second core for a turn or two."""
 
 
 def race(
@@ -65,8 +67,9 @@ def race(
     """Call each in turn until the budget (seconds) or ``most`` rounds are used up.
 
     ``settle``: seconds to wait, with one call that does not count, before each turn,
-    which then has ``GROUP`` calls; one call where it takes longer than that.  The
-    threads of a pool spin for a while after its call, on the others' processors.
+    which then lasts about as long, for at most ``GROUP`` calls; there are at least
+    ``TURNS`` of them.  The threads of a pool spin for a while after its call, on the
+    others' processors.
 
     >>> fast, slow = race(lambda: sum(range(9)), lambda: sum(range(9999)), budget=0.01)
     >>> fast.best < slow.best
@@ -75,18 +78,23 @@ def race(
     for warm_up in contenders * 2:
         warm_up()
     seconds: list[list[float]] = [[] for _ in contenders]
-    end = time.perf_counter() + budget
-    while (fewest := min(map(len, seconds))) < least or (
-        time.perf_counter() < end and fewest < most
+    end, turns = time.perf_counter() + budget, 0
+    while (
+        (fewest := min(map(len, seconds))) < least
+        or (settle and turns < TURNS)
+        or (time.perf_counter() < end and fewest < most)
     ):
+        turns += 1
         for call, record in zip(contenders, seconds, strict=True):
-            turn = _settled(call, clock, settle) if settle else [clock(call)]
+            turn = settled(call, clock, settle) if settle else [clock(call)]
             record.extend(turn)
     return tuple(map(Times.of, seconds))
 
 
-def _settled(call: Callable[[], object], clock: Clock, settle: float) -> list[float]:
-    """A turn of a contender whose threads are awake when it is timed."""
+def settled(call: Callable[[], object], clock: Clock, settle: float) -> list[float]:
+    """The calls of a turn, whose contender's threads are awake when it is timed."""
     time.sleep(settle)
     first = clock(call)
-    return [first] if first > settle else [clock(call) for _ in range(GROUP)]
+    if first > settle:
+        return [first]
+    return [clock(call) for _ in range(min(GROUP, max(1, int(settle / first))))]

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from bench import report
 from bench.case import Case, Peer, copied
-from bench.harness import Times, race
+from bench.harness import GROUP, TURNS, Clock, Times, race
 from bench.machine import describe, facts
 from bench.peers import numpy_peer
 from bench.roofline import roofline
@@ -34,22 +35,29 @@ def test_contenders_alternate() -> None:
     assert order == ["a", "b"] * 5
 
 
+def lasting(seconds: float) -> Clock:
+    """A clock by which each call takes so long."""
+
+    def clock(call: Callable[[], object]) -> float:
+        call()
+        return seconds
+
+    return clock
+
+
 def test_pools_settle_before_a_call_counts() -> None:
     order: list[str] = []
     a, b = (lambda: order.append("a")), (lambda: order.append("b"))
-    race(a, b, budget=0, least=3, settle=5e-3)
-    assert order == ["a", "b"] * 2 + ["a"] * 9 + ["b"] * 9
+    race(a, b, budget=0, clock=lasting(1e-6), settle=1e-3)
+    assert order == ["a", "b"] * 2 + (["a"] * (1 + GROUP) + ["b"] * (1 + GROUP)) * TURNS
 
 
-def test_long_calls_count_one_by_one() -> None:
+@pytest.mark.parametrize(("seconds", "calls"), [(2e-3, 1), (0.3e-3, 1 + 3)])
+def test_turns_of_long_calls_have_few(seconds: float, calls: int) -> None:
     order: list[str] = []
-
-    def slow() -> None:
-        order.append("a")
-        time.sleep(2e-3)
-
-    race(slow, slow, budget=0, least=3, settle=1e-3)
-    assert len(order) == 2 * 2 + 2 * 3
+    slow = partial(order.append, "a")
+    race(slow, slow, budget=0, least=3, settle=1e-3, clock=lasting(seconds))
+    assert len(order) == 2 * 2 + 2 * TURNS * calls
 
 
 def test_best_and_median() -> None:
