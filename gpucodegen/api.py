@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gpucodegen.options import make_options
-from gpucodegen.source import read
+from gpucodegen.source import read, unparsed
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 def parse(
-    text: str, filename: str = "<string>", *, allow_unregistered: bool = False
+    text: str | os.PathLike[str],
+    filename: str = "",
+    *,
+    allow_unregistered: bool = False,
 ) -> Module:
-    """Parse and verify MLIR text of any vintage.
+    """Parse and verify MLIR of any vintage: a ``str`` is text, a path is a file.
 
-    ``filename`` is only used in locations.  Raises ParseError or VerifyError.
+    ``filename`` is only used in locations.  Raises ParseError, VerifyError,
+    UnreadableFile.
 
     >>> print(parse("func.func @f() { return }"))
     module {
@@ -27,9 +31,7 @@ def parse(
       }
     }
     """
-    from gpucodegen.parser import parse_module
-
-    return parse_module(text, filename, allow_unregistered=allow_unregistered)
+    return unparsed(text, filename, allow_unregistered=allow_unregistered).module
 
 
 def compile(  # noqa: A001 - the public name

@@ -1,7 +1,8 @@
 """What is compiled: MLIR text that is parsed when somebody looks at its module.
 
 Comes in: a text, a file or a module.  A text that an earlier process parsed without a
-warning needs no parser to be compiled again; any other is parsed at once.
+warning needs no parser to be compiled again; any other is parsed at once.  A path that
+is passed as a text is told from texts that have an error.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
 
 STORE = cache.Store("text")
+NO_FILE = "<string>"
+"""Where a text is said to come from."""
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class Source:
     """
 
     text: str = ""
-    filename: str = "<string>"
+    filename: str = NO_FILE
     allow_unregistered: bool = False
     defined: tuple[str, ...] = ()
     parsed: Module | None = field(default=None, repr=False)
@@ -37,12 +40,22 @@ class Source:
     @property
     def module(self) -> Module:
         """The verified module; parsed now if it was not before."""
-        if self.parsed is None:
-            from gpucodegen.parser import parse_module
+        return self.parse([]) if self.parsed is None else self.parsed
 
+    def parse(self, told: list[errors.CodegenWarning]) -> Module:
+        """Parse and verify; what is warned of is added to ``told``."""
+        from gpucodegen.parser import parse_module
+
+        is_path = self.filename == NO_FILE and looks_like_path(self.text)
+        allow = self.allow_unregistered and not is_path  # `a.mlir` could be a name
+        try:
             self.parsed = parse_module(
-                self.text, self.filename, allow_unregistered=self.allow_unregistered
+                self.text, self.filename, allow_unregistered=allow, told=told
             )
+        except errors.ParseError:
+            if is_path:
+                raise errors.PathAsText(path=self.text) from None
+            raise
         return self.parsed
 
     @property
@@ -75,13 +88,23 @@ def read(
     """
     if not isinstance(source, str | os.PathLike):
         return of_module(source)
-    if isinstance(source, str):
-        found = Source(source, allow_unregistered=allow_unregistered)
-    else:
-        path = os.fspath(source)
-        found = Source(_contents(path), path, allow_unregistered)
+    found = unparsed(source, allow_unregistered=allow_unregistered)
     _parse_or_recall(found)
     return found
+
+
+def unparsed(
+    source: str | os.PathLike[str], filename: str = "", *, allow_unregistered: bool
+) -> Source:
+    """A text or the contents of a file; ``filename`` is what locations call it.
+
+    >>> unparsed("module {}", allow_unregistered=False).filename
+    '<string>'
+    """
+    if isinstance(source, str):
+        return Source(source, filename or NO_FILE, allow_unregistered)
+    path = os.fspath(source)
+    return Source(_contents(path), filename or path, allow_unregistered)
 
 
 def _parse_or_recall(source: Source) -> None:
@@ -91,16 +114,22 @@ def _parse_or_recall(source: Source) -> None:
     if known is not None:
         source.defined = tuple(json.loads(known))
         return
-    from gpucodegen.parser import parse_module
-
     told: list[errors.CodegenWarning] = []
-    allow = source.allow_unregistered
-    source.parsed = parse_module(
-        source.text, source.filename, allow_unregistered=allow, told=told
-    )
-    source.defined = _defined(source.parsed)
+    source.defined = _defined(source.parse(told))
     if not told:
         STORE.put(key, json.dumps(source.defined).encode())
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a text is one line that is the name of a file, or ends like one.
+
+    >>> looks_like_path("examples/matmul.mlir"), looks_like_path("module {}")
+    (True, False)
+    """
+    line = text.strip()
+    if not line or "\n" in line or "\0" in line:
+        return False
+    return line.endswith(".mlir") or os.path.isfile(line)  # noqa: PTH113 - never raises
 
 
 def _defined(module: Module) -> tuple[str, ...]:

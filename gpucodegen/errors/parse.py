@@ -211,3 +211,11 @@ class OperandMismatch(ParseError):
     code = "P026"
     template = "'{operation}': {problem}"
     remedy = "{hint}"
+
+
+class PathAsText(ParseError):
+    """The name of a file where its text is due."""
+
+    code = "P027"
+    template = "{path!r} is no MLIR; it looks like the path of a file"
+    remedy = "Pass pathlib.Path({path!r}) to read the file"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,10 +119,57 @@ def test_names() -> None:
 
 
 def test_missing_file() -> None:
-    from pathlib import Path
-
     with pytest.raises(errors.UnreadableFile):
         gcg.compile(Path("no/such/file.mlir"))
+
+
+PATHS = [
+    "no/such/file.mlir",
+    "/no/such/file.mlir",
+    "../3mm.mlir\n",
+    "C:\\nests\\matmul.mlir",
+    "nest.mlir",
+    __file__,
+]
+ENTRIES: dict[str, Callable[[str], object]] = {
+    "parse": gcg.parse,
+    "compile": gcg.compile,
+    "unregistered": lambda text: gcg.compile(text, allow_unregistered=True),
+    "tune": lambda text: gcg.tune(text, "scale", *arrays()),
+    "explain": gcg.explain,
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_path_that_is_passed_as_a_text_is_told(path: str, entry: str) -> None:
+    with pytest.raises(errors.PathAsText, match=r"Pass pathlib\.Path") as caught:
+        ENTRIES[entry](path)
+    assert repr(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["affine.for", "module { x.mlir\n }", "x" * 5000])
+def test_other_errors_of_a_line_stay_what_they_are(text: str) -> None:
+    with pytest.raises(gcg.ParseError) as caught:
+        gcg.compile(text)
+    assert not isinstance(caught.value, errors.PathAsText)
+
+
+@pytest.mark.parametrize("text", ["// see matmul.mlir", "module {} // matmul.mlir"])
+def test_what_is_mlir_is_mlir_however_it_ends(text: str) -> None:
+    assert str(gcg.parse(text)) == "module {\n}"
+
+
+def test_a_path_is_a_file_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "scale.mlir"
+    path.write_text(TEXT, encoding="utf-8")
+    assert str(gcg.parse(path)) == str(gcg.parse(TEXT))
+    assert gcg.compile(path).names == ("scale",)
+    with pytest.raises(errors.UnreadableFile):
+        gcg.parse(tmp_path / "scale.ll")
+    path.write_text("affine.fro", encoding="utf-8")
+    with pytest.raises(gcg.ParseError, match=r"affine\.for"):
+        gcg.parse(path)
 
 
 def test_environment_overrides_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
