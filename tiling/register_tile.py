@@ -7,10 +7,8 @@ fused multiply-adds, so it takes
     max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle,
         bytes of the vectors / PANEL_BANDWIDTH, latency)
 
-cycles, and needs ``rows*vectors + vectors + rows/2`` vector registers: the compiler's
-scheduler holds about half of the broadcasts ahead of their use (9x3, 7x4 and 3x8 zmm
-tiles spill and run at half the rate of 8x3 and 6x4; 5x5 and 4x6 do if they prefetch).
-On ARM it holds them all, ``rows``: 6x4 vectors spill there, 7x3 and 5x4 do not.
+cycles, and needs fewer than all vector registers for its sums, its vectors of B and
+the broadcasts that the compiler's scheduler holds ahead of their use, `HELD`.
 A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
 """
 
@@ -21,6 +19,14 @@ from dataclasses import dataclass, replace
 
 PANEL_BANDWIDTH = 40
 """Bytes of B per cycle: panels come from the second cache (2x8 zmm tiles, measured)."""
+
+HELD = {(512, 32): 0.5, (256, 16): 0.0, (128, 32): 1.0}
+"""Share of a step's broadcasts that wait in registers, by their bits and number.
+
+With AVX-512 9x3, 7x4 and 3x8 vectors spill and run at half the rate of 8x3 and 6x4 (5x5
+and 4x6 do if they prefetch); with AVX2 4x3 and 6x2 do not, 7x2 do; on ARM 6x4 do, 7x3
+and 5x4 do not.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +55,10 @@ class VectorUnit:
     def held(self, rows: int) -> int:
         """Registers of scalars of A that are loaded ahead of their use.
 
-        x86 broadcasts them from memory; ARM, with 32 registers of 128 bits, multiplies
-        by a lane of a register.
-
-        >>> VectorUnit(512, 32).held(6), VectorUnit(128, 32).held(6)
-        (3, 6)
+        >>> [VectorUnit(*unit).held(6) for unit in ((512, 32), (256, 16), (128, 32))]
+        [3, 0, 6]
         """
-        return rows if (self.bits, self.registers) == (128, 32) else rows // 2
+        return int(rows * HELD.get((self.bits, self.registers), 0.5))
 
     @property
     def shared(self) -> VectorUnit:
