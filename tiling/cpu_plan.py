@@ -8,7 +8,6 @@ from math import prod
 from gpucodegen.tiling.cpu_problem import (
     LINE,
     SKINNY,
-    WAYS,
     CpuModel,
     CpuPlan,
     CpuTiles,
@@ -27,15 +26,11 @@ from gpucodegen.tiling.register_tile import (
     split_evenly,
     split_reduction,
 )
+from gpucodegen.tiling.streamed_plan import streaming
 from gpucodegen.tiling.task_grid import choose_task_grid
 
 K_BLOCK_LIMIT = 512
 """Longest reduction block: a panel of 32 columns of it streams from the L2 cache."""
-STREAMED_STEPS = 16
-"""Reduction block of a right factor read in place: as many rows stream at once.
-
-From a cache, and fetched ahead, WAYS: rows may be a power of two apart.
-"""
 LEFT_SHARE = 0.65
 """Share of the second cache that a block of left rows may fill."""
 
@@ -76,9 +71,10 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     lanes = model.unit.lanes(problem.element_bits)
     in_place = problem.right_is_contiguous and problem.readers(rows) < PACKING_PAYS
     streamed = in_place and problem.right_is_wide
-    alone = streamed and problem.rows == problem.readers(rows) == 1
-    steps = WAYS if alone and problem.right_is_near(model) else STREAMED_STEPS
-    limit = steps if streamed else tiles.k_block or K_BLOCK_LIMIT
+    stream = streaming(problem, model, rows, columns) if streamed else None
+    if stream is not None and not tiles.columns:
+        columns = stream.columns
+    limit = stream.steps if stream else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
     spread = not problem.gathered and _rows_are_spread(problem, rows, reused)
     squares = spread or not problem.right_is_contiguous
@@ -101,7 +97,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         stripes=max(1, min(model.threads, stripes)),
         parallel=parallel,
         fetches=spills and chunk < FETCHED_STEPS,
-        fetches_beside=alone,
+        fetches_beside=stream is not None and stream.beside,
     )
     own = not in_place and _is_one_block(plan, problem)
     return replace(plan, packing=Packing.PRIVATE) if own else plan

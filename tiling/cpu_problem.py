@@ -37,6 +37,15 @@ class CpuModel:
     first_cache: int = FIRST_CACHE
     """Bytes of the first one, of data."""
 
+    @property
+    def ways(self) -> int:
+        """Lines that a set of the first cache holds: offsets in a page choose the set.
+
+        >>> CpuModel(first_cache=48 << 10).ways
+        12
+        """
+        return self.first_cache // WAY
+
     def threads_for(self, work: int) -> int:
         """Threads that pay for so many multiply-adds."""
         return self.threads if work >= PARALLEL_WORK else 1

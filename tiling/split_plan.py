@@ -6,8 +6,10 @@ In steps of a tile, with n tasks on t threads, the contraction takes
 
     ceil(p n / t) steps / p + (p > 1) ADDED p n
 
-and the p of the least time wins if it saves a SAVED part.  Adding in parts is another
-order of the sum, which must be permitted; it is the same in every run.
+and the p of the least time wins if it saves a SAVED part.  A row times a matrix from
+memory has a part for each thread: each then reads whole rows, which lie in one piece.
+Adding in parts is another order of the sum, which must be permitted; it is the same in
+every run.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ def reduction_parts(problem: Problem, model: CpuModel) -> int:
     8
     >>> reduction_parts(Problem(2048, 2048, (2048,), 1, 32, True, False), model)
     1
+    >>> reduction_parts(Problem(1, 4096, (4096,), 1, 32, True, False), model)
+    8
     """
     threads = model.threads_for(problem.work)
     if problem.outer > 1 or len(problem.reduction) != 1 or problem.rows > SKINNY:
@@ -50,6 +54,8 @@ def reduction_parts(problem: Problem, model: CpuModel) -> int:
         added = ADDED * parts * tasks if parts > 1 else 0
         return -(-parts * tasks // threads) * steps / parts + added
 
-    usable = range(1, max(1, min(threads, steps // FEWEST_STEPS)) + 1)
-    best = min(usable, key=time)
+    most = max(1, min(threads, steps // FEWEST_STEPS))
+    if problem.rows == 1 and problem.right_is_wide and not problem.right_is_near(model):
+        return most
+    best = min(range(1, most + 1), key=time)
     return best if time(best) <= (1 - SAVED) * time(1) else 1

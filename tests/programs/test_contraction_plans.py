@@ -25,6 +25,7 @@ SHAPES = {
     "one row, streamed": (1, 1100, 40),
     "stripes of less than a panel, 100 columns": (300, 100, 200),
     "stripes of less than a panel, 40 columns": (300, 40, 200),
+    "one row, from memory": (1, 2100, 1100),
     "one row": (1, 1100, 37),
     "one row, few columns": (1, 9, 5),
     "less than a tile": (5, 7, 3),
@@ -265,9 +266,20 @@ def test_plans_differ_as_named():
     assert not planned(190, 300, 90, left_is_computed=True).fetches_left
     streamed = planned(3, 1100, 40)
     assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
-    assert planned(1, 1100, 40).fetches_beside
-    assert planned(1, 1024, 1024).k_chunk < planned(1, 8192, 8192).k_chunk
-    assert not planned(1, 200, 40).fetches_beside | streamed.fetches_beside
+    many_ways = CpuModel(2, first_cache=48 << 10)
+    for model, beside in ((CpuModel(2), False), (many_ways, True)):
+        near, far, short = (
+            plan(Problem(1, n, (k,), 1, 32, True, False), model)
+            for n, k in ((1024, 1024), (8192, 8192), (200, 40))
+        )
+        assert near.k_chunk < far.k_chunk
+        assert near.fetches_beside == far.fetches_beside == beside
+        assert not short.fetches_beside
+    few = [
+        plan(Problem(m, 8192, (8192,), 1, 32, True, False), CpuModel(2)) for m in (1, 4)
+    ]
+    assert few[0].columns > few[1].columns
+    assert few[0].k_chunk == few[1].k_chunk < planned(30, 8192, 8192).k_chunk
 
 
 @pytest.mark.parametrize(

@@ -100,11 +100,14 @@ def test_what_is_around_a_contraction_stays_with_the_last_sum():
         (6, 64, 100000, 2, 2),
         (6, 64, 100000, 8, 8),
         (6, 64, 1000, 8, 1),
-        (1, 4096, 4096, 2, 1),
+        (1, 4096, 4096, 2, 2),
+        (1, 1024, 1024, 2, 1),
         (2048, 2048, 2048, 8, 1),
     ],
 )
-def test_only_idle_threads_take_parts(m: int, n: int, k: int, threads: int, parts: int):
+def test_idle_threads_and_whole_rows_take_parts(
+    m: int, n: int, k: int, threads: int, parts: int
+):
     problem = Problem(m, n, (k,), 1, 32, True, False, k)
     model = CpuModel(threads, VectorUnit(512, 32))
     assert reduction_parts(problem, model) == parts
