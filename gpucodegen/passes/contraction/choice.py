@@ -10,11 +10,12 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType
 from gpucodegen.passes.analysis import Analysis
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction import cpu, depthwise, dots, splitting
+from gpucodegen.passes.contraction import cpu, depthwise, dots, flipping, splitting
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
 from gpucodegen.passes.contraction.collapse import collapsed
 from gpucodegen.passes.contraction.depthwise import Sliding, sliding
 from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
+from gpucodegen.passes.contraction.flipping import can_flip
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
@@ -23,6 +24,7 @@ from gpucodegen.passes.distribute import distribute
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
 from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
+from gpucodegen.tiling.flip_plan import flipping_pays
 from gpucodegen.tiling.split_plan import reduction_parts
 
 
@@ -59,7 +61,7 @@ MIN_COLUMNS = 4
 
 def _runs(found: Contraction) -> bool:
     """Whether one of the kernels can run it."""
-    if _fills_registers(found):
+    if _fills_registers(found) or _flips(found):
         return True
     is_plain = found.scale is None
     return is_plain and (bool(_window(found)) or dot_sides(found) is not None)
@@ -78,6 +80,12 @@ def _fills_registers(found: Contraction) -> bool:
     column, is_line = column_axis(found), row_axis(found) is None
     packs = not is_line or direct_lanes(found.right, column)
     return column.extent >= MIN_COLUMNS and packs
+
+
+def _flips(found: Contraction) -> bool:
+    """Whether they can walk the rows, for a transposed result."""
+    row = row_axis(found)
+    return row is not None and row.extent >= MIN_COLUMNS and can_flip(found)
 
 
 def lower_contraction(
@@ -119,6 +127,9 @@ def _lowered(
             work = prod(axis.extent for axis in contraction.axes)
             lanes = model.unit.lanes(products.element_bits)
             return dots.lower(sides, tile, lanes, model.threads_for(work))
+    if _flips(contraction) and (problem is None or flipping_pays(problem, model)):
+        lanes = model.unit.lanes(element_bits(contraction.element))
+        return flipping.lower(contraction, lanes, lambda c: _lowered(c, model, tiles))
     assert problem is not None
     if contraction.scale is not None:
         model = replace(model, unit=model.unit.shared)

@@ -1,0 +1,110 @@
+"""A contraction whose result is computed transposed: lanes walk the rows, not columns.
+
+    T[column][row] = sums                  (register tiles, the factors change sides)
+    for squares of the result:
+      C[rows][columns] = C[rows][columns] + transpose(T[columns][rows])
+
+So products whose left factor is contiguous along the rows read it as it lies, and few
+columns do not leave registers empty.  What is fused with the contraction stays with the
+squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import FloatType, MemRefType, VectorType
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.blocking import column_axis, row_axis
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.packing import direct_lanes
+from gpucodegen.passes.contraction.pointwise import Pointwise, Tile
+from gpucodegen.passes.contraction.ranges import Positions, Range, in_pieces
+from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.contraction.start import finished, started
+from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.nests import Axis
+
+Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
+"""Lowers the contraction of the transposed result."""
+
+
+def can_flip(contraction: Contraction) -> bool:
+    """Whether the result has two axes, and the left factor lies along its rows."""
+    plain = contraction.is_plain and contraction.reassociable
+    other = contraction.gather or contraction.scale or contraction.words
+    if not plain or other or contraction.vector is None:
+        return False
+    row = row_axis(contraction)
+    if row is None or not direct_lanes(contraction.left, row):
+        return False
+    axes = {row, column_axis(contraction), *contraction.reduction}
+    return axes == set(contraction.axes)
+
+
+def lower(contraction: Contraction, lanes: int, flipped: Lower) -> list[Operation]:
+    """Operations that replace the nest; squares have ``lanes`` rows and columns."""
+    b = Builder(contraction.location)
+    row, column = row_axis(contraction), column_axis(contraction)
+    assert row is not None
+    ty = MemRefType((column.extent, row.extent), contraction.element)
+    zero = b.constant(0, contraction.element)
+    buffer = b.allocate("memref.alloc", ty, "flipped")
+    result = Operand(buffer, (Index.of(column.iv), Index.of(row.iv)))
+    fill = Operation("affine.store", (zero, buffer))
+    b.operations += flipped(
+        replace(
+            contraction,
+            axes=(column, row, *contraction.reduction),
+            result=result,
+            left=contraction.right,
+            right=contraction.left,
+            rows=contraction.columns,
+            columns=contraction.rows,
+            start=Pointwise(((fill, result),), ()),
+            epilogue=None,
+        )
+    )
+    _Squares(contraction, result, row, column).build(b, lanes)
+    b.add("memref.dealloc", (buffer,))
+    return b.operations
+
+
+@dataclass(frozen=True, slots=True)
+class _Squares:
+    """The cells of a result, and of its transposed sums."""
+
+    contraction: Contraction
+    sums: Operand
+    row: Axis
+    column: Axis
+
+    def build(self, b: Builder, size: int) -> None:
+        """Add the sums to the result, by squares of a size."""
+
+        def across(i: Builder, at: Positions, rows: int) -> None:
+            def square(j: Builder, here: Positions, columns: int) -> None:
+                self._add(j, here, (rows, columns))
+
+            in_pieces(i, Range.whole(self.column), size, at, square)
+
+        def down(i: Builder, _: Value) -> None:  # Vectors live in loops only.
+            in_pieces(i, Range.whole(self.row), size, {}, across)
+
+        b.loop(0, 1, down, hint="once")
+
+    def _add(self, b: Builder, at: Positions, shape: tuple[int, int]) -> None:
+        tile = Tile(at, dict(zip((self.row, self.column), shape, strict=True)))
+        ty = VectorType(shape[::-1], self.contraction.element)
+        sums = self.sums
+        term = b.transposed(
+            b.transfer_read(sums.memref, sums.at(at), ty, [0, 1], hint="sums")
+        )
+        is_float = isinstance(self.contraction.element, FloatType)
+        old = started(b, self.contraction, tile)
+        name = "arith.addf" if is_float else "arith.addi"
+        (total,) = b.add(name, (old, term), [term.type], hint="c")
+        finished(b, self.contraction, tile, total)
