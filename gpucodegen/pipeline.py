@@ -150,7 +150,14 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
         ExpandCopies(cache_bytes()),
         *waves,
         CarryStores(),
-        JamRows(bits, registers, *caches, options.reassociate, options.exact),
+        JamRows(
+            bits,
+            registers,
+            *caches,
+            options.reassociate,
+            options.exact,
+            first_cache_bytes(),
+        ),
         MapCpu(
             threads=threads,
             vector_bits=bits,
@@ -174,5 +181,6 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
             cache=cache_bytes(),
             relaxed=options.reassociate,
             exact=options.exact,
+            first_cache=first_cache_bytes(),
         ),
     ]

@@ -7,6 +7,11 @@ an Ice Lake server, GB/s: in one place 20.5, in two 22.5, four 24, eight 25, and
 fetches in front; scaled copies 20.5 and 23.5; sums of two arrays 19.2, in four places
 21, in eight 18; fills the same.  (The C library's copy of long arrays runs in four
 places, after the same thought: 23.)  Reductions read several rows at once likewise.
+
+Not all cores are so.  A Zen 4 follows one read far ahead and across pages, and several
+not as far: copies of 256 MiB in one place 38.4, in eight 33.7, sums of two arrays apart
+from a third 36.2 and 30.0, maxima of 4096 x 4096 f32 by one row 38, by two 24, four 26,
+eight 25-28.  How far a core reads ahead nobody tells; `SEVERAL` parts those measured.
 """
 
 from __future__ import annotations
@@ -26,6 +31,8 @@ LINES = 2
 """Lines of a strip at a time: they are fetched in pairs."""
 FETCHED = 8
 """Lines ahead that are fetched: behind the end of a page nobody else does."""
+SEVERAL = 3 << 14
+"""Bytes of the first cache from which on a core is taken to like several places."""
 FEW = 4
 """Operations of an iteration beyond which time is not that of the memory."""
 
@@ -50,12 +57,16 @@ class Strips:
 
 
 def plan_strips(
-    loop: InnerLoop, reads: int, operations: int, unit: VectorUnit
+    loop: InnerLoop,
+    reads: int,
+    operations: int,
+    unit: VectorUnit,
+    first_cache: int = SEVERAL,
 ) -> Strips | None:
     """The strips of a loop that streams; None leaves it in one place.
 
     ``reads``: arrays that it reads, ``operations``: those of an iteration.  All values
-    of a step are in half of the registers.
+    of a step are in half of the registers.  ``first_cache``: its bytes.
 
     >>> unit = VectorUnit(512, 32)
     >>> plan_strips(InnerLoop(1 << 26, frozenset({32})), 1, 0, unit)
@@ -67,7 +78,7 @@ def plan_strips(
     >>> plan_strips(InnerLoop(1 << 20, frozenset({32})), 1, 0, VectorUnit(256, 16))
     Strips(count=2, length=4096, step=32, ahead=128)
     """
-    if not reads or operations > FEW or loop.trips is None:
+    if first_cache < SEVERAL or not reads or operations > FEW or loop.trips is None:
         return None
     narrowest, widest = loop.narrowest, max(loop.bits)
     line = 8 * LINE // narrowest
@@ -92,25 +103,26 @@ def plan_rows(
     reads: int,
     operations: int,
     unit: VectorUnit,
-    caches: tuple[int, int],
+    caches: tuple[int, int, int],
 ) -> int:
     """How many rows are reduced at once; 1 leaves them one by one.
 
     ``loop``: along a row; ``reads``: arrays of such rows; ``caches``: bytes of the
-    second level of a core, and of the one that cores share.  Totals take a quarter of
-    the registers.  Maxima of 4096 x 4096 f32, GB/s: rows one by one 12, two 13.5, four
-    15, eight 16.5, sixteen the same; eight rows of 200 at once take 1.2 times as long
-    as one by one, and so do those of 10 MB in all.
+    first and second level of a core, and of the one that cores share.  Totals take a
+    quarter of the registers.  Maxima of 4096 x 4096 f32 on an Ice Lake server, GB/s:
+    rows one by one 12, two 13.5, four 15, eight 16.5, sixteen the same; eight rows of
+    200 at once take 1.2 times as long as one by one, and so do those of 10 MB in all.
 
-    >>> unit, caches = VectorUnit(512, 32), (1 << 20, 48 << 20)
+    >>> unit, caches = VectorUnit(512, 32), (SEVERAL, 1 << 20, 48 << 20)
     >>> row = InnerLoop(4096, frozenset({32}))
     >>> [plan_rows(row, rows, 1, 1, unit, caches) for rows in (4096, 64)]
     [8, 1]
     """
-    if not reads or operations > FEW or loop.trips is None:
+    first, own, shared = caches
+    if first < SEVERAL or not reads or operations > FEW or loop.trips is None:
         return 1
     row = loop.trips * max(loop.bits) // 8
-    count, (own, shared) = min(READS // reads, unit.registers // 4), caches
+    count = min(READS // reads, unit.registers // 4)
     footprint, kept = rows * row * reads, max(BEYOND * own, shared // SHARED)
     pays = footprint > kept and row >= SHORTEST and rows >= 2 * count
     return max(1, count) if pays else 1

@@ -13,6 +13,7 @@ from gpucodegen.intrinsics.lowering import (
     number,
     suffix,
 )
+from gpucodegen.intrinsics.nan_aware import largest, smallest
 
 Build = Callable[..., Any]
 
@@ -101,13 +102,11 @@ def _pick(method: str, predicate: str) -> Build:
 
 
 def _nan_aware(name: str) -> Build:
-    """``arith.maximumf`` and ``minimumf``: a NaN operand gives NaN."""
+    """``arith.maximumf`` and ``minimumf``: a NaN operand gives NaN, -0 is below +0."""
 
     def build(low: Lowering, a: Any, b: Any) -> Any:
         if low.engine.name == "cpu":
-            return low.overloaded(
-                {"maxnum": "maximum", "minnum": "minimum"}[name], (a, b)
-            )
+            return largest(low, a, b) if name == "maxnum" else smallest(low, a, b)
         unordered = low.builder.fcmp_unordered("uno", a, b)
         chosen = low.overloaded(name, (a, b))
         return low.builder.select(unordered, low.builder.fadd(a, b), chosen)

@@ -7,7 +7,7 @@ Legal iff the rows are parallel:
 
     { d in distances of the dependences : d_i != 0 } = {}
 
-A core fetches ahead of several reads at once (`gpucodegen.tiling.strip_plan`).  Rows
+Some cores fetch ahead of several reads at once (`gpucodegen.tiling.strip_plan`).  Rows
 whose sums keep their order run side by side in the lanes of vectors anyhow.
 """
 
@@ -34,7 +34,7 @@ from gpucodegen.passes.vectorize.accumulations import (
 )
 from gpucodegen.passes.vectorize.loops import range_of
 from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.strip_plan import plan_rows
+from gpucodegen.tiling.strip_plan import SEVERAL, plan_rows
 from gpucodegen.tiling.vector_plan import InnerLoop
 
 
@@ -42,7 +42,8 @@ from gpucodegen.tiling.vector_plan import InnerLoop
 class JamRows(ModulePass):
     """Reduce several long rows at once where they are far more than caches hold.
 
-    ``cache``: bytes of the second level of a core; ``shared``: of that of all cores.
+    ``cache``: bytes of the second level of a core, ``first_cache`` of the first one,
+    ``shared`` of that of all cores.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(
@@ -70,6 +71,7 @@ class JamRows(ModulePass):
     shared: int = 0
     relaxed: bool = False
     exact: bool = False
+    first_cache: int = SEVERAL
 
     def apply(self, module: Module) -> Module:
         """Jam the outermost loops of every function that are such rows."""
@@ -100,7 +102,8 @@ class JamRows(ModulePass):
             return 1
         loop = InnerLoop(columns.trips, frozenset(found.body.bits))
         unit = VectorUnit(self.vector_bits, self.registers)
-        reads, caches = _rows_read(found, rows), (self.cache, self.shared)
+        reads = _rows_read(found, rows)
+        caches = self.first_cache, self.cache, self.shared
         return plan_rows(loop, rows.extent, reads, found.cost, unit, caches)
 
 

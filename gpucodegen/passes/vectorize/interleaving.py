@@ -26,7 +26,7 @@ from gpucodegen.tiling.strip_plan import Strips, plan_strips
 
 
 def interleaved(
-    body: Body, trips: int | None, lanes: int, unit: VectorUnit
+    body: Body, trips: int | None, lanes: int, unit: VectorUnit, first_cache: int
 ) -> Interleaved | None:
     """The strips that pay for a body whose stores all go past the caches."""
     stores = [op for op in body.streams if not op.results]
@@ -35,7 +35,8 @@ def interleaved(
     rest = [op for op in body.operations if op not in body.streams]
     work = sum(cost(op) for op in rest if body.is_varying(op))
     loop = inner_loop(body, trips)
-    strips = plan_strips(loop, len(body.streams) - len(stores), work, unit)
+    reads = len(body.streams) - len(stores)
+    strips = plan_strips(loop, reads, work, unit, first_cache)
     return Interleaved(body, lanes, strips) if strips else None
 
 

@@ -54,6 +54,7 @@ from gpucodegen.passes.vectorize.streams import (
 )
 from gpucodegen.passes.vectorize.transposes import tiling_of
 from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.tiling.strip_plan import SEVERAL
 from gpucodegen.tiling.vector_plan import plan_lanes, thread_block
 
 
@@ -61,7 +62,8 @@ from gpucodegen.tiling.vector_plan import plan_lanes, thread_block
 class Vectorize(ModulePass):
     """Run innermost parallel loops on vectors of ``vector_bits``.
 
-    Stores of nests that touch far more than ``cache`` bytes go past the caches.
+    Stores of nests that touch far more than ``cache`` bytes go past the caches, in
+    several places at once if the ``first_cache`` is of a core that likes them.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<20xf32>, %a: f32) {
@@ -97,6 +99,7 @@ class Vectorize(ModulePass):
     cache: int = 1 << 20
     relaxed: bool = False
     exact: bool = False
+    first_cache: int = SEVERAL
 
     def apply(self, module: Module) -> Module:
         """Vectorize in every function with a body."""
@@ -201,7 +204,8 @@ class _Rewriter:
         size = thread_block(loop, self.options.threads)
         is_parallel = op.name == "affine.parallel"
         trips = size if is_parallel and range_.trips else range_.trips
-        strips = None if windows else interleaved(body, trips, lanes, unit)
+        first_cache = self.options.first_cache
+        strips = None if windows else interleaved(body, trips, lanes, unit, first_cache)
 
         def build(b: Builder, part: Range) -> None:
             slides = part.is_single and bool(windows)
