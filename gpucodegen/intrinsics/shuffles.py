@@ -47,8 +47,7 @@ def _line(low: Lowering, pieces: list[Any]) -> Any:
 def transpose(engine: Engine, m: int, n: int, name: str) -> Any:
     """``transpose(v)``: the columns of ``m x n`` as rows.
 
-    Rows of one register each are exchanged in rounds: the round of distance ``d`` moves
-    elements between rows and lanes that differ in this bit, by two shuffles for a pair.
+    Rows of one register each are turned in rounds of two shuffles for each pair.
     """
     source, result = Tile((m, n), carrier(name)), Tile((n, m), carrier(name))
 
@@ -60,10 +59,7 @@ def transpose(engine: Engine, m: int, n: int, name: str) -> Any:
             return low.from_elements(result, turned)
         rows = [_first_lanes(low, piece, side) for piece in low.pieces(v)]
         rows += [ir.Constant(rows[0].type, ir.Undefined)] * (side - m)
-        distance = side // 2
-        while distance:
-            rows = _exchanged(low, rows, distance)
-            distance //= 2
+        rows = _turned(low, rows, source.dtype.bitwidth)
         width = low.lanes(result)
         return low.pack(result, [_first_lanes(low, row, width) for row in rows[:n]])
 
@@ -85,14 +81,63 @@ def _first_lanes(low: Lowering, piece: Any, width: int) -> Any:
     return low.shuffle(piece, undefined, [min(i, count - 1) for i in range(width)])
 
 
-def _exchanged(low: Lowering, rows: list[Any], distance: int) -> list[Any]:
-    """One round: the off-diagonal blocks of every pair of rows change places."""
-    side, made = len(rows), list(rows)
-    upper = [i if not i & distance else side + i - distance for i in range(side)]
-    lower = [i + distance if not i & distance else side + i for i in range(side)]
-    for i in range(side):
-        if not i & distance:
-            pair = rows[i], rows[i + distance]
-            made[i] = low.shuffle(*pair, upper)
-            made[i + distance] = low.shuffle(*pair, lower)
-    return made
+BLOCK = 128
+"""Bits within which x86 interleaves two registers by one cheap instruction."""
+
+
+def _turned(low: Lowering, rows: list[Any], bits: int) -> list[Any]:
+    """The columns of as many rows as a register has lanes, each of so many bits.
+
+    In every block of lanes a perfect shuffle of the rows, repeated, turns a square; the
+    blocks of a register are then rows of blocks, which change places likewise.
+    """
+    side = len(rows)
+    block = min(side, BLOCK // bits)
+    squares = [
+        _interleaved(low, rows[first : first + block])
+        for first in range(0, side, block)
+    ]
+    lines = (_blocks_turned(low, [*line], block) for line in zip(*squares, strict=True))
+    return [row for column in zip(*lines, strict=True) for row in column]
+
+
+def _interleaved(low: Lowering, rows: list[Any]) -> list[Any]:
+    """Squares of as many lanes as there are rows, turned.
+
+    A round deals the first and the second half of the rows to pairs, lane by lane.
+    """
+    block, width = len(rows), rows[0].type.count
+    half = block // 2
+    orders = [
+        [at + part for at in _starts(width, block, first, half) for part in (0, width)]
+        for first in (0, half)
+    ]
+    for _ in range(block.bit_length() - 1):
+        pairs = list(zip(rows[:half], rows[half:], strict=True))
+        rows = [low.shuffle(*pair, order) for pair in pairs for order in orders]
+    return rows
+
+
+def _starts(width: int, block: int, first: int, count: int) -> list[int]:
+    """Lanes ``first`` to ``first + count`` of each block."""
+    return [at + i for at in range(first, width, block) for i in range(count)]
+
+
+def _blocks_turned(low: Lowering, rows: list[Any], block: int) -> list[Any]:
+    """Rows of as many blocks as there are rows: even blocks, odd ones, and so on."""
+    if len(rows) == 1:
+        return rows
+    lanes = 2 * rows[0].type.count
+    pairs = list(zip(rows[::2], rows[1::2], strict=True))
+    even, odd = (
+        _blocks_turned(
+            low,
+            [
+                low.shuffle(*pair, _starts(lanes, 2 * block, first, block))
+                for pair in pairs
+            ],
+            block,
+        )
+        for first in (0, block)
+    )
+    return [row for both in zip(even, odd, strict=True) for row in both]
