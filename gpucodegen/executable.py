@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from warnings import catch_warnings, simplefilter, warn
 
 from gpucodegen.lowering import Key, Stages, lower, printed
+from gpucodegen.runtime.collection import collected_afterwards
 
 if TYPE_CHECKING:
     from gpucodegen.emit.copy_plan import PlannedTransfer
@@ -169,7 +170,11 @@ def build(
         place = kept.key_of(source.text, location, name, target, types, options)
         known = kept.load(place)
     if known is None:
-        with _ONE_AT_A_TIME, catch_warnings(record=True) as told:
+        with (
+            _ONE_AT_A_TIME,
+            collected_afterwards(),
+            catch_warnings(record=True) as told,
+        ):
             simplefilter("always")
             known = lower(module, name, key, options, stages)
         for warning in told:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.runtime import cache
+from gpucodegen.runtime.collection import collected_afterwards
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -49,9 +50,10 @@ class Source:
         is_path = self.filename == NO_FILE and looks_like_path(self.text)
         allow = self.allow_unregistered and not is_path  # `a.mlir` could be a name
         try:
-            self.parsed = parse_module(
-                self.text, self.filename, allow_unregistered=allow, told=told
-            )
+            with collected_afterwards():
+                self.parsed = parse_module(
+                    self.text, self.filename, allow_unregistered=allow, told=told
+                )
         except errors.ParseError:
             if is_path:
                 raise errors.PathAsText(path=self.text) from None

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from gpucodegen.runtime import cache, machine_code, modules, threads
+from gpucodegen.runtime.collection import collected_afterwards
 from gpucodegen.runtime.outline import CALL, outlined
 from gpucodegen.runtime.spec import KernelSpec
 
@@ -25,6 +26,7 @@ class CpuKernel:
     from_cache: bool
 
 
+@collected_afterwards()
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
     loaded = machine_code.load(spec)
