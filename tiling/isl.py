@@ -75,6 +75,7 @@ class Solver:
     overruns: int = 0
     spent: float = 0.0
     context: islpy.Context = field(default_factory=islpy.Context)
+    _maps: dict[str, Map] = field(default_factory=dict[str, Map])
     _sets: dict[str, Set] = field(default_factory=dict[str, Set])
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
@@ -128,8 +129,10 @@ class Solver:
         return False
 
     def map(self, text: str) -> Map:
-        """The relation written as isl text."""
-        return islpy.Map.read_from_str(self.context, text)
+        """The relation written as isl text; each text is read once."""
+        if text not in self._maps:
+            self._maps[text] = islpy.Map.read_from_str(self.context, text)
+        return self._maps[text]
 
     def set(self, text: str) -> Set:
         """The set written as isl text; each text is read once."""
@@ -137,12 +140,12 @@ class Solver:
             self._sets[text] = islpy.Set.read_from_str(self.context, text)
         return self._sets[text]
 
-    def read(self, text: str, otherwise: Map) -> Map:
-        """As `map`, or ``otherwise`` over the limit; bad text is an error."""
+    def read(self, text: str) -> Map | None:
+        """As `map`, or None over the limit; bad text is an error."""
         try:
             return self._limited(lambda: self.map(text))
         except _OverLimit:
-            return otherwise
+            return None
         except islpy.Error as error:
             raise ValueError(
                 f"{text!r} is not isl text; factors must be plain integers."

@@ -257,11 +257,13 @@ class _Builder:
         names = [loop.name for loop in around.loops]
         trips = ", ".join(trip(name) for name in names)
         relation = f"[{trips}] -> [{', '.join(names)}]"
-        counted = self._map(relation, [counting(loop) for loop in around.loops])
-        every = (*around.constraints, *self.scop.context)
-        values = self._map(relation, every, otherwise=counted)
+        steps = [counting(loop) for loop in around.loops]
+        counted = self.solver.map(self._text(relation, steps))
         formula = self.solver.ask(lambda: linear_function(counted), None)
-        return _Frame(values is not counted, values, formula, values.domain())
+        every = (*around.constraints, *self.scop.context)
+        bounded = self.solver.read(self._text(relation, every))
+        values = counted if bounded is None else bounded
+        return _Frame(bounded is not None, values, formula, values.domain())
 
     def _relation(self, around: Around, access: Access) -> _Cells:
         """{ trips -> scope, indices : span } over the domain, each text once."""
@@ -288,11 +290,11 @@ class _Builder:
             local = ", ".join(name for name, _ in access.span)
             touched = [f"exists {local} : ({conjunction(touched)})"]
         target = f"[{', '.join(names)}] -> [{', '.join(cell)}]"
-        anywhere = self._map(target, ())
-        cells = self._map(target, touched, otherwise=anywhere)
+        anywhere = self.solver.map(self._text(target, ()))
+        cells = self.solver.read(self._text(target, touched))
         values = self.frames[around.key].values
         unknown = _Cells(exact=False, relation=values.apply_range(anywhere))
-        if cells is anywhere:
+        if cells is None:
             return unknown
         return self.solver.ask(
             lambda: _Cells(exact=True, relation=values.apply_range(cells)), unknown
@@ -305,11 +307,5 @@ class _Builder:
         flag = Access(tag.array, AccessKind.READ, tag.indices)
         return self._relation(around, flag).relation
 
-    def _map(
-        self, relation: str, constraints: Sequence[str], otherwise: Map | None = None
-    ) -> Map:
-        """The text; over the limits ``otherwise``, without which there are none."""
-        text = f"{header(self.scop)} {{ {relation} : {conjunction(constraints)} }}"
-        if otherwise is None:
-            return self.solver.map(text)
-        return self.solver.read(text, otherwise)
+    def _text(self, relation: str, constraints: Sequence[str]) -> str:
+        return f"{header(self.scop)} {{ {relation} : {conjunction(constraints)} }}"
