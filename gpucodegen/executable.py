@@ -158,7 +158,7 @@ def build(
     Text, where the source is one, finds what an earlier process made of it.
     """
     from gpucodegen import lowered as kept
-    from gpucodegen.tuning import tuned_options
+    from gpucodegen.tuned import tuned_options
 
     target, types = key
     module = source.module

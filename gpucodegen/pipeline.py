@@ -23,6 +23,7 @@ def front_passes(
     """
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
+    from gpucodegen.passes.check_bounds import CheckBounds
     from gpucodegen.passes.check_effects import CheckEffects
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.check_reads import CheckReads
@@ -35,7 +36,6 @@ def front_passes(
     from gpucodegen.passes.inline_branches import InlineBranches
     from gpucodegen.passes.library_calls import LibraryCalls
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
-    from gpucodegen.passes.map_passes import CheckBounds
     from gpucodegen.passes.normalize_transfers import NormalizeTransfers
     from gpucodegen.passes.place_allocations import PlaceAllocations
     from gpucodegen.passes.propagate_aliases import PropagateAliases
@@ -75,26 +75,20 @@ def front_passes(
 
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
-    from gpucodegen.passes.block_threads import WARP
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
     from gpucodegen.passes.loops.tile import Tile
-    from gpucodegen.passes.map_passes import MapGpu, VerifyKernels
-    from gpucodegen.passes.mark_overwritten import MarkOverwritten
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
-    from gpucodegen.passes.privatize import Privatize
+    from gpucodegen.passes.verify_kernels import VerifyKernels
 
     sizes, relaxed = options.tile_sizes, options.reassociate
     ordered = (
         [Tile(sizes, relaxed, fewer=True)] if sizes else _reordered(target, options)
     )
-    is_cpu = target == "cpu"
-    on_gpu = MapGpu(contractions=not options.exact)
-    mapped = _cpu(options) if is_cpu else [MarkOverwritten(), on_gpu]
-    private = Privatize() if is_cpu else Privatize(min_iterations=WARP)
+    isolated = _isolated(target, options)
+    private, *mapped = _cpu(options) if target == "cpu" else _gpu(options)
     proven = [VerifyKernels()] if options.verify else []
-    checked = CheckMemorySpaces(target)
-    normal = [NormalizeMemrefs(), *_isolated(target, options), private]
-    return [checked, *normal, *ordered, *mapped, *proven]
+    checked, normal = CheckMemorySpaces(target), NormalizeMemrefs()
+    return [checked, normal, *isolated, private, *ordered, *mapped, *proven]
 
 
 def _isolated(target: str, options: Options) -> Sequence[ModulePass]:
@@ -119,12 +113,26 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
     return [ImproveLocality(threads=threads), ContractArrays()]
 
 
+def _gpu(options: Options) -> Sequence[ModulePass]:
+    """Private scalars where a warp has work, then kernels and their launches."""
+    from gpucodegen.passes.block_threads import WARP
+    from gpucodegen.passes.map_gpu import MapGpu
+    from gpucodegen.passes.mark_overwritten import MarkOverwritten
+    from gpucodegen.passes.privatize import Privatize
+
+    on_gpu = MapGpu(contractions=not options.exact)
+    return [Privatize(min_iterations=WARP), MarkOverwritten(), on_gpu]
+
+
 def _cpu(options: Options) -> Sequence[ModulePass]:
+    """Private scalars, then loops in tiles and vectors, and kernels of them."""
     from gpucodegen.passes.expand_copies import ExpandCopies
     from gpucodegen.passes.loops.carry_stores import CarryStores
     from gpucodegen.passes.loops.coalesce import Coalesce
     from gpucodegen.passes.loops.jam_rows import JamRows
-    from gpucodegen.passes.map_passes import MapCpu, OutlineCpu
+    from gpucodegen.passes.map_cpu import MapCpu
+    from gpucodegen.passes.outline_cpu import OutlineCpu
+    from gpucodegen.passes.privatize import Privatize
     from gpucodegen.passes.propagate_aliases import PropagateAliases
     from gpucodegen.passes.vectorize import Vectorize
     from gpucodegen.passes.wavefront import Wavefront
@@ -147,6 +155,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
         else []
     )
     return [
+        Privatize(),
         ExpandCopies(cache_bytes()),
         *waves,
         CarryStores(),

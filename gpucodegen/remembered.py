@@ -98,7 +98,7 @@ def _tuned(options: Options) -> object:
     """Changes whenever something is tuned."""
     if not options.tuned:
         return None
-    from gpucodegen.tuning import tuning_path
+    from gpucodegen.tuned import tuning_path
 
     path = tuning_path()
     return [*map(_stamp, sorted(path.parent.glob(f"{path.name}*")))]

@@ -13,10 +13,10 @@ from gpucodegen.api import compile as compile_source
 from gpucodegen.options import Options
 from gpucodegen.schedules import Schedules, point_of, schedules, with_point
 from gpucodegen.source import of_module
+from gpucodegen.tuned import tuning_identity, tuning_store
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
@@ -131,64 +131,6 @@ def _time(
         launch()
         times.append(time.perf_counter() - start)
     return statistics.median(times)
-
-
-def tuning_store() -> Any:
-    """The database of trials in the cache directory."""
-    from gpucodegen.tiling.store import Store
-
-    return Store(tuning_path())
-
-
-def tuning_path() -> Path:
-    """Where that database lies, once something was tuned."""
-    from gpucodegen.runtime.cache import cache_directory
-
-    return cache_directory() / "tuning.sqlite"
-
-
-def tuning_identity(program: Program, name: str, arguments: Sequence[Any]) -> str:
-    """Key of what was tuned: the function's IR, shapes, machine and versions."""
-    from gpucodegen.runtime.device import host_name
-    from gpucodegen.signature import Signature
-
-    function = program[name]
-    signature = Signature.of(function.view)
-    types = signature.specialized(signature.convert(arguments))
-    return identity(program.module, name, types, function.options, host_name())
-
-
-def identity(
-    module: Module, name: str, types: Sequence[object], options: Options, host: str
-) -> str:
-    """The key for known argument types."""
-    from importlib.metadata import version
-
-    from gpucodegen.passes.reachable import reachable
-    from gpucodegen.tiling.store import tuning_key
-
-    return tuning_key(
-        ir=str(reachable(module, name)),
-        function=name,
-        types=[str(ty) for ty in types],
-        host=host,
-        threads=str(options.threads),
-        versions=[version("gpucodegen"), version("numba")],
-    )
-
-
-def tuned_options(
-    module: Module, name: str, types: Sequence[object], options: Options
-) -> Options:
-    """The options with the stored best point, if this function was tuned here."""
-    from gpucodegen.runtime.device import host_name
-
-    if not options.tuned or options.tile_sizes or options.register_tile:
-        return options
-    if not tuning_path().exists():
-        return options
-    best = tuning_store().best(identity(module, name, types, options, host_name()))
-    return options if best is None else with_point(options, best.point)
 
 
 def require_best(result: TuneResult) -> Trial:

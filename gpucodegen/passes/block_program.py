@@ -31,19 +31,6 @@ from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 
 
-def needs_block(op: Operation) -> bool:
-    """Whether a nest holds transfers or its own buffers outside its parallel loops."""
-    return any(
-        inner.name in TRANSFERS
-        or (inner.name in ALLOCATIONS and _is_fast(inner.results[0]))
-        for inner in op.walk()
-    )
-
-
-def _is_fast(memref: Value) -> bool:
-    return getattr(memref.type, "memory_space", None) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class _BlockLoop:
     """A parallel loop whose iterations are blocks."""

@@ -18,7 +18,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.map_passes import in_functions, with_blocks
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.tiling.vector_plan import goes_past_caches
 
 

@@ -25,8 +25,8 @@ from gpucodegen.passes.contraction.choice import paying_contraction
 from gpucodegen.passes.contraction.expansion import expansions
 from gpucodegen.passes.contraction.multiply_add import MULTIPLY
 from gpucodegen.passes.distribute import distribute
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 
 
 @dataclass(frozen=True, slots=True)

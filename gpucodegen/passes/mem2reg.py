@@ -31,7 +31,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.map_passes import in_functions, with_blocks
+from gpucodegen.passes.functions import in_functions, with_blocks
 
 Cell = tuple[Value, tuple[int, ...]]
 """A buffer and constant indices."""

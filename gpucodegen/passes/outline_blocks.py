@@ -16,7 +16,7 @@ from gpucodegen.ir.attributes import SymbolRefAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.outline_cpu import HOST_ONLY, cpu_kernel
+from gpucodegen.passes.cpu_outliner import HOST_ONLY, cpu_kernel
 
 ON_THE_HOST = HOST_ONLY | {"memref.alloc", "memref.alloca", "memref.get_global"}
 

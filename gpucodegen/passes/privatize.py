@@ -26,13 +26,13 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.block_program import needs_block
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.cpu_outliner import needs_host
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.lifting.escapes import Escapes, owners
 from gpucodegen.passes.nests import axis_of, inner_operations
-from gpucodegen.passes.outline_cpu import needs_host
+from gpucodegen.passes.transfer_spans import needs_block
 from gpucodegen.tiling.liveness import Values, values
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict, Private, loop_verdicts
 from gpucodegen.tiling.model import model

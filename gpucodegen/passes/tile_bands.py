@@ -10,9 +10,9 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops.tiled_nest import tiled
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.tiling.bands import Band, bands
 from gpucodegen.tiling.legality import rectangular
 

@@ -1,4 +1,4 @@
-"""Nests that have to run in one kernel: transfers are under way between them.
+"""Nests that a block runs: fast memory is in them, or transfers between them.
 
 A transfer that one nest starts and another waits for, as software pipelining makes
 them, lives in the memory of one block.  Such nests, with the buffers and tags that
@@ -9,12 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.transfers import TRANSFERS, ends_of, tag_of
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.cpu_outliner import needs_host
 from gpucodegen.passes.dead_code import is_pure
-from gpucodegen.passes.outline_cpu import needs_host
 
 MEMORY = frozenset({"memref.alloc", "memref.alloca", "memref.dealloc"})
+
+
+def needs_block(op: Operation) -> bool:
+    """Whether a nest holds transfers or its own buffers outside its parallel loops."""
+    return any(
+        inner.name in TRANSFERS
+        or (inner.name in ALLOCATIONS and _is_fast(inner.results[0]))
+        for inner in op.walk()
+    )
+
+
+def _is_fast(memref: Value) -> bool:
+    return getattr(memref.type, "memory_space", None) is not None
 
 
 def spans(operations: Sequence[Operation]) -> list[Sequence[Operation]]:

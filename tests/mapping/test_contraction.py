@@ -10,7 +10,8 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
 from gpucodegen.passes.base import run_pipeline
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
-from gpucodegen.passes.map_passes import MapCpu, MapGpu
+from gpucodegen.passes.map_cpu import MapCpu
+from gpucodegen.passes.map_gpu import MapGpu
 
 EXTENTS = {"i": 33, "j": 47, "k": 21}
 

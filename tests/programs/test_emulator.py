@@ -10,7 +10,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.emit import emit_program
 from gpucodegen.parser import parse_module
 from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.map_passes import VerifyKernels
+from gpucodegen.passes.verify_kernels import VerifyKernels
 from gpucodegen.runtime.buffers import Expected, to_buffer
 from gpucodegen.runtime.loader import load_program
 

@@ -7,7 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes import map_passes
+from gpucodegen.passes import verify_kernels
 
 TEXT = """
 func.func @smooth(%A: memref<3000000xf64>, %B: memref<3000000xf64>) {
@@ -44,14 +44,14 @@ def smoothed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def test_unproven_time_tiles_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     refusals = [errors.RaceFound(buffer="%A", witness="not decided within the limit")]
-    check = map_passes.check_kernel
+    check = verify_kernels.check_kernel
 
     def undecided(*arguments: object) -> None:
         if refusals:
             raise refusals.pop()
         check(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(map_passes, "check_kernel", undecided)
+    monkeypatch.setattr(verify_kernels, "check_kernel", undecided)
     program = gcg.compile(gcg.parse(TEXT), target="cpu", threads=2)
     a = np.random.default_rng(0).random(SIZE)
     expected = smoothed(a.copy(), np.zeros(SIZE))

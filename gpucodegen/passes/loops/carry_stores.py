@@ -29,9 +29,9 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.operands import coefficients, is_linear
 from gpucodegen.passes.dead_code import has_no_effect
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.indexing import Index, compact, from_map, replace_values
 from gpucodegen.passes.lifting.surroundings import grouped
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import Axis, axis_of, inner_operations
 
 ACCESSES = frozenset({"affine.load", "affine.store"})

@@ -27,10 +27,10 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops.chains import chain_of
 from gpucodegen.passes.loops.flat_nest import FlatNest, flat_nest
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.vectorize.loops import RANGES
 
 

@@ -31,10 +31,10 @@ from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.contraction.choice import holds_product
 from gpucodegen.passes.contraction.operands import access
+from gpucodegen.passes.functions import in_functions
 from gpucodegen.passes.indexing import Index, as_map
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops.naming import FOR
-from gpucodegen.passes.map_passes import in_functions
 from gpucodegen.passes.mem2reg import promoted
 
 ACCESSES = frozenset({"affine.load", "affine.store"})

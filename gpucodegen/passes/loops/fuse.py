@@ -14,12 +14,12 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.functions import with_blocks
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import legality
 from gpucodegen.passes.loops.fusion import Fuser
 from gpucodegen.passes.loops.naming import FOR, Site, find_loops, functions
 from gpucodegen.passes.loops.rewriting import in_block_of
-from gpucodegen.passes.map_passes import with_blocks
 from gpucodegen.tiling.legality import Refusal
 
 

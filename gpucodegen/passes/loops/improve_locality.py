@@ -29,6 +29,7 @@ from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.contraction.carried_sums import shared_buffers
 from gpucodegen.passes.contraction.choice import holds_product
 from gpucodegen.passes.distribute import distribute
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops import interchange, legality
 from gpucodegen.passes.loops.chains import chain_of, sunk
@@ -36,7 +37,6 @@ from gpucodegen.passes.loops.locality_fusion import LocalityFuser
 from gpucodegen.passes.loops.naming import FOR
 from gpucodegen.passes.loops.scalar_expansion import expanded, runs_along_columns
 from gpucodegen.passes.loops.tiled_nest import tiled
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import axis_of
 from gpucodegen.tiling.locality import continues, innermost_cost, turned_against
 

@@ -22,10 +22,10 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.contraction.choice import holds_product
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops.naming import FOR
 from gpucodegen.passes.loops.unroll_and_jam import jammed, not_jammable
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import Axis, axis_of, inner_operations
 from gpucodegen.passes.vectorize.accumulations import (
     Accumulating,

@@ -32,9 +32,9 @@ from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.functions import in_functions
 from gpucodegen.passes.indexing import Index, compact
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.map_passes import in_functions
 from gpucodegen.passes.overlap.legality import (
     check_result,
     check_unshared,

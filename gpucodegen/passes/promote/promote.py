@@ -21,8 +21,8 @@ from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.analysis import analyse
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.promote.choice import Nest, buffers_of, chosen
 from gpucodegen.passes.promote.copies import Held, Way

@@ -13,8 +13,8 @@ from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.map_passes import in_functions, with_blocks
 from gpucodegen.passes.restructuring.pieces import Movable, movable
 from gpucodegen.passes.restructuring.rebuild import rebuild
 from gpucodegen.tiling.isl_ast import generate

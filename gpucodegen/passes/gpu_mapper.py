@@ -1,0 +1,305 @@
+"""GPU mapping: each nest becomes one kernel or a host loop around kernels.
+
+* a contraction: shared-memory tiles (`contraction.gpu`);
+* a nest that uses fast memory or asynchronous copies: one block per iteration of its
+  parallel outer loops, its inner parallel loops over the threads (`block_program`);
+* parallel outer loops: one thread per iteration, the innermost along x;
+* a sequential loop around parallel ones: the loop stays on the host;
+* a loop around a call or an operation that nobody knows: the loop stays outside;
+* anything else: one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis import Analysis, analyse
+from gpucodegen.passes.block_program import block_program
+from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction import gpu
+from gpucodegen.passes.contraction.gpu_groups import extent, groups_of
+from gpucodegen.passes.contraction.recognize import (
+    Contraction,
+    only_accumulates,
+    recognize,
+)
+from gpucodegen.passes.cpu_outliner import needs_host
+from gpucodegen.passes.dead_code import has_no_effect
+from gpucodegen.passes.distribute import distribute
+from gpucodegen.passes.gpu_launch import Kernel, free_values, outline, thread_index
+from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.nests import inner_operations
+from gpucodegen.passes.transfer_spans import needs_block, spans
+from gpucodegen.passes.vector_runs import needs_kernel
+from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
+
+MAX_GRID_RANK = 3
+THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2))
+"""Block shape by number of mapped loops; x runs along the innermost one."""
+
+
+@dataclass(slots=True)
+class GpuMapper:
+    """Maps one function; collects the kernels it makes."""
+
+    module: str
+    definitions: Mapping[Value, Operation]
+    plan: GpuPlan | None = None
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    contractions: bool = True
+    kernels: list[Operation] = field(default_factory=list[Operation])
+
+    def operations(
+        self, operations: Sequence[Operation], context: Sequence[Operation] = ()
+    ) -> list[Operation]:
+        """Host operations in place of a straight list of operations."""
+        mapped: list[Operation] = []
+        before, run = list(context), list[Operation]()
+        groups = spans(operations)
+        for at, (op, *others) in enumerate(groups):
+            made = {value for member in run for value in member.results}
+            if not others and needs_kernel(op, made):
+                run.append(op)
+            elif not others and has_no_effect(op) and made.isdisjoint(op.operands):
+                mapped.append(op)
+            else:
+                mapped += self._close(run, groups[at:])
+                mapped += self._group([op, *others], before)
+                run = []
+            before += (op, *others)
+        return mapped + self._close(run, ())
+
+    def _close(
+        self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
+    ) -> list[Operation]:
+        """One thread for a run of operations on vectors."""
+        used = free_values([op for group in rest for op in group])
+        results = [v for op in run for v in op.results if v in used]
+        return self._single_thread(run, results) if run else []
+
+    def _group(
+        self, group: Sequence[Operation], context: Sequence[Operation]
+    ) -> list[Operation]:
+        op, *others = group
+        if others:
+            analysis = analyse(group, context, self.surroundings)
+            kernel = block_program(group, analysis, context, self.surroundings)
+            return self._launch(kernel)
+        if op.name in _LOOPS and not _needs_host(op):
+            return self._nest(op, context)
+        if op.name in _LOOPS or op.name in _AROUND_NESTS:
+            return [self._branches(op, context)]
+        return [op]
+
+    def _branches(self, op: Operation, context: Sequence[Operation]) -> Operation:
+        regions = tuple(
+            type(region)(
+                tuple(
+                    block.with_operations(self.operations(block.operations, context))
+                    for block in region.blocks
+                )
+            )
+            for region in op.regions
+        )
+        return op.with_(regions=regions)
+
+    def _analysed(self, op: Operation, context: Sequence[Operation]) -> Analysis:
+        return analyse([op], context, self.surroundings)
+
+    def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
+        analysis = self._analysed(op, context)
+        if needs_block(op):
+            kernel = block_program([op], analysis, context, self.surroundings)
+            return self._launch(kernel)
+        if op.name == "affine.for":
+            nests = distribute(op, analysis)
+            wanted = nests if self.contractions else ()
+            found = [recognize(nest) for nest in wanted]
+            if any(found):
+                return [
+                    o
+                    for nest, contraction in zip(nests, found, strict=True)
+                    for o in self._piece(
+                        nest,
+                        contraction,
+                        analysis if nest is op else self._analysed(nest, context),
+                        context,
+                    )
+                ]
+        return self._generic(op, analysis, context)
+
+    def _piece(
+        self,
+        nest: Operation,
+        contraction: Contraction | None,
+        analysis: Analysis,
+        context: Sequence[Operation],
+    ) -> list[Operation]:
+        groups = None if contraction is None else groups_of(contraction)
+        legal = only_accumulates(analysis.dependences)
+        if contraction is None or groups is None or not legal:
+            return self._generic(nest, analysis, context)
+        rows, columns = extent(groups.rows), extent(groups.columns)
+        plan = self.plan or plan_contraction(rows, columns)
+        return self._launch(gpu.lower(contraction, groups, plan))
+
+    def _generic(
+        self, op: Operation, analysis: Analysis, context: Sequence[Operation]
+    ) -> list[Operation]:
+        chain = parallel_chain(op, analysis)
+        if chain:
+            return self._launch(thread_per_iteration(chain))
+        if self._stays_on_host(op, analysis):
+            inner = self.operations(op.body.operations, context)
+            return [op.with_body(inner)]
+        return self._single_thread([op], op.results)
+
+    def _single_thread(
+        self, operations: Sequence[Operation], results: Sequence[Value]
+    ) -> list[Operation]:
+        """One thread runs all; its results leave through buffers of one element."""
+        location = operations[0].location
+        before, inside, after = (Builder(location) for _ in range(3))
+        for value in results:
+            box = before.allocate(
+                "memref.alloc", MemRefType((), value.type), value.name
+            )
+            inside.store(value, box, [])
+            load = Operation("memref.load", (box,), (value,), location=location)
+            after.operations.append(load)
+            after.add("memref.dealloc", (box,))
+        body = (*operations, *inside.operations)
+        launch = self._launch(Kernel(body, (Index.of(1),) * 3, (1, 1, 1)))
+        return [*before.operations, *launch, *after.operations]
+
+    def _stays_on_host(self, op: Operation, analysis: Analysis) -> bool:
+        """A sequential loop around parallel ones."""
+        return (
+            op.name == "affine.for"
+            and not op.results
+            and any(
+                analysis.is_parallel(inner) or inner.name == "affine.parallel"
+                for inner in op.walk()
+                if inner is not op and inner.name in _LOOPS
+            )
+        )
+
+    def _launch(self, kernel: Kernel) -> list[Operation]:
+        name = f"{self.module}_k{len(self.kernels)}"
+        function, host = outline(
+            kernel,
+            f"{self.module}_kernels",
+            name,
+            self.definitions,
+            self.surroundings.groups,
+        )
+        self.kernels.append(function)
+        return host
+
+
+def _needs_host(op: Operation) -> bool:
+    """Whether something in a nest cannot run in a kernel: its loops stay outside."""
+    return any(map(needs_host, op.walk()))
+
+
+_LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
+
+
+_AROUND_NESTS = frozenset({"affine.if", "scf.execute_region"})
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLoop:
+    """A loop that becomes grid positions: ``iv = lower + step * position``."""
+
+    iv: Value
+    lower: Index
+    step: int
+    uppers: tuple[Index, ...]
+    operation: Operation
+
+
+def parallel_chain(op: Operation, analysis: Analysis) -> list[MappedLoop]:
+    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds."""
+    chain: list[MappedLoop] = []
+    while True:
+        found = _mappable(op, analysis)
+        ivs = {loop.iv for loop in chain}
+        depends = any(
+            v in ivs
+            for loop in found
+            for bound in (loop.lower, *loop.uppers)
+            for v in bound.values
+        )
+        if not found or depends or len(chain) + len(found) > MAX_GRID_RANK:
+            return chain
+        chain += found
+        inner = inner_operations(op)
+        if len(inner) != 1 or inner[0].name not in _LOOPS:
+            return chain
+        op = inner[0]
+
+
+def _mappable(op: Operation, analysis: Analysis) -> list[MappedLoop]:
+    """The grid loops of one parallel operation."""
+    if op.results:
+        return []
+    if op.name == "affine.parallel":
+        return _of_parallel(affine.Parallel(op))
+    if op.name != "affine.for" or not analysis.is_parallel(op):
+        return []
+    loop = affine.For(op)
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    if len(lowers) != 1:
+        return []
+    return [MappedLoop(loop.iv, lowers[0], loop.step, tuple(uppers), op)]
+
+
+def _of_parallel(loop: affine.Parallel) -> list[MappedLoop]:
+    lowers = [from_map(m, loop.lower_operands) for m in loop.lower_maps]
+    uppers = [from_map(m, loop.upper_operands) for m in loop.upper_maps]
+    if any(len(low) != 1 for low in lowers):
+        return []
+    return [
+        MappedLoop(iv, low[0], step, tuple(up), loop.operation)
+        for iv, low, up, step in zip(loop.ivs, lowers, uppers, loop.steps, strict=True)
+    ]
+
+
+def trip_count(loop: MappedLoop) -> Index:
+    """Iterations by the first upper bound; the others are guarded in the kernel."""
+    span = loop.uppers[0] - loop.lower
+    return (span + (loop.step - 1)) // loop.step
+
+
+def thread_per_iteration(chain: Sequence[MappedLoop]) -> Kernel:
+    """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain."""
+    block = THREADS[len(chain) - 1]
+    b = Builder(chain[0].operation.location)
+    grid = [Index.of(1)] * 3
+    values: dict[Value, Value] = {}
+    limits: list[Index] = []
+    for dimension, loop in enumerate(reversed(chain)):
+        name = "xyz"[dimension]
+        thread = thread_index(b, "thread_id", name, f"t{name}")
+        number = thread_index(b, "block_id", name, f"b{name}")
+        position = Index.of(number) * block[dimension] + thread
+        count = trip_count(loop)
+        grid[dimension] = (count + (block[dimension] - 1)) // block[dimension]
+        iv = b.index(loop.lower + position * loop.step, loop.iv.name)
+        values[loop.iv] = iv
+        exact = count.constant is not None and count.constant % block[dimension] == 0
+        bounds = loop.uppers[1:] if exact else loop.uppers
+        limits += [bound - 1 - iv for bound in bounds]
+    body = inner_operations(chain[-1].operation)
+    b.guard(
+        limits,
+        lambda i: i.operations.extend(substitute_values(op, values) for op in body),
+    )
+    return Kernel(tuple(b.operations), tuple(grid), block)

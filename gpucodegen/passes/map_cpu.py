@@ -1,0 +1,54 @@
+"""Nests to register tiles and threads of the CPU, in every function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.functions import in_functions, users, with_blocks
+from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
+from gpucodegen.tiling.cpu_problem import FIRST_CACHE, CpuModel, CpuTiles
+from gpucodegen.tiling.register_tile import VectorUnit
+
+
+@dataclass(frozen=True, slots=True)
+class MapCpu(ModulePass):
+    """Contractions to register tiles, parallel loops to ``affine.parallel``."""
+
+    name: ClassVar[str] = "map-cpu"
+    threads: int = 2
+    vector_bits: int = 256
+    registers: int = 16
+    cache: int = 1 << 20
+    rows: int = 0
+    columns: int = 0
+    k_block: int = 0
+    row_block: int = 0
+    contractions: bool = True
+    relaxed: bool = False
+    narrowest: int = 32
+    first_cache: int = FIRST_CACHE
+
+    def apply(self, module: Module) -> Module:
+        """Map every function; ``relaxed`` permits another order of sums anywhere.
+
+        ``narrowest``: bits of integers that are multiplied several in a word.
+        """
+        unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
+        tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
+        model = CpuModel(self.threads, unit, self.cache, self.first_cache)
+        surroundings = Surroundings.of(module)
+        mapping = CpuMapping(
+            model, tiles, self.contractions, self.relaxed, surroundings
+        )
+
+        def mapped(op: Operation) -> list[Operation]:
+            uses = {value: len(found) for value, found in users(op).items()}
+            own = replace(mapping, uses=uses)
+            return [with_blocks(op, lambda ops: map_operations(ops, own))]
+
+        return in_functions(module, mapped)
