@@ -29,6 +29,7 @@ from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.gpu_launch import VIEWS, isolate
+from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
@@ -195,8 +196,13 @@ def is_kernel(op: Operation) -> bool:
 
 
 def needs_host(op: Operation) -> bool:
-    """Whether an operation cannot run in a kernel: a call, or one that nobody knows."""
-    return op.name in _CALLS or lookup(op.name) is None
+    """Whether an operation cannot run in a kernel.
+
+    That is a call, one that nobody knows, and a branch or loop that yields a memref:
+    kernels have no variables for these.
+    """
+    yields_memref = bool(op.regions) and any(map(is_memref, op.results))
+    return op.name in _CALLS or lookup(op.name) is None or yields_memref
 
 
 STACK_BYTES = 1 << 16

@@ -106,7 +106,7 @@ class Environment:
     """Per mask, upper bounds of the lanes that it selects."""
     globals: dict[str, Value] = field(default_factory=dict[str, Value])
     joined: list[set[Value]] = field(default_factory=list[set[Value]])
-    """Buffers that may overlap because a call returns one of them."""
+    """Memrefs that may overlap because a call returns, or a branch yields, one."""
     summarised: int = 0
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
@@ -225,10 +225,11 @@ class Environment:
     def groups(self, stated: Mapping[Value, object]) -> dict[str, object]:
         """The group of each array that may overlap others; ``stated`` for arguments."""
         found = dict(stated)
-        for values in self.joined:
-            old = {found[value] for value in values if value in found}
+        for number, values in enumerate(self.joined):
+            roots = {self.root(value) for value in values}
+            old = {found[root] for root in roots if root in found}
             members = [value for value, group in found.items() if group in old]
-            found.update(dict.fromkeys((*members, *values), self.joined.index(values)))
+            found.update(dict.fromkeys((*members, *roots), number))
         shown = {view: base for base, view in self.collapsed.items()}
         arguments = {v: shown.get(v, v) for v in self.arrays}
         return {

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.passes.lifting.reductions import Combination, Combiner
 from gpucodegen.tiling.scop import Access, AccessKind, Array, Reduction
@@ -37,6 +38,8 @@ class Registers:
     def enter(self, loop: affine.For, env: Environment) -> Iterator[Access]:
         """Declare what a loop carries; the writes of the first values."""
         for number, argument in enumerate(loop.iter_args):
+            if is_memref(argument):
+                continue  # one of `choices`
             init, result = loop.inits[number], loop.operation.results[number]
             is_shared = init in self._passed
             register = self.arrays[init] if is_shared else env.register(argument)
@@ -82,7 +85,7 @@ class Registers:
     ) -> Iterator[tuple[tuple[Access, ...], Reduction | None]]:
         """What the end of an iteration does to the cells of a loop."""
         for argument in loop.iter_args:
-            if argument in self._passed:
+            if argument in self._passed or is_memref(argument):
                 continue
             kinds = (AccessKind.READ, AccessKind.WRITE)
             accesses = (self._access(loop.body[-1], argument, k) for k in kinds)

@@ -9,7 +9,7 @@ nodes of loops and conditions.  What has no affine form is over-approximated as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
@@ -19,6 +19,7 @@ from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.lifting import structure, transfers, views
 from gpucodegen.passes.lifting.accesses import accesses_of
 from gpucodegen.passes.lifting.calls import accesses_of_call
+from gpucodegen.passes.lifting.choices import choices
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.passes.lifting.escapes import Escapes
 from gpucodegen.passes.lifting.expressions import map_texts
@@ -68,8 +69,9 @@ class Lifter:
         """Registers see the same uses."""
         self.registers = Registers(self.definitions, self.uses)
 
-    def index(self, operations: Iterable[Operation]) -> None:
-        """Note who defines and how often operations use each value."""
+    def index(self, operations: Sequence[Operation]) -> None:
+        """Note who defines and how often operations use each value, and choices."""
+        self.env.joined += choices(operations)
         for root in operations:
             for op in root.walk():
                 self.definitions.update(dict.fromkeys(op.results, op))
@@ -237,6 +239,7 @@ class Lifter:
 
     def declare_context(self, operations: Sequence[Operation]) -> None:
         """Take constants, extents and views from operations outside."""
+        self.env.joined += choices(operations)
         for op in operations:
             self.definitions.update(dict.fromkeys(op.results, op))
         for op in operations:
