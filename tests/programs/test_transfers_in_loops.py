@@ -1,0 +1,84 @@
+"""Transfers in loops of which no iteration count is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+
+HEAD = """func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 16 : index
+  %fast = memref.alloc() : memref<16xf32, 2>
+  %tag = memref.alloc() : memref<1xi32>
+"""
+START = """memref.dma_start %src[%o], %fast[%c0], %n, %tag[%c0]
+      : memref<64xf32>, memref<16xf32, 2>, memref<1xi32>"""
+WAIT = "memref.dma_wait %tag[%c0], %n : memref<1xi32>"
+USE = """scf.for %i = %c0 to %n step %c1 {
+      %v = memref.load %fast[%i] : memref<16xf32, 2>
+      %p = arith.addi %o, %i : index
+      %w = arith.addf %v, %v : f32
+      memref.store %w, %dst[%p] : memref<64xf32>
+    }"""
+FOR = """scf.for %o = %c0 to %end step %n {{
+    {body}
+  }}
+  return
+}}"""
+WHILE = """%last = scf.while (%at = %c0) : (index) -> index {{
+    %more = arith.cmpi slt, %at, %end : index
+    scf.condition(%more) %at : index
+  }} do {{
+  ^bb0(%o: index):
+    {body}
+    %next = arith.addi %o, %n : index
+    scf.yield %next : index
+  }}
+  return
+}}"""
+BODY = f"{START}\n    {WAIT}\n    {USE}"
+
+
+def run(loop: str, body: str, target: str, end: int) -> None:
+    src, dst = np.arange(64, dtype="f4"), np.zeros(64, "f4")
+    text = HEAD + "  " + loop.format(body=body)
+    gcg.compile(text, target=target).f(src, dst, end)
+    assert np.array_equal(dst, np.where(np.arange(64) < end, 2 * src, 0))
+
+
+@pytest.mark.parametrize("end", [0, 16, 64])
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_for(target: str, end: int) -> None:
+    with pytest.warns(errors.PossiblyOutOfBounds):
+        run(FOR, BODY, target, end)
+
+
+@pytest.mark.parametrize(("target", "missed"), [("cpu", "at all"), ("sim", "by all")])
+def test_a_wait_in_while_is_refused(target: str, missed: str) -> None:
+    with pytest.raises(errors.RaceFound, match=f"may not be reached {missed}"):
+        run(WHILE, BODY, target, 64)
+
+
+UNDER_IF = f"""%some = arith.cmpi slt, %o, %n : index
+    scf.if %some {{
+      {WAIT}
+    }}"""
+
+
+@pytest.mark.parametrize("loop", [FOR, WHILE], ids=["for", "while"])
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize(
+    "body",
+    [(START, USE), (START, USE, WAIT), (START, UNDER_IF, USE), (WAIT, START, USE)],
+    ids=["no wait", "late", "under if", "early"],
+)
+def test_cells_are_not_used_before_a_wait(
+    body: tuple[str, ...], target: str, loop: str
+) -> None:
+    with pytest.raises(gcg.CompileError) as caught:
+        run(loop, "\n    ".join(body), target, 64)
+    assert not isinstance(caught.value, errors.InternalError)
