@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from .isl import OUT, Map, Set, mentioned_parameters
+from .isl import OUT, Map, Set
+from .isl_forms import mentioned_parameters
 from .model import Model, Reference
 from .witness import Event, find_event
 

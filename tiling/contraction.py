@@ -20,7 +20,7 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from .dependences import Dependence
-from .isl import coefficients
+from .isl_forms import coefficients
 from .legality import rectangular
 from .loops import LoopKind, loop_verdicts
 from .model import Instances, Model, header

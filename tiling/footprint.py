@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .contraction import index_coefficients
-from .isl import Map, Set, affine_text
+from .isl import Map, Set
+from .isl_forms import affine_text
 from .model import Model, Reference
 from .places import conjunction
 from .scop import Loop

@@ -12,7 +12,8 @@ from functools import reduce
 
 import islpy
 
-from .isl import IN, OUT, PARAM, linear_function
+from .isl import IN, OUT, PARAM
+from .isl_forms import linear_function
 from .legality import Refusal
 from .schedule import Nest, Schedule, compact, padded
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .isl import coefficients
+from .isl_forms import coefficients
 from .model import Model, Reference, header
 from .scop import Loop
 

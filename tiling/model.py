@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from .isl import Function, Limits, Map, Set, Solver, linear_function
+from .isl import Function, Limits, Map, Set, Solver
+from .isl_forms import linear_function
 from .places import Around, Doubt, Place, conjunction, counting, iteration, places, trip
 from .scop import (
     Access,

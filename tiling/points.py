@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from .dependences import Dependence
-from .isl import IN, OUT, PARAM, SET, Interval, Map, Set, Side, Solver, members
+from .isl import IN, OUT, PARAM, SET, Interval, Map, Set, Side, Solver
+from .isl_forms import members
 from .model import Instances, Model, Reference
 
 Tuple: TypeAlias = tuple[int, ...]

@@ -24,7 +24,7 @@ from gpucodegen.tiling.contraction import Contraction, Operand
 from gpucodegen.tiling.dependences import Dependence
 from gpucodegen.tiling.footprint import footprints
 from gpucodegen.tiling.fronts import front
-from gpucodegen.tiling.isl import set_text
+from gpucodegen.tiling.isl_forms import set_text
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict
 from gpucodegen.tiling.scop import Loop
 
