@@ -136,17 +136,27 @@ def _gathering(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
 
 
 def _outer_inside(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
-    """Whether all rows of all outer axes stay in the second cache, panels do not.
+    """Whether panels serve all rows of all outer axes, which stay in the second cache.
 
-    Then each panel serves all of them, before the next one is packed.
+    They do before the next one is packed where all panels do not stay there, and where
+    threads would otherwise meet twice for every block of the reduction.
     """
     steps = plan.k_chunk * prod(problem.reduction[plan.k_position + 1 :])
     room = model.cache // 2 * 8 // problem.element_bits
     panels, rows = problem.columns * steps, problem.rows * problem.outer * steps
-    feeds = problem.columns // plan.columns >= model.threads_for(problem.work)
+    threads, count = model.threads_for(problem.work), problem.columns // plan.columns
+    feeds = count >= threads
+    is_even = count % threads == 0 or count >= EVEN * threads
+    apart = plan.parallel and is_even and _reduction_blocks(plan, problem) > 1
     once = problem.outer > 1 and not problem.panel_per_outer and not problem.uneven
     shared = plan.packing is Packing.SHARED and not problem.left_is_computed
-    return shared and once and feeds and rows <= room < panels
+    return shared and once and feeds and rows <= room and (apart or room < panels)
+
+
+def _reduction_blocks(plan: CpuPlan, problem: Problem) -> int:
+    """Blocks that the reduction is cut into."""
+    *outside, cut = problem.reduction[: plan.k_position + 1]
+    return prod(outside) * -(-cut // plan.k_chunk)
 
 
 def _panels_outside(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
@@ -183,6 +193,8 @@ PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
 GATHERING_PAYS = 16
 """Rows of a result that must use a gathered pixel: two register tiles."""
+EVEN = 4
+"""Panels of a thread from which on it matters little that others have one more."""
 TURNS = 4
 """Parts of a block of rows where rows differ: threads take them in turn."""
 FETCHED_STEPS = 320

@@ -10,6 +10,8 @@ fused multiply-adds, so it takes
 cycles, and needs fewer than all vector registers for its sums, its vectors of B and
 the broadcasts that the compiler's scheduler holds ahead of their use, `HELD`.
 A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
+An edge of few columns is in smaller registers, of which two are loaded at once: 196
+columns are 4 x 48 and 4 rather than 2 x 80 and 36.
 """
 
 from __future__ import annotations
@@ -69,6 +71,14 @@ class VectorUnit:
         """
         return replace(self, registers=self.registers // 2)
 
+    def holding(self, bits: int) -> VectorUnit:
+        """With registers as small as a power of two may be for so many bits.
+
+        >>> VectorUnit(512, 32).holding(96).bits, VectorUnit(512, 32).holding(5000).bits
+        (128, 512)
+        """
+        return replace(self, bits=min(self.bits, 1 << (bits - 1).bit_length()))
+
     def lanes(self, element_bits: int) -> int:
         """Elements in one register."""
         return self.bits // element_bits
@@ -100,6 +110,8 @@ def choose_register_tile(
 
     >>> choose_register_tile(1024, 1024, 32, VectorUnit(512, 32))
     RegisterTile(rows=6, columns=64)
+    >>> choose_register_tile(256, 196, 32, VectorUnit(512, 32))
+    RegisterTile(rows=8, columns=48)
     >>> choose_register_tile(4, 64, 32, VectorUnit(512, 32)).rows
     4
     """
@@ -119,10 +131,17 @@ def tile_cycles(
     unit: VectorUnit,
     tile: RegisterTile,
 ) -> float:
-    """Modelled cycles of one reduction step of the whole result."""
-    lanes = unit.lanes(element_bits)
+    """Modelled cycles of one reduction step of the whole result.
+
+    Beside full registers a rest of columns is in a smaller one.
+    """
+    fills = extent_n >= unit.lanes(element_bits)
+
+    def own(columns: int) -> VectorUnit:
+        return unit.holding(columns * element_bits) if fills else unit
+
     return sum(
-        count_m * count_n * _cycles(rows, -(-columns // lanes), unit)
+        count_m * count_n * _cycles(rows, columns * element_bits, own(columns))
         for rows, count_m in _pieces(extent_m, tile.rows)
         for columns, count_n in _pieces(extent_n, tile.columns)
     )
@@ -143,7 +162,8 @@ EXPOSED_STREAM = 0.05
 """The same of the cycles in which B comes from the second cache."""
 
 
-def _cycles(rows: int, vectors: int, unit: VectorUnit) -> float:
+def _cycles(rows: int, row_bits: int, unit: VectorUnit) -> float:
+    vectors = -(-row_bits // unit.bits)
     loads = (rows + vectors) / unit.loads_per_cycle
     streamed = vectors * unit.bits / 8 / PANEL_BANDWIDTH
     products = rows * vectors / unit.fma_per_cycle

@@ -23,6 +23,7 @@ SHAPES = {
     "left rows at strides of a page": (400, 300, 1024),
     "right read in place, streamed": (3, 1100, 40),
     "one row, streamed": (1, 1100, 40),
+    "stripes of two and of three panels": (256, 784, 300),
     "stripes of less than a panel, 100 columns": (300, 100, 200),
     "stripes of less than a panel, 40 columns": (300, 40, 200),
     "one row, from memory": (1, 2100, 1100),
@@ -443,3 +444,21 @@ def test_outer_axes_go_inside_where_rows_fit_the_cache_and_panels_do_not(threads
     many_rows = plan(Problem(56, 512, (3, 1536), 56, 32, True, False), model)
     batch = plan(Problem(7, 512, (3, 1536), 7, 32, True, True), model)
     assert not any(p.outer_inside for p in (few_panels, many_rows, batch))
+
+
+def test_outer_axes_go_inside_where_threads_would_meet_for_every_block():
+    layer = Problem(14, 256, (3, 768), 14, 32, True, False)
+    inside = {
+        threads: plan(layer, CpuModel(threads, VectorUnit(512, 32))).outer_inside
+        for threads in (1, 2, 3, 4, 8)
+    }
+    assert inside == {1: False, 2: True, 3: False, 4: True, 8: False}
+    one_block = replace(layer, reduction=(384,))
+    assert not plan(one_block, CpuModel(2, VectorUnit(512, 32))).outer_inside
+
+
+@pytest.mark.parametrize("columns", [196, 260])
+def test_edges_of_few_columns_are_cheap(columns: int):
+    problem = Problem(256, columns, (999,), 1, 32, True, False)
+    made = plan(problem, CpuModel(2, VectorUnit(512, 32)))
+    assert columns % made.columns == 4

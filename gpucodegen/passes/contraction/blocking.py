@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from gpucodegen.ir.operation import Value
@@ -93,9 +94,31 @@ class Blocking:
         return self.column.extent % self.plan.columns
 
     @property
+    def panels(self) -> int:
+        """All panels, the one that is not full among them."""
+        return self.full_panels + (1 if self.rest else 0)
+
+    @property
     def share(self) -> int:
-        """Full panels of a stripe; the last one may have fewer."""
-        return -(-self.full_panels // self.plan.stripes)
+        """Panels of the largest stripe."""
+        bounds = [self._bound(n) for n in range(self.plan.stripes)]
+        return max(b - a for a, b in pairwise([*bounds, self.panels]))
+
+    def first_panel(self, stripe: Index) -> Index:
+        """The number of the first panel of a stripe.
+
+        Stripes have about the same number of columns: panel p begins stripe s of S if
+        it is the one whose first column is nearest to s columns / S.
+        """
+        twice = 2 * self.plan.stripes * self.plan.columns
+        if 2 * self.column.extent % twice == 0:
+            return stripe * (2 * self.column.extent // twice)
+        return (stripe * (2 * self.column.extent) + twice // 2) // twice
+
+    def _bound(self, stripe: int) -> int:
+        found = self.first_panel(Index.of(stripe)).constant
+        assert found is not None
+        return found
 
     @property
     def panel_shape(self) -> tuple[int, ...]:
@@ -133,13 +156,12 @@ class Blocking:
 
     def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
         """The full panels of a stripe, and behind those of the last one the rest."""
-        full, share, width = self.full_panels, self.share, self.plan.columns
-        first = stripe * share
-        if full == self.plan.stripes == 1:
+        full, stripes, width = self.full_panels, self.plan.stripes, self.plan.columns
+        if full == stripes == 1:
             body(b, ZERO, width)
         elif full:
-            exact = share * self.plan.stripes == full
-            ends = [first + share] if exact else [first + share, full]
+            first, end = self.first_panel(stripe), self.first_panel(stripe + 1)
+            ends = [full] if stripes == 1 else [end, full] if self.rest else [end]
             b.loop(first, ends, lambda i, q: body(i, Index.of(q), width), hint="q")
         if self.rest:
             last = stripe - (self.plan.stripes - 1)

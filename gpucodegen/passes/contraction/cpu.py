@@ -79,7 +79,7 @@ class _Lowering:
             in_place = RightInPlace(cut.contraction)
             self._tasks(b, at, outer, in_place, cut.reduction_blocks)
             return
-        count = cut.full_panels + (1 if cut.rest else 0)
+        count = cut.panels
         buffer = cut.buffer(b, (count, *cut.panel_shape), "panel")
 
         def block(i: Builder, where: Positions, ranges: Sequence[Range]) -> None:

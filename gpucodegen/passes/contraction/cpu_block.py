@@ -57,8 +57,7 @@ class Block:
             height = plan.left_rows if in_turn else plan.row_block
             rows = cut.buffer(b, (height, plan.left_stride), "rows")
         if in_turn:
-            count = cut.share + (1 if cut.rest else 0)
-            panel = cut.buffer(b, (count, *cut.panel_shape), "panels")
+            panel = cut.buffer(b, (cut.share, *cut.panel_shape), "panels")
         elif plan.packing in {Packing.PRIVATE, Packing.PASSING}:
             panel = cut.buffer(b, cut.panel_shape, "panel")
         if cut.contraction.guards:

@@ -55,7 +55,7 @@ class Stripe:
     @property
     def first(self) -> Index:
         """The number of the first panel."""
-        return self.number * self.cut.share
+        return self.cut.first_panel(self.number)
 
     def build(self, b: Builder, at: Positions) -> None:
         """Copy the panels, then compute tile by tile."""
@@ -69,8 +69,7 @@ class Stripe:
             return []
         column, width = self.cut.column, self.cut.plan.columns
         place = at | {column.iv: self.first * width}
-        count = self.cut.share + (1 if self.cut.rest else 0)
-        extents = {self.rows.axis: height, column: count * width}
+        extents = {self.rows.axis: height, column: self.cut.share * width}
         return self.corners.meets(place, extents)
 
     def _computed(self, b: Builder, at: Positions) -> None:
