@@ -12,6 +12,7 @@ from gpucodegen.passes.analysis import Analysis
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.vectorize.loops import Range, range_of
+from gpucodegen.passes.vectorize.operations import cost
 from gpucodegen.passes.vectorize.row_blocks import RowBlocks, RowBody, row_body
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.row_plan import RowLoop, is_short_row, rows_abreast
@@ -87,4 +88,10 @@ def _row_loop(op: Operation, body: RowBody, range_: Range) -> RowLoop:
     }
     columns = max(known, default=None)
     passes = sum(inner.name == "affine.for" for inner in inner_operations(op))
-    return RowLoop(range_.trips, columns, _bits(body), len(arrays), passes)
+    operations = sum(
+        cost(inner)
+        for recurrence in body.recurrences
+        for inner in recurrence.chain.operations
+        if inner not in recurrence.chain.streams
+    )
+    return RowLoop(range_.trips, columns, _bits(body), len(arrays), passes, operations)
