@@ -25,8 +25,23 @@ class Array(Protocol):
         ...
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes between neighbours of each dimension."""
+        ...
+
+    @property
     def dtype(self) -> Any:
         """Element type."""
+        ...
+
+    @property
+    def flags(self) -> Any:
+        """How its elements lie in memory."""
+        ...
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The transpose."""
         ...
 
 
@@ -71,6 +86,17 @@ def empty(xp: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     memory = np.empty(prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
     start = -addressof(c_char.from_buffer(cast("bytearray", memory))) % ALIGNMENT
     return np.ndarray(shape, dtype, memory, start)
+
+
+def is_turned(array: Array) -> bool:
+    """Whether the transpose is contiguous, and the array is not.
+
+    >>> a = np.zeros((2, 3))
+    >>> is_turned(a), is_turned(a.T), is_turned(a.T[::2])
+    (False, True, False)
+    """
+    flags = array.flags
+    return bool(flags.f_contiguous and not flags.c_contiguous)
 
 
 def require_rank(array: Array, rank: int, *, function: str, argument: str) -> None:

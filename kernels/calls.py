@@ -26,21 +26,34 @@ def form_of(a: Array, b: Array, *options: object) -> Hashable:
     >>> form_of(a, b, "auto") == form_of(b, a, "auto") != form_of(a, b.T, "auto")
     True
     """
-    left, right = (type(a), a.shape, a.dtype), (type(b), b.shape, b.dtype)
+    left = type(a), a.shape, _strides(a), a.dtype
+    right = type(b), b.shape, _strides(b), b.dtype
     return required_target(), left, right, options
+
+
+def _strides(array: Array) -> Hashable:
+    """None for what is no array: that is told later, to those who ask for its form."""
+    return getattr(array, "strides", None)
 
 
 @dataclass(slots=True)
 class Call:
-    """A function of operands of one form: their library, and the result's shape."""
+    """A function of operands of one form: their library, and the result's shape.
+
+    ``turned``: the function takes the transposes of operands, which are contiguous.
+    """
 
     library: Any
     function: Function
     shape: tuple[int, ...]
+    turned: Sequence[bool] = ()
     _again: Again | None = None
 
     def __call__(self, operands: Sequence[ArrayT], out: ArrayT | None) -> ArrayT:
         """Run; operands that are not contiguous are copied first."""
+        if self.turned:
+            pairs = zip(operands, self.turned, strict=True)
+            operands = [a.T if turned else a for a, turned in pairs]
         given = [*map(self.library.ascontiguousarray, operands)]
         if out is None and self._again is not None:
             return self._again(given)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import gpucodegen as gcg
-from gpucodegen.kernels.arrays import Array, ArrayT, library, require_rank
+from gpucodegen.kernels.arrays import Array, ArrayT, is_turned, library, require_rank
 from gpucodegen.kernels.calls import Call, Calls, form_of
 from gpucodegen.kernels.sources import element_aliases, source
 
@@ -19,8 +20,9 @@ def matmul(
 ) -> ArrayT:
     """The product of two matrices of one dtype, NumPy or CuPy.
 
-    Operands that are not contiguous are copied first.  The result is written to ``out``
-    if given, which must be contiguous.
+    Operands that are neither contiguous nor transposes of what is contiguous are copied
+    first, and so are small transposes on the left.  The result is written to ``out`` if
+    given, which must be contiguous.
 
     >>> import numpy as np
     >>> matmul(np.ones((2, 3), "f4"), np.ones((3, 4), "f4"))
@@ -33,6 +35,8 @@ def matmul(
 
 
 _CALLS = Calls()
+MANY = 1 << 13
+"""Elements of a left transpose that take longer to copy than a call with strides."""
 
 
 def _prepared(a: Array, b: Array, target: str) -> Call:
@@ -40,12 +44,19 @@ def _prepared(a: Array, b: Array, target: str) -> Call:
     require_rank(a, 2, function="matmul", argument="a")
     require_rank(b, 2, function="matmul", argument="b")
     xp = library(a, function="matmul", argument="a")
-    return Call(xp, _kernel(a.dtype, target), (a.shape[0], b.shape[1]))
+    turned = is_turned(a) and prod(a.shape) >= MANY, is_turned(b)
+    kernel = _kernel(a.dtype, turned, target)
+    return Call(xp, kernel, (a.shape[0], b.shape[1]), turned if any(turned) else ())
 
 
 @cache
-def _kernel(dtype: object, target: str) -> Function:
-    text = source(
-        "matmul.mlir", element_aliases(str(dtype), function="matmul", argument="a")
-    )
-    return gcg.compile(text, target=target).matmul
+def _kernel(dtype: object, turned: tuple[bool, bool], target: str) -> Function:
+    """The function of a type, of the transposes of operands that are turned."""
+    maps = {
+        alias: f"affine_map<(m, n, k) -> ({', '.join(axes[::-1] if turns else axes)})>"
+        for alias, axes, turns in zip(
+            ("#left", "#right"), ("mk", "kn"), turned, strict=True
+        )
+    }
+    aliases = element_aliases(str(dtype), function="matmul", argument="a")
+    return gcg.compile(source("matmul.mlir", aliases | maps), target=target).matmul

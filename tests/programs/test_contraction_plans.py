@@ -231,7 +231,7 @@ def planned(m: int, n: int, k: int, rows: int = 0, **more: bool) -> CpuPlan:
 
 
 def test_plans_differ_as_named():
-    striped = planned(403, 330, 1100)
+    striped = planned(403, 330, 1100, rows=6)
     assert (striped.packing, striped.k_chunk) == (Packing.STRIPE, 367)
     assert striped.stripes > 1
     assert striped.row_block < 403

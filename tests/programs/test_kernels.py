@@ -47,6 +47,23 @@ class TestMatmul:
             gcg.kernels.matmul(a, b), a @ b, rtol=1e-4, atol=1e-3
         )
 
+    @pytest.mark.parametrize(
+        ("left_shape", "target"),
+        [((9, 20), "cpu"), ((9, 20), "sim"), ((90, 200), "cpu")],
+    )
+    @pytest.mark.parametrize("turned", [(0, 1), (1, 0), (1, 1)])
+    def test_transposes_are_read_as_they_lie(
+        self, turned: tuple[int, int], left_shape: tuple[int, int], target: str
+    ) -> None:
+        a, b = numbers(*left_shape), numbers(left_shape[1], 7)
+        left, right = (
+            np.asfortranarray(x) if turns else x
+            for x, turns in zip((a, b), turned, strict=True)
+        )
+        for _ in range(2):
+            result = gcg.kernels.matmul(left, right, target=target)
+            np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-3)
+
     def test_refuses_an_unknown_dtype(self) -> None:
         a = np.zeros((2, 2), complex)
         with pytest.raises(gcg.LaunchError, match=r"complex128.*Convert"):
