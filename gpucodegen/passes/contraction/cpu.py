@@ -2,7 +2,7 @@
 
     for k blocks:
       pack right into panels P[panel][k..][lane]
-      parallel for outer axes, stripes of panels, row blocks:
+      parallel for outer axes, row blocks, stripes of panels:
         pack the block of left rows                     (where its stride is harmful)
         for panels of the stripe:
           for row tiles of the block:
@@ -127,16 +127,19 @@ class _Lowering:
         right: Right,
         reduction: Blocks,
     ) -> None:
-        """The parallel loops over outer axes, stripes of panels and blocks of rows."""
+        """The parallel loops over outer axes, blocks of rows and stripes of panels.
+
+        Stripes differ by up to a panel, so each thread gets tasks of all of them.
+        """
         cut, plan = self.blocking, self.blocking.plan
         blocks = -(-cut.rows // plan.row_block)
         tasks = -(-blocks // plan.turns)
-        parts = {"stripe": plan.stripes, "block": tasks}
+        parts = {"block": tasks, "stripe": plan.stripes}
         split = {name: count for name, count in parts.items() if count > 1}
 
         def body(inner: Builder, ivs: Sequence[Value]) -> None:
             numbers = dict(zip(split, ivs[len(outer) :], strict=True))
-            stripe, first = (Index.of(numbers.get(name, 0)) for name in parts)
+            first, stripe = (Index.of(numbers.get(name, 0)) for name in parts)
             places = zip(outer, ivs, strict=False)
             where = at | {axis.iv: Index.of(iv) for axis, iv in places}
 
