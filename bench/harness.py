@@ -97,4 +97,5 @@ def settled(call: Callable[[], object], clock: Clock, settle: float) -> list[flo
     first = clock(call)
     if first > settle:
         return [first]
-    return [clock(call) for _ in range(min(GROUP, max(1, int(settle / first))))]
+    count = int(settle / max(first, settle / GROUP))
+    return [clock(call) for _ in range(count)]

@@ -52,7 +52,9 @@ def test_pools_settle_before_a_call_counts() -> None:
     assert order == ["a", "b"] * 2 + (["a"] * (1 + GROUP) + ["b"] * (1 + GROUP)) * TURNS
 
 
-@pytest.mark.parametrize(("seconds", "calls"), [(2e-3, 1), (0.3e-3, 1 + 3)])
+@pytest.mark.parametrize(
+    ("seconds", "calls"), [(2e-3, 1), (0.3e-3, 1 + 3), (0.0, 1 + GROUP)]
+)
 def test_turns_of_long_calls_have_few(seconds: float, calls: int) -> None:
     order: list[str] = []
     slow = partial(order.append, "a")
