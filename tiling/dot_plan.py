@@ -52,7 +52,7 @@ class DotTile:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """``rows x columns`` inner products of ``steps`` terms; rows are the longer side.
+    """``rows x columns`` inner products of ``steps`` terms; rows are read in place.
 
     ``copied``: the factor of the columns has to be made contiguous; ``turned``: it is
     along the columns, so that squares of it can be transposed in registers.
@@ -67,13 +67,16 @@ class Products:
 
 
 def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
-    """Tiles whose partial sums and factors fit the registers."""
+    """Tiles whose partial sums and factors fit the registers.
+
+    Rows that several columns meet are held; others are operands from memory.
+    """
     width = unit.lanes(products.element_bits)
     for rows in range(1, min(8, products.rows) + 1):
         for columns in range(1, min(4, products.columns) + 1):
             for vectors in (1, 2, 4, 8):
-                needed = (rows + 1) * columns * vectors + min(rows, 4)
-                if needed < unit.registers:
+                held = rows + 1 if columns > 1 else 1
+                if (rows * columns + held) * vectors < unit.registers:
                     yield DotTile(rows, columns, vectors * width)
 
 

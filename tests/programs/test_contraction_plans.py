@@ -37,6 +37,8 @@ SHAPES = {
     "inner products of few columns": (9, 5, 64),
     "inner products shorter than a register": (19, 1, 5),
     "one inner product": (1, 1, 1000),
+    "inner products of one row and two columns": (1, 2, 133),
+    "inner products of fewer rows than columns": (2, 3, 100),
 }
 
 
@@ -144,6 +146,25 @@ def test_batched_inner_products(element: str, threads: int):
     program = gcg.compile(text, target="cpu", threads=threads)
     program.f(a, x, y)
     assert np.array_equal(y, 1 + np.einsum("bik,bk->bi", a, x))
+    assert "reduce_rows" in program.source("f")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("element", ["f64", "i32"])
+def test_columns_are_copied_for_each_product_of_a_batch(element: str, threads: int):
+    left, right, results = (
+        f"memref<3x{shape}x{element}>" for shape in ("41x70", "70x3", "41x3")
+    )
+    text = f"""func.func @f(%A: {left}, %B: {right}, %C: {results}) {{
+      linalg.batch_matmul ins(%A, %B : {left}, {right}) outs(%C : {results})
+      return
+    }}"""
+    kind = {"f64": "f8", "i32": "i4"}[element]
+    a, b = integers(3, 41, 70).astype(kind), integers(3, 70, 3).astype(kind)
+    c = np.ones((3, 41, 3), kind)
+    program = gcg.compile(text, target="cpu", threads=threads)
+    program.f(a, b, c)
+    assert np.array_equal(c, 1 + a @ b)
     assert "reduce_rows" in program.source("f")
 
 

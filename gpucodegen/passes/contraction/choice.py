@@ -14,7 +14,7 @@ from gpucodegen.passes.contraction import cpu, depthwise, dots, flipping, splitt
 from gpucodegen.passes.contraction.blocking import column_axis, outer_axes, row_axis
 from gpucodegen.passes.contraction.collapse import collapsed
 from gpucodegen.passes.contraction.depthwise import Sliding, sliding
-from gpucodegen.passes.contraction.dots import Sides, dot_sides, extent_of
+from gpucodegen.passes.contraction.dot_sides import Sides, dot_sides, extent_of
 from gpucodegen.passes.contraction.flipping import can_flip
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
@@ -120,14 +120,15 @@ def _lowered(
     sides = None if is_other else dot_sides(contraction)
     fills = _fills_registers(contraction)
     problem = _problem(contraction) if fills else None
-    if sides is not None:
+    flips = _flips(contraction)
+    if sides is not None and (sides.upright or not flips):
         products = _products(sides)
         if problem is None or dots_pay(products, problem, model):
             tile = choose_dot_tile(products, model.unit)
             work = prod(axis.extent for axis in contraction.axes)
             lanes = model.unit.lanes(products.element_bits)
             return dots.lower(sides, tile, lanes, model.threads_for(work))
-    if _flips(contraction) and (problem is None or flipping_pays(problem, model)):
+    if flips and (problem is None or flipping_pays(problem, model)):
         lanes = model.unit.lanes(element_bits(contraction.element))
         return flipping.lower(contraction, lanes, lambda c: _lowered(c, model, tiles))
     assert problem is not None

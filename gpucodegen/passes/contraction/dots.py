@@ -7,20 +7,22 @@
         for reduction in steps of the lanes: sums += high[tile][..] * low[tile][..]
         result tile += sums added up across the lanes
 
-The longer of rows and columns is the high side, the other one the low side.  The terms
-of each element are added in another order than the nest's.
+The high side is the longer of rows and columns, if its factor lies along the reduction
+(`dot_sides`); a low factor that differs between the outer axes is copied inside them.
+The terms of each element are added in another order than the nest's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.contraction.dot_sides import Sides, extent_of
 from gpucodegen.passes.contraction.operands import Operand
-from gpucodegen.passes.contraction.packing import direct_lanes
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
@@ -30,7 +32,6 @@ from gpucodegen.passes.contraction.ranges import (
     grid,
     nested,
 )
-from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.contraction.turning import copy_turned
 from gpucodegen.passes.indexing import Index
@@ -39,123 +40,18 @@ from gpucodegen.tiling.dot_plan import DotTile
 from gpucodegen.tiling.register_tile import split_evenly
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """Which factor is high and which is low, and their axes of the result, if any."""
-
-    contraction: Contraction
-    high: Operand
-    low: Operand
-    tall: Axis | None
-    flat: Axis | None
-
-    @property
-    def steps(self) -> Axis:
-        """The innermost reduction axis: the lanes walk it."""
-        return self.contraction.reduction[-1]
-
-    @property
-    def outer(self) -> tuple[Axis, ...]:
-        """Axes of the result outside the tiles."""
-        inside = (*self.contraction.reduction, self.tall, self.flat)
-        return tuple(a for a in self.contraction.axes if a not in inside)
-
-    @property
-    def copied(self) -> bool:
-        """Whether the low factor is not contiguous along the steps."""
-        return not is_contiguous(self.low, self.steps)
-
-    @property
-    def turned(self) -> bool:
-        """Whether it is along the results, so that squares of it can be transposed."""
-        low, flat = self.low, self.flat
-        along = low.dimensions_of(self.steps)
-        lies = flat is not None and direct_lanes(low, flat)
-        return lies and [low.coefficient(d, self.steps) for d in along] == [1]
-
-
-def dot_sides(contraction: Contraction) -> Sides | None:
-    """The sides of a contraction that may and can run as inner products."""
-    if not (contraction.reassociable and contraction.is_plain):
-        return None
-    rows, columns = (
-        max(_unit(contraction.result, axes), key=lambda a: a.extent, default=None)
-        for axes in (contraction.rows, contraction.columns)
-    )
-    if extent_of(rows) >= extent_of(columns):
-        sides = Sides(contraction, contraction.left, contraction.right, rows, columns)
-    else:
-        sides = Sides(contraction, contraction.right, contraction.left, columns, rows)
-    if not is_contiguous(sides.high, sides.steps) or not _is_spanned(sides):
-        return None
-    movable = len(contraction.reduction) == 1 and not any(
-        sides.low.mentions(axis) for axis in sides.outer
-    )
-    return sides if movable or not sides.copied else None
-
-
-def extent_of(axis: Axis | None) -> int:
-    """Extent of an axis; a missing one has a single position."""
-    return 1 if axis is None else axis.extent
-
-
-def _unit(operand: Operand, axes: Sequence[Axis]) -> list[Axis]:
-    return [
-        axis
-        for axis in axes
-        if [operand.coefficient(d, axis) for d in operand.dimensions_of(axis)] == [1]
-    ]
-
-
-def _is_spanned(sides: Sides) -> bool:
-    """Whether a tile of the high factor lies along two of its dimensions."""
-    high, tall = sides.high, sides.tall
-    return tall is None or (
-        bool(_unit(high, [tall]))
-        and high.dimensions_of(tall) != high.dimensions_of(sides.steps)
-    )
-
-
-def is_contiguous(operand: Operand, axis: Axis) -> bool:
-    """Whether one axis walks neighbours, from the start to the end of a dimension."""
-    ty, dimensions = operand.memref.type, operand.dimensions_of(axis)
-    if not isinstance(ty, MemRefType) or ty.layout is not None or len(dimensions) != 1:
-        return False
-    (dimension,) = dimensions
-    plain = operand.indices[dimension] == axis.at(axis.iv) == Index.of(axis.iv)
-    inner = all(extent == 1 for extent in ty.shape[dimension + 1 :])
-    return plain and inner and ty.shape[dimension] == axis.extent
-
-
 def lower(sides: Sides, tile: DotTile, lanes: int, threads: int) -> list[Operation]:
     """Operations that replace the nest; ``threads`` share the high side.
 
     ``lanes``: of a register.
     """
     builder = Builder(sides.contraction.location)
-    if not sides.copied:
-        _Dots(sides, tile, threads).build(builder)
+    dots = _Dots(sides, tile, lanes, threads)
+    if not sides.copied or sides.low_differs:
+        dots.build(builder)
         return builder.operations
-    flat, steps = sides.flat, sides.steps
-    ty = MemRefType((extent_of(flat), steps.extent), sides.contraction.element)
-    buffer = builder.allocate("memref.alloc", ty, "low")
-    line = Index.of(0 if flat is None else flat.iv)
-    copy = Operand(buffer, (line, Index.of(steps.iv)))
 
-    def element(inner: Builder, at: Positions) -> None:
-        value = inner.load(sides.low.memref, sides.low.at(at), "b")
-        inner.store(value, buffer, copy.at(at))
-
-    axes = [steps] if flat is None else [steps, flat]
-    if flat is not None and sides.turned:
-        ranges = Range.whole(flat), Range.whole(steps)
-        builder.loop(  # Vectors live in loops only.
-            0, 1, lambda i, _: copy_turned(i, sides.low, buffer, ranges, {}, lanes)
-        )
-    else:
-        nested(builder, [Range.whole(axis) for axis in axes], {}, element)
-    _Dots(replace(sides, low=copy), tile, threads).build(builder)
-    builder.add("memref.dealloc", (buffer,))
+    dots.copied(builder, {}, lambda copied: copied.build(builder))
     return builder.operations
 
 
@@ -163,25 +59,57 @@ def lower(sides: Sides, tile: DotTile, lanes: int, threads: int) -> list[Operati
 class _Dots:
     sides: Sides
     tile: DotTile
+    lanes: int
     threads: int
+
+    def copied(self, b: Builder, at: Positions, body: Callable[[_Dots], None]) -> None:
+        """Copy the low factor of one position of the outer axes, and go on with it."""
+        flat, steps, low = self.sides.flat, self.sides.steps, self.sides.low
+        ty = MemRefType((extent_of(flat), steps.extent), self.sides.contraction.element)
+        buffer = b.allocate("memref.alloc", ty, "low")
+        line = Index.of(0 if flat is None else flat.iv)
+        copy = Operand(buffer, (line, Index.of(steps.iv)))
+
+        def element(inner: Builder, here: Positions) -> None:
+            value = inner.load(low.memref, low.at(here), "b")
+            inner.store(value, buffer, copy.at(here))
+
+        if flat is not None and self.sides.turned:
+            ranges = Range.whole(flat), Range.whole(steps)
+            b.loop(  # Vectors live in loops only.
+                0, 1, lambda i, _: copy_turned(i, low, buffer, ranges, at, self.lanes)
+            )
+        else:
+            axes = [steps] if flat is None else [steps, flat]
+            nested(b, [Range.whole(axis) for axis in axes], at, element)
+        body(replace(self, sides=replace(self.sides, low=copy)))
+        b.add("memref.dealloc", (buffer,))
 
     def build(self, b: Builder) -> None:
         """Blocks of the high side and the outer axes, shared by the threads."""
         tall, outer = self.sides.tall, self.sides.outer
+        alone = prod(axis.extent for axis in outer) >= self.threads
+        parts = 1 if alone and self.sides.copied else self.threads
         size = split_evenly(
-            extent_of(tall), -(-extent_of(tall) // self.threads), self.tile.rows
+            extent_of(tall), -(-extent_of(tall) // parts), self.tile.rows
         )
         blocks = -(-extent_of(tall) // size)
         extents = [axis.extent for axis in outer] + [blocks] * (blocks > 1)
 
+        def compute(dots: _Dots, b: Builder, at: Positions, number: Index) -> None:
+            if tall is None:
+                dots._columns(b, at, 1)
+            else:
+                dots._rows(b, at, tall, number * size, size)
+
         def block(inner: Builder, ivs: Sequence[Value]) -> None:
             places = zip(outer, ivs, strict=False)
             at = {axis.iv: Index.of(iv) for axis, iv in places}
-            if tall is None:
-                self._columns(inner, at, 1)
-                return
-            first = Index.of(ivs[-1] if blocks > 1 else 0) * size
-            self._rows(inner, at, tall, first, size)
+            number = Index.of(ivs[-1] if blocks > 1 else 0)
+            if self.sides.copied:
+                self.copied(inner, at, lambda dots: compute(dots, inner, at, number))
+            else:
+                compute(self, inner, at, number)
 
         if not extents:  # Vectors live in loops only.
             b.loop(0, 1, lambda i, _: block(i, ()))
