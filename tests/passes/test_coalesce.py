@@ -10,6 +10,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from lowering import apply, function, names
 
+import gpucodegen as gcg
+from gpucodegen import errors
+
 RNG = np.random.default_rng(11)
 EXTENTS = st.lists(st.integers(1, 6), min_size=2, max_size=3).map(tuple)
 Shape = tuple[int, ...]
@@ -154,3 +157,22 @@ def test_quotients_of_variables_keep_their_loops():
     function(made)(x, z)
     j = np.arange(8)
     np.testing.assert_array_equal(z, np.tile(x[j // 4, 3 * j // 7], (8, 1)))
+
+
+def test_rows_are_told_apart_behind_a_fill_of_all_of_them():
+    """The loop ends at an argument: only the array says that it stays in its row."""
+    text = """func.func @f(%n: index, %x: memref<4x9xf32>) {
+      %one = arith.constant 1.0 : f32
+      linalg.fill ins(%one : f32) outs(%x : memref<4x9xf32>)
+      affine.for %i = 0 to %n {
+        %u = affine.load %x[3, %i] : memref<4x9xf32>
+        %v = arith.addf %u, %one : f32
+        affine.store %v, %x[1, %i + 1] : memref<4x9xf32>
+      }
+      return
+    }"""
+    x = np.zeros((4, 9), np.float32)
+    with pytest.warns(errors.PossiblyOutOfBounds):
+        gcg.compile(text, target="cpu").f(5, x)
+    assert x.sum() == 36 + 5
+    assert (x[1, 1:6] == 2).all()

@@ -73,7 +73,15 @@ def cell(
     """Access of one cell through any views."""
     texts, span = env.ranged(memref, indices)
     array, resolved = env.resolve(memref, texts)
-    return Access(array.name, kind, resolved, span=span, must=not span, loc=op.location)
+    return Access(
+        array.name,
+        kind,
+        resolved,
+        span=span,
+        where=env.kept_apart(memref, texts),
+        must=not span,
+        loc=op.location,
+    )
 
 
 def whole(
@@ -186,6 +194,7 @@ def _masked(
         spanned = _trailing(env, op, memref, texts, kind, vector(op))
         ends = env.masks.get(mask, ()) if len(spanned.span) == 1 else ()
         where = tuple(f"{lane} < {end}" for lane, _ in spanned.span for end in ends)
+        where = (*spanned.where, *where)
         return [replace(spanned, where=where, must=bool(ends))]
 
     return entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
@@ -50,6 +51,15 @@ class View:
                 self.offsets[dimension], self.strides[dimension], index
             )
         return tuple(result)
+
+    def inner_bounds(self, indices: Sequence[Text]) -> Iterator[str]:
+        """0 <= index < extent for all but the first dimension of each group."""
+        remaining = iter(indices)
+        for group in self.groups:
+            own = tuple(islice(remaining, len(group)))
+            for extent, index in zip(group[1:], own[1:], strict=True):
+                if index is not None:
+                    yield f"0 <= {index} < {extent}"
 
 
 def _flat(extents: Sequence[int], indices: Iterator[Text]) -> Text:
@@ -111,6 +121,8 @@ class Environment:
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
     """Thread loops of a kernel: buffers without a memory space are private to them."""
+    trusts_indices: bool = False
+    """Indices lie within their dimensions, also where views make one of several."""
 
     def text(self, value: Value) -> Text:
         """isl text of an index value; a value nobody defined becomes a parameter."""
@@ -275,6 +287,21 @@ class Environment:
                 return True
             memref = view.base
         return False
+
+    def kept_apart(self, memref: Value, indices: Sequence[Text]) -> tuple[str, ...]:
+        """Constraints by which indices that views join differ where they did before.
+
+        Row-major, (i, j) -> n*i + j tells cells apart for 0 <= j < n only.
+        """
+        if not self.trusts_indices:
+            return ()
+        found: list[str] = []
+        while memref in self.views:
+            view = self.views[memref]
+            found += view.inner_bounds(indices)
+            indices = view.base_indices(indices, _rank(view.base, len(indices)))
+            memref = view.base
+        return tuple(found)
 
     def resolve(
         self, memref: Value, indices: Sequence[Text]

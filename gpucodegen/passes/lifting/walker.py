@@ -66,8 +66,9 @@ class Lifter:
     )
 
     def __post_init__(self) -> None:
-        """Registers see the same uses."""
+        """Registers see the same uses; a proof trusts indices, not loops."""
         self.registers = Registers(self.definitions, self.uses)
+        self.env.trusts_indices = not self.trust_parallel
 
     def index(self, operations: Sequence[Operation]) -> None:
         """Note who defines and how often operations use each value, and choices."""
