@@ -103,6 +103,10 @@ class Builder(VectorBuilder):
 
         self.carried_loop(lower, upper, (), without_values, step=step, hint=hint)
 
+    def once(self, body: Callable[[Builder], None]) -> None:
+        """A loop of one iteration: vectors live in loops only."""
+        self.loop(0, 1, lambda inner, _: body(inner), hint="once")
+
     def carried_loop(
         self,
         lower: IndexLike | Sequence[IndexLike],

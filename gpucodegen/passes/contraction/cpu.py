@@ -163,7 +163,7 @@ class _Lowering:
 
         axes = {axis.name: axis.extent for axis in outer}
         extents = (*axes.values(), *split.values())
-        if not extents and cut.contraction.reads_around:  # Vectors live in loops only.
-            b.loop(0, 1, lambda i, _: body(i, ()), hint="once")
+        if not extents and cut.contraction.reads_around:
+            b.once(lambda i: body(i, ()))
             return
         grid(b, extents, body, (*axes, *split), parallel=plan.parallel)

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.dot_sides import Sides, extent_of
-from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.operands import Operand, buffer_of
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
     Positions,
@@ -65,25 +65,20 @@ class _Dots:
     def copied(self, b: Builder, at: Positions, body: Callable[[_Dots], None]) -> None:
         """Copy the low factor of one position of the outer axes, and go on with it."""
         flat, steps, low = self.sides.flat, self.sides.steps, self.sides.low
-        ty = MemRefType((extent_of(flat), steps.extent), self.sides.contraction.element)
-        buffer = b.allocate("memref.alloc", ty, "low")
-        line = Index.of(0 if flat is None else flat.iv)
-        copy = Operand(buffer, (line, Index.of(steps.iv)))
+        lines = [steps] if flat is None else [flat, steps]
+        copy = buffer_of(b, lines, self.sides.contraction.element, "low")
 
         def element(inner: Builder, here: Positions) -> None:
             value = inner.load(low.memref, low.at(here), "b")
-            inner.store(value, buffer, copy.at(here))
+            inner.store(value, copy.memref, copy.at(here))
 
         if flat is not None and self.sides.turned:
             ranges = Range.whole(flat), Range.whole(steps)
-            b.loop(  # Vectors live in loops only.
-                0, 1, lambda i, _: copy_turned(i, low, buffer, ranges, at, self.lanes)
-            )
+            b.once(lambda i: copy_turned(i, low, copy.memref, ranges, at, self.lanes))
         else:
-            axes = [steps] if flat is None else [steps, flat]
-            nested(b, [Range.whole(axis) for axis in axes], at, element)
+            nested(b, [Range.whole(axis) for axis in reversed(lines)], at, element)
         body(replace(self, sides=replace(self.sides, low=copy)))
-        b.add("memref.dealloc", (buffer,))
+        b.add("memref.dealloc", (copy.memref,))
 
     def build(self, b: Builder) -> None:
         """Blocks of the high side and the outer axes, shared by the threads."""
@@ -111,8 +106,8 @@ class _Dots:
             else:
                 compute(self, inner, at, number)
 
-        if not extents:  # Vectors live in loops only.
-            b.loop(0, 1, lambda i, _: block(i, ()))
+        if not extents:
+            b.once(lambda i: block(i, ()))
             return
         names = [*(axis.name for axis in outer), "block"][: len(extents)]
         grid(b, extents, block, names, parallel=self.threads > 1)

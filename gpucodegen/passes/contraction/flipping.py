@@ -15,17 +15,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import FloatType, MemRefType, VectorType
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import FloatType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import column_axis, row_axis
-from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.operands import Operand, buffer_of
 from gpucodegen.passes.contraction.packing import direct_lanes
 from gpucodegen.passes.contraction.pointwise import Pointwise, Tile
 from gpucodegen.passes.contraction.ranges import Positions, Range, in_pieces
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.start import finished, started
-from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 
 Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
@@ -50,11 +49,9 @@ def lower(contraction: Contraction, lanes: int, flipped: Lower) -> list[Operatio
     b = Builder(contraction.location)
     row, column = row_axis(contraction), column_axis(contraction)
     assert row is not None
-    ty = MemRefType((column.extent, row.extent), contraction.element)
+    result = buffer_of(b, (column, row), contraction.element, "flipped")
     zero = b.constant(0, contraction.element)
-    buffer = b.allocate("memref.alloc", ty, "flipped")
-    result = Operand(buffer, (Index.of(column.iv), Index.of(row.iv)))
-    fill = Operation("affine.store", (zero, buffer))
+    fill = Operation("affine.store", (zero, result.memref))
     b.operations += flipped(
         replace(
             contraction,
@@ -69,7 +66,7 @@ def lower(contraction: Contraction, lanes: int, flipped: Lower) -> list[Operatio
         )
     )
     _Squares(contraction, result, row, column).build(b, lanes)
-    b.add("memref.dealloc", (buffer,))
+    b.add("memref.dealloc", (result.memref,))
     return b.operations
 
 
@@ -91,10 +88,8 @@ class _Squares:
 
             in_pieces(i, Range.whole(self.column), size, at, square)
 
-        def down(i: Builder, _: Value) -> None:  # Vectors live in loops only.
-            in_pieces(i, Range.whole(self.row), size, {}, across)
-
-        b.loop(0, 1, down, hint="once")
+        rows = Range.whole(self.row)
+        b.once(lambda i: in_pieces(i, rows, size, {}, across))
 
     def _add(self, b: Builder, at: Positions, shape: tuple[int, int]) -> None:
         tile = Tile(at, dict(zip((self.row, self.column), shape, strict=True)))

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import I32, MemRefType
+from gpucodegen.ir.types import I32
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.operands import Operand, buffer_of
 from gpucodegen.passes.contraction.pointwise import Pointwise, Step
 from gpucodegen.passes.contraction.ranges import (
     Positions,
@@ -69,13 +69,12 @@ class Sums:
 
     def build(self, b: Builder, term: Term, scale: Value) -> Operand:
         """A new buffer of ``scale`` times each sum."""
-        ty = MemRefType(tuple(axis.extent for axis in self.kept), I32)
-        buffer = b.allocate("memref.alloc", ty, "offsets")
+        sums = buffer_of(b, self.kept, I32, "offsets")
         if self._in_registers:
-            self._one_by_one(b, buffer, term, scale)
+            self._one_by_one(b, sums.memref, term, scale)
         else:
-            self._together(b, buffer, term, scale)
-        return Operand(buffer, tuple(Index.of(axis.iv) for axis in self.kept))
+            self._together(b, sums.memref, term, scale)
+        return sums
 
     def _one_by_one(self, b: Builder, buffer: Value, term: Term, scale: Value) -> None:
         """Each sum in a register."""

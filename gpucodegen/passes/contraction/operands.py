@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.ir.types import element_type
+from gpucodegen.ir.types import MemRefType, Type, element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, from_map, replace_values
 from gpucodegen.passes.nests import Axis
@@ -78,6 +78,13 @@ class Operand:
         if not self.steps:
             return b.load(self.memref, self.at(at), hint)
         return made[self.steps[-1][0].result]
+
+
+def buffer_of(b: Builder, axes: Sequence[Axis], element: Type, hint: str) -> Operand:
+    """A new buffer that has a dimension for each axis, and its element for them."""
+    ty = MemRefType(tuple(axis.extent for axis in axes), element)
+    buffer = b.allocate("memref.alloc", ty, hint)
+    return Operand(buffer, tuple(Index.of(axis.iv) for axis in axes))
 
 
 def coefficients(index: Index) -> dict[Value, int]:

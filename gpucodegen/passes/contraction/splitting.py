@@ -127,10 +127,8 @@ class _Partial:
             if rest:
                 cells(i, at | {fast.iv: Index.of(whole)}, rest)
 
-        def lines(i: Builder, _: Value) -> None:  # Vectors live in loops only.
-            nested(i, [Range.whole(axis) for axis in others], {}, line)
-
-        b.loop(0, 1, lines, hint="once")
+        ranges = [Range.whole(axis) for axis in others]
+        b.once(lambda i: nested(i, ranges, {}, line))
 
     def _add(self, b: Builder, tile: Tile) -> None:
         is_float = isinstance(self.contraction.element, FloatType)
