@@ -16,9 +16,9 @@ from gpucodegen.passes.analysis import Analysis
 from gpucodegen.passes.block_threads import dealt_loops, divide
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.mapped_loops import LOOPS
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
-LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 Pending = dict[int, Operation]
 """What was done since the last barrier, by identity."""
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gpucodegen.dialects import affine
 from gpucodegen.dialects.transfers import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.analysis import Analysis
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.indexing import Index, compact, from_map, substituted
+from gpucodegen.passes.indexing import Index, compact, substituted
+from gpucodegen.passes.mapped_loops import MappedLoop, mapped_loops
 from gpucodegen.passes.nests import inner_operations
 
 MAX_THREADS = 256
@@ -25,17 +25,11 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A parallel loop of at most ``extent`` iterations: ``iv = lower + step * x``.
+    """A parallel loop of at most ``extent`` iterations; limits may end it earlier."""
 
-    ``limits``: exclusive upper bounds that may end it earlier.
-    """
-
-    iv: Value
-    lower: Index
-    step: int
+    loop: MappedLoop
     extent: int
     limits: tuple[Index, ...]
-    operation: Operation
 
 
 def dealt_loops(op: Operation, analysis: Analysis) -> list[Dealt]:
@@ -46,11 +40,11 @@ def dealt_loops(op: Operation, analysis: Analysis) -> list[Dealt]:
     loops: list[Dealt] = []
     if any(inner.name in TRANSFERS for inner in op.walk()):
         return loops
-    while op.name == "affine.for" and analysis.is_parallel(op):
-        loop = _dealt(op)
-        if loop is None:
+    while op.name == "affine.for":
+        found = [_dealt(loop) for loop in mapped_loops(op, analysis)]
+        if not found or found[0] is None:
             break
-        loops.append(loop)
+        loops.append(found[0])
         inner = inner_operations(op)
         if len(inner) != 1:
             break
@@ -58,19 +52,13 @@ def dealt_loops(op: Operation, analysis: Analysis) -> list[Dealt]:
     return loops
 
 
-def _dealt(op: Operation) -> Dealt | None:
-    loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
-    if op.results or len(lowers) != 1:
-        return None
-    spans = [compact(upper - lowers[0]).constant for upper in uppers]
+def _dealt(loop: MappedLoop) -> Dealt | None:
+    spans = [compact(upper - loop.lower).constant for upper in loop.uppers]
     known = [span for span in spans if span is not None]
     if not known:
         return None
-    open_ends = (u for u, span in zip(uppers, spans, strict=True) if span is None)
-    extent = max(0, -(-min(known) // loop.step))
-    return Dealt(loop.iv, lowers[0], loop.step, extent, tuple(open_ends), op)
+    open_ends = (u for u, span in zip(loop.uppers, spans, strict=True) if span is None)
+    return Dealt(loop, max(0, -(-min(known) // loop.step)), tuple(open_ends))
 
 
 def thread_count(operations: Sequence[Operation], analysis: Analysis) -> int:
@@ -89,17 +77,18 @@ def thread_count(operations: Sequence[Operation], analysis: Analysis) -> int:
 
 def divide(b: Builder, loops: Sequence[Dealt], thread: Value, threads: int) -> None:
     """Deal the iterations of a parallel nest out to the threads."""
-    body = inner_operations(loops[-1].operation)
+    body = inner_operations(loops[-1].loop.operation)
 
     def iteration(inner: Builder, number: Value) -> None:
         values: dict[Value, Value] = {}
         limits: list[Index] = []
-        for loop, position in zip(loops, _positions(loops, number), strict=True):
+        for dealt, position in zip(loops, _positions(loops, number), strict=True):
+            loop = dealt.loop
             known = {old: Index.of(new) for old, new in values.items()}
             place = substituted(loop.lower, known) + position * loop.step
             iv = inner.index(compact(place), loop.iv.name)
             values[loop.iv] = iv
-            limits += [substituted(limit, known) - 1 - iv for limit in loop.limits]
+            limits += [substituted(limit, known) - 1 - iv for limit in dealt.limits]
         inner.guard(
             limits,
             lambda i: i.operations.extend(substitute_values(o, values) for o in body),

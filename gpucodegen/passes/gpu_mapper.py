@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpucodegen.dialects import affine
-from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.block_program import block_program
@@ -30,17 +29,14 @@ from gpucodegen.passes.contraction.recognize import (
 from gpucodegen.passes.cpu_outliner import needs_host
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.distribute import distribute
-from gpucodegen.passes.gpu_launch import Kernel, free_values, outline, thread_index
-from gpucodegen.passes.indexing import Index, from_map
+from gpucodegen.passes.gpu_launch import Kernel, free_values, outline
+from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.nests import inner_operations
+from gpucodegen.passes.mapped_loops import LOOPS
+from gpucodegen.passes.thread_mapping import parallel_chain, thread_per_iteration
 from gpucodegen.passes.transfer_spans import needs_block, spans
 from gpucodegen.passes.vector_runs import needs_kernel
 from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
-
-MAX_GRID_RANK = 3
-THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2))
-"""Block shape by number of mapped loops; x runs along the innermost one."""
 
 
 @dataclass(slots=True)
@@ -90,9 +86,9 @@ class GpuMapper:
             analysis = analyse(group, context, self.surroundings)
             kernel = block_program(group, analysis, context, self.surroundings)
             return self._launch(kernel)
-        if op.name in _LOOPS and not _needs_host(op):
+        if op.name in LOOPS and not _needs_host(op):
             return self._nest(op, context)
-        if op.name in _LOOPS or op.name in _AROUND_NESTS:
+        if op.name in LOOPS or op.name in _AROUND_NESTS:
             return [self._branches(op, context)]
         return [op]
 
@@ -185,7 +181,7 @@ class GpuMapper:
             and any(
                 analysis.is_parallel(inner) or inner.name == "affine.parallel"
                 for inner in op.walk()
-                if inner is not op and inner.name in _LOOPS
+                if inner is not op and inner.name in LOOPS
             )
         )
 
@@ -207,99 +203,4 @@ def _needs_host(op: Operation) -> bool:
     return any(map(needs_host, op.walk()))
 
 
-_LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
-
-
 _AROUND_NESTS = frozenset({"affine.if", "scf.execute_region"})
-
-
-@dataclass(frozen=True, slots=True)
-class MappedLoop:
-    """A loop that becomes grid positions: ``iv = lower + step * position``."""
-
-    iv: Value
-    lower: Index
-    step: int
-    uppers: tuple[Index, ...]
-    operation: Operation
-
-
-def parallel_chain(op: Operation, analysis: Analysis) -> list[MappedLoop]:
-    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds."""
-    chain: list[MappedLoop] = []
-    while True:
-        found = _mappable(op, analysis)
-        ivs = {loop.iv for loop in chain}
-        depends = any(
-            v in ivs
-            for loop in found
-            for bound in (loop.lower, *loop.uppers)
-            for v in bound.values
-        )
-        if not found or depends or len(chain) + len(found) > MAX_GRID_RANK:
-            return chain
-        chain += found
-        inner = inner_operations(op)
-        if len(inner) != 1 or inner[0].name not in _LOOPS:
-            return chain
-        op = inner[0]
-
-
-def _mappable(op: Operation, analysis: Analysis) -> list[MappedLoop]:
-    """The grid loops of one parallel operation."""
-    if op.results:
-        return []
-    if op.name == "affine.parallel":
-        return _of_parallel(affine.Parallel(op))
-    if op.name != "affine.for" or not analysis.is_parallel(op):
-        return []
-    loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
-    if len(lowers) != 1:
-        return []
-    return [MappedLoop(loop.iv, lowers[0], loop.step, tuple(uppers), op)]
-
-
-def _of_parallel(loop: affine.Parallel) -> list[MappedLoop]:
-    lowers = [from_map(m, loop.lower_operands) for m in loop.lower_maps]
-    uppers = [from_map(m, loop.upper_operands) for m in loop.upper_maps]
-    if any(len(low) != 1 for low in lowers):
-        return []
-    return [
-        MappedLoop(iv, low[0], step, tuple(up), loop.operation)
-        for iv, low, up, step in zip(loop.ivs, lowers, uppers, loop.steps, strict=True)
-    ]
-
-
-def trip_count(loop: MappedLoop) -> Index:
-    """Iterations by the first upper bound; the others are guarded in the kernel."""
-    span = loop.uppers[0] - loop.lower
-    return (span + (loop.step - 1)) // loop.step
-
-
-def thread_per_iteration(chain: Sequence[MappedLoop]) -> Kernel:
-    """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain."""
-    block = THREADS[len(chain) - 1]
-    b = Builder(chain[0].operation.location)
-    grid = [Index.of(1)] * 3
-    values: dict[Value, Value] = {}
-    limits: list[Index] = []
-    for dimension, loop in enumerate(reversed(chain)):
-        name = "xyz"[dimension]
-        thread = thread_index(b, "thread_id", name, f"t{name}")
-        number = thread_index(b, "block_id", name, f"b{name}")
-        position = Index.of(number) * block[dimension] + thread
-        count = trip_count(loop)
-        grid[dimension] = (count + (block[dimension] - 1)) // block[dimension]
-        iv = b.index(loop.lower + position * loop.step, loop.iv.name)
-        values[loop.iv] = iv
-        exact = count.constant is not None and count.constant % block[dimension] == 0
-        bounds = loop.uppers[1:] if exact else loop.uppers
-        limits += [bound - 1 - iv for bound in bounds]
-    body = inner_operations(chain[-1].operation)
-    b.guard(
-        limits,
-        lambda i: i.operations.extend(substitute_values(op, values) for op in body),
-    )
-    return Kernel(tuple(b.operations), tuple(grid), block)
