@@ -18,7 +18,7 @@ import numpy as np
 import gpucodegen as gcg
 from bench.harness import SETTLE, Clock, settled
 from bench.row import Limit, Settings
-from gpucodegen.runtime.device import host_vector_unit
+from gpucodegen.runtime.processor import cpu
 
 CHAINS = 12
 """Independent sums per thread: enough for four cycles of latency on two pipes."""
@@ -48,7 +48,7 @@ def chains(dtype: str, threads: int) -> str:
     >>> print(chains("f64", 2).splitlines()[0].lstrip())
     func.func @chains(%in: memref<128xf64>, %out: memref<2x128xf64>) {
     """
-    lanes = host_vector_unit()[0] // (8 * TYPES[dtype].itemsize)
+    lanes = cpu().vector_bits // (8 * TYPES[dtype].itemsize)
     vector, held = f"vector<{lanes}x{dtype}>", range(CHAINS)
     start = ", ".join(f"%a{i} = %x" for i in held)
     types = ", ".join([vector] * CHAINS)
@@ -79,7 +79,7 @@ def peak(dtype: str, settings: Settings) -> float:
     program = gcg.compile(chains(dtype, threads), target="cpu", threads=threads)
     source = np.full(128, 0.5, TYPES[dtype])
     launch = program.chains.bind(source, np.empty((threads, 128), TYPES[dtype]))
-    lanes = host_vector_unit()[0] // (8 * TYPES[dtype].itemsize)
+    lanes = cpu().vector_bits // (8 * TYPES[dtype].itemsize)
     work = 2 * lanes * CHAINS * STEPS * threads
     return work / _best(launch, settings.clock) / 1e9
 

@@ -71,7 +71,7 @@ def versions() -> dict[str, str]:
 
 def facts() -> dict[str, Any]:
     """What stands at the head of a file of results."""
-    from gpucodegen.runtime.device import cpu
+    from gpucodegen.runtime.processor import cpu
 
     host = cpu()
     return {
@@ -80,7 +80,7 @@ def facts() -> dict[str, Any]:
         "machine": {
             "processor": processor(),
             "target": host.name,
-            "vector_bits": 8 * host.vector_bytes,
+            "vector_bits": host.vector_bits,
             "cores": cores(),
             "caches": caches(),
             "system": platform.system(),

@@ -52,19 +52,13 @@ def key_of(
 
 def situation(options: Options) -> tuple[object, ...]:
     """What a program is compiled with and for: options, host, and this compiler."""
-    from gpucodegen.runtime.device import (
-        cache_bytes,
-        first_cache_bytes,
-        shared_cache_bytes,
-        thread_count,
-    )
     from gpucodegen.runtime.machine_code import host
+    from gpucodegen.runtime.processor import caches, thread_count
 
     chosen = {field.name: getattr(options, field.name) for field in fields(options)}
     chosen["handlers"] = sorted(options.handlers)
     versions = host(), cache.sources_digest()
-    caches = first_cache_bytes(), cache_bytes(), shared_cache_bytes()
-    return chosen, thread_count(), *caches, *versions
+    return chosen, thread_count(), caches(), *versions
 
 
 def load(key: str) -> Lowered | None:

@@ -32,8 +32,8 @@ def lower(
     from gpucodegen.emit import emit_program
     from gpucodegen.lowered import Lowered
     from gpucodegen.passes.reachable import reachable
-    from gpucodegen.runtime.device import thread_count
     from gpucodegen.runtime.loader import CONTRACTED, kernel_spec
+    from gpucodegen.runtime.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
     face = "cpu" if key[0] == "cpu" else "cuda"

@@ -10,6 +10,7 @@ from gpucodegen.options import Options
 
 if TYPE_CHECKING:
     from gpucodegen.passes.base import ModulePass
+    from gpucodegen.runtime.processor import Cpu
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -105,7 +106,7 @@ def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
     """Loops for the caches of the CPU; ``exact`` programs run as they are written."""
     from gpucodegen.passes.loops.contract_arrays import ContractArrays
     from gpucodegen.passes.loops.improve_locality import ImproveLocality
-    from gpucodegen.runtime.device import thread_count
+    from gpucodegen.runtime.processor import thread_count
 
     if target != "cpu" or options.exact:
         return []
@@ -127,69 +128,82 @@ def _gpu(options: Options) -> Sequence[ModulePass]:
 def _cpu(options: Options) -> Sequence[ModulePass]:
     """Private scalars, then loops in tiles and vectors, and kernels of them."""
     from gpucodegen.passes.expand_copies import ExpandCopies
-    from gpucodegen.passes.loops.carry_stores import CarryStores
     from gpucodegen.passes.loops.coalesce import Coalesce
-    from gpucodegen.passes.loops.jam_rows import JamRows
-    from gpucodegen.passes.map_cpu import MapCpu
     from gpucodegen.passes.outline_cpu import OutlineCpu
     from gpucodegen.passes.privatize import Privatize
     from gpucodegen.passes.propagate_aliases import PropagateAliases
-    from gpucodegen.passes.vectorize import Vectorize
-    from gpucodegen.passes.wavefront import Wavefront
-    from gpucodegen.runtime.device import (
-        cache_bytes,
-        first_cache_bytes,
-        host_vector_unit,
-        host_word_parts,
-        shared_cache_bytes,
-        thread_count,
-    )
+    from gpucodegen.runtime.processor import cpu, thread_count
 
-    bits, registers = host_vector_unit()
-    rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
-    threads = options.threads or thread_count()
-    caches = cache_bytes(), shared_cache_bytes()
-    waves = (
-        [Wavefront((), 0, threads, *caches)]
-        if options.time_tiles and not options.tile_sizes
-        else []
-    )
+    host, threads = cpu(), options.threads or thread_count()
     return [
         Privatize(),
-        ExpandCopies(cache_bytes()),
-        *waves,
-        CarryStores(),
-        JamRows(
-            bits,
-            registers,
-            *caches,
-            options.reassociate,
-            options.exact,
-            first_cache_bytes(),
-        ),
-        MapCpu(
-            threads=threads,
-            vector_bits=bits,
-            registers=registers,
-            cache=cache_bytes(),
-            rows=rows,
-            columns=columns,
-            k_block=k_block,
-            contractions=not options.exact,
-            relaxed=options.reassociate,
-            narrowest=host_word_parts(),
-            first_cache=first_cache_bytes(),
-        ),
+        ExpandCopies(host.caches.second),
+        *_time_tiles(options, host, threads),
+        *_rows(options, host),
+        _register_tiles(options, host, threads),
         Coalesce(),
         OutlineCpu(),
         PropagateAliases(),
-        Vectorize(
-            vector_bits=bits,
-            registers=registers,
-            threads=threads,
-            cache=cache_bytes(),
-            relaxed=options.reassociate,
-            exact=options.exact,
-            first_cache=first_cache_bytes(),
-        ),
+        _vectors(options, host, threads),
     ]
+
+
+def _time_tiles(options: Options, host: Cpu, threads: int) -> Sequence[ModulePass]:
+    """Wavefronts of tiles over time loops, unless the caller chose tiles."""
+    from gpucodegen.passes.wavefront import Wavefront
+
+    if not options.time_tiles or options.tile_sizes:
+        return []
+    return [Wavefront((), 0, threads, host.caches.second, host.caches.shared)]
+
+
+def _rows(options: Options, host: Cpu) -> Sequence[ModulePass]:
+    """What several iterations of an outer loop do together."""
+    from gpucodegen.passes.loops.carry_stores import CarryStores
+    from gpucodegen.passes.loops.jam_rows import JamRows
+
+    jam = JamRows(
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        cache=host.caches.second,
+        shared=host.caches.shared,
+        relaxed=options.reassociate,
+        exact=options.exact,
+        first_cache=host.caches.first,
+    )
+    return [CarryStores(), jam]
+
+
+def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
+    """Contractions, and loops that are parallel."""
+    from gpucodegen.passes.map_cpu import MapCpu
+
+    rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
+    return MapCpu(
+        threads=threads,
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        cache=host.caches.second,
+        rows=rows,
+        columns=columns,
+        k_block=k_block,
+        contractions=not options.exact,
+        relaxed=options.reassociate,
+        narrowest=host.word_parts,
+        first_cache=host.caches.first,
+    )
+
+
+def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
+    """Innermost loops of kernels."""
+    from gpucodegen.passes.vectorize import Vectorize
+
+    return Vectorize(
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        threads=threads,
+        cache=host.caches.second,
+        relaxed=options.reassociate,
+        exact=options.exact,
+        first_cache=host.caches.first,
+    )

@@ -53,10 +53,10 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
 
 
 def _register_tiles() -> Schedules:
-    from gpucodegen.runtime.device import host_vector_unit
+    from gpucodegen.runtime.processor import cpu
     from gpucodegen.tiling.space import Space
 
-    lanes = host_vector_unit()[0] // 32
+    lanes = cpu().vector_bits // 32
     columns = tuple(lanes * n for n in REGISTER_VECTORS)
     values = (REGISTER_ROWS, columns, K_BLOCKS)
     space = Space(dict(zip(CONTRACTION, values, strict=True)))

@@ -30,7 +30,7 @@ def tuning_path() -> Path:
 
 def tuning_identity(program: Program, name: str, arguments: Sequence[Any]) -> str:
     """Key of what was tuned: the function's IR, shapes, machine and versions."""
-    from gpucodegen.runtime.device import host_name
+    from gpucodegen.runtime.processor import host_name
     from gpucodegen.signature import Signature
 
     function = program[name]
@@ -66,7 +66,7 @@ def tuned_options(
         return options
     if not tuning_path().exists():
         return options
-    from gpucodegen.runtime.device import host_name
+    from gpucodegen.runtime.processor import host_name
     from gpucodegen.schedules import with_point
 
     best = tuning_store().best(identity(module, name, types, options, host_name()))

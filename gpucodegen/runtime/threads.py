@@ -11,7 +11,7 @@ import os
 from threading import Lock
 
 from gpucodegen.intrinsics.pool.layout import ENTRY, MOST_THREADS
-from gpucodegen.runtime.device import processors, thread_count
+from gpucodegen.runtime.processor import processors, thread_count
 
 HAS_OWN = os.name == "posix"
 _TURN = Lock()

@@ -11,7 +11,7 @@ from vector_programs import Nest, nests
 from vector_runs import CACHES, WIDTHS, kernel, run, vectorized
 
 import gpucodegen as gcg
-from gpucodegen.runtime.device import cache_bytes
+from gpucodegen.runtime.processor import caches
 from gpucodegen.tiling.vector_plan import BEYOND
 
 RNG = np.random.default_rng(11)
@@ -182,7 +182,7 @@ def test_large_copies_go_past_the_caches(source: str, target: str, threads: int)
         np.testing.assert_array_equal(y, x)
         assert (memory[:shift] == -1).all()
         assert (memory[shift + 1400 * 1031 :] == -1).all()
-    small = BEYOND * cache_bytes() >= 2 * 1400 * 1031 * 4
+    small = BEYOND * caches().second >= 2 * 1400 * 1031 * 4
     assert small or "vstore_streaming" in program.source("f")
 
 

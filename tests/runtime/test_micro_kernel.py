@@ -32,7 +32,7 @@ PROGRAM = f"""
 import json
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.device import host_vector_unit
+from gpucodegen.runtime.processor import cpu
 
 found = {{}}
 for element, dtype in (("f32", "f4"), ("f64", "f8")):
@@ -46,7 +46,8 @@ for element, dtype in (("f32", "f4"), ("f64", "f8")):
     )
     program.f.bind(*(np.zeros(({EXTENT}, {EXTENT}), dtype) for _ in range(3)))
     (found[element],) = program.assembly("f").values()
-print(json.dumps([host_vector_unit(), found]))
+unit = cpu().vector_bits, cpu().vector_registers
+print(json.dumps([unit, found]))
 """
 
 pytestmark = pytest.mark.skipif(

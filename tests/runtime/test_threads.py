@@ -12,7 +12,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.runtime import threads
-from gpucodegen.runtime.device import thread_count
+from gpucodegen.runtime.processor import thread_count
 from tests.house.readme import ROOT
 
 MATMUL = """
