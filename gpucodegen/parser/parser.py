@@ -1,8 +1,8 @@
 """The parser's state and the interface it offers to the syntax of operations.
 
 Implements ``gpucodegen.dialects.syntax.Reader``.  The grammar itself is in the modules
-``types``, ``attributes``, ``affine``, ``locations``, ``operations`` and
-``regions``.
+``types``, ``attributes``, ``affine``, ``locations``, ``operations`` and ``regions``,
+names of values in ``values``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from gpucodegen import errors
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op
-from gpucodegen.dialects.syntax import Argument, State, Use
+from gpucodegen.dialects.syntax import Argument, State
 from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
 from gpucodegen.ir.elements import DistinctAttr
@@ -29,16 +29,15 @@ from gpucodegen.parser import (
     regions,
     subscripts,
     types,
-    unregistered,
     vintages,
 )
-from gpucodegen.parser.lexer import Lexer
-from gpucodegen.parser.scopes import Blocks, Scopes
+from gpucodegen.parser.scopes import Blocks
+from gpucodegen.parser.values import Values
 
 MAX_DEPTH = 100
 
 
-class Parser(Lexer):
+class Parser(Values):
     """One parse of one text."""
 
     def __init__(self, text: str, filename: str, *, allow_unregistered: bool) -> None:
@@ -53,9 +52,6 @@ class Parser(Lexer):
         self.blobs: dict[str, bytes] = {}
         self.ahead: set[str] = set()
         self.definitions: dict[str, int] | None = None
-        self.guessed: set[Value] = set()
-        self.refined: dict[Value, Value] = {}
-        self.scopes = Scopes()
         self.blocks = Blocks()
         self.dims: set[Value] = set()
         self.pending: list[Operation] = []
@@ -148,119 +144,6 @@ class Parser(Lexer):
     def successor(self) -> Successor:
         """A branch target."""
         return regions.parse_successor(self)
-
-    # -- values ------------------------------------------------------------------------
-
-    def use(self) -> Use:
-        """``%name`` or ``%name#number``, not yet looked up."""
-        token, start = self.token, self.start
-        if token[:1] != "%" or len(token) < 2:
-            raise self.unexpected("a value such as %x")
-        self.advance()
-        number = 0
-        if self.token[:1] == "#" and self.token[1:].isdigit():
-            number = int(self.advance()[1:])
-        return Use(token[1:], number, start)
-
-    def uses(self) -> list[Use]:
-        """A list of operands without brackets, possibly empty."""
-        return self.separated(self.use) if self.token[:1] == "%" else []
-
-    def resolve(self, use: Use, ty: Type | None = None) -> Value:
-        """The value a use names; ``ty`` is the type written for it, if any."""
-        values = self.scopes.lookup(use.name)
-        if values is None:
-            return self._forward(use, ty)
-        if use.number >= len(values):
-            raise errors.OperandMismatch(
-                self.location(use.start),
-                operation=f"%{use.name}#{use.number}",
-                problem=f"'%{use.name}' has {len(values)} values",
-                hint="Use a smaller number after '#'",
-            )
-        value = values[use.number]
-        if ty is None:
-            return value
-        if value in self.guessed:
-            return self._settled(use, value, ty)
-        if value.type is not ty and value.type != ty:
-            self._check_type(use, value, ty)
-        return value
-
-    def _settled(self, use: Use, value: Value, ty: Type) -> Value:
-        """The value of guessed type, now that a use states the type."""
-        if ty == unregistered.UNKNOWN_TYPE:
-            return value
-        self.guessed.discard(value)
-        return value if value.type == ty else unregistered.refine(self, use, ty)
-
-    def _check_type(self, use: Use, value: Value, ty: Type) -> None:
-        raise errors.ValueTypeMismatch(
-            self.location(use.start),
-            name=use.name,
-            actual=value.type,
-            written=ty,
-            notes=[(value.location, f"'%{use.name}' is defined here")],
-        )
-
-    def _forward(self, use: Use, ty: Type | None) -> Value:
-        if ty is None:
-            raise self.undefined(use.name, use.start, self.scopes.visible())
-        fresh = Value(ty, _hint(use.name), self.location(use.start))
-        value = self.scopes.forward(use.name, use.number, fresh, use.start)
-        if value.type != ty:
-            self._check_type(use, value, ty)
-        return value
-
-    def undefined(
-        self, name: str, start: int, known: Sequence[str]
-    ) -> errors.ParseError:
-        """The error for a name without definition."""
-        advice = errors.did_you_mean(f"%{name}", [f"%{k}" for k in known])
-        return errors.UndefinedValue(self.location(start), name=name, advice=advice)
-
-    def resolve_all(
-        self, uses: Sequence[Use], types: Sequence[Type], start: int
-    ) -> list[Value]:
-        """The values of uses with one written type each, or none at all."""
-        if not types:
-            return [self.resolve(use) for use in uses]
-        if len(types) != len(uses):
-            raise errors.TypeCountMismatch(
-                self.location(start), operands=len(uses), types=len(types)
-            )
-        return [self.resolve(use, ty) for use, ty in zip(uses, types, strict=True)]
-
-    def define(self, name: str, types: Sequence[Type], start: int) -> list[Value]:
-        """New values of a name; a forward reference becomes the value itself."""
-        if name in self.scopes.current.values:
-            raise errors.RedefinedValue(self.location(start), name=name)
-        values = [self._fresh(name, i, ty, start) for i, ty in enumerate(types)]
-        self.scopes.define(name, tuple(values))
-        return values
-
-    def _fresh(self, name: str, number: int, ty: Type, start: int) -> Value:
-        forward = self.scopes.take_forward(name, number)
-        if forward is None:
-            return Value(ty, _hint(name), self.location(start))
-        if forward.value.type != ty:
-            fresh = Value(ty, name, self.location(start))
-            self._check_type(
-                Use(name, number, forward.start), fresh, forward.value.type
-            )
-        return forward.settle(self.location(start))
-
-    def argument(self, use: Use, ty: Type) -> Argument:
-        """A block argument to be handed to :meth:`region`."""
-        return Argument(use.name, Value(ty, _hint(use.name), self.location(use.start)))
-
-    def define_value(self, name: str, value: Value, start: int) -> None:
-        """Make an existing value visible under a name."""
-        if name in self.scopes.current.values:
-            raise errors.RedefinedValue(
-                value.location or self.location(start), name=name
-            )
-        self.scopes.define(name, (value,))
 
     # -- types and attributes ----------------------------------------------------------
 
@@ -386,7 +269,3 @@ class Parser(Lexer):
     def looks_like_map(self) -> bool:
         """Whether ``(`` starts a bare map or set rather than a function type."""
         return affine.looks_like_map(self)
-
-
-def _hint(name: str) -> str:
-    return "" if name[0].isdigit() else name

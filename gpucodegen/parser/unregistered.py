@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.printing import VERBATIM
-from gpucodegen.dialects.syntax import State, Use
+from gpucodegen.dialects.syntax import State
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import (
     Operation,
@@ -23,8 +23,9 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.types import INDEX, DialectType, Type
+from gpucodegen.ir.types import INDEX, Type
 from gpucodegen.parser import aliases
+from gpucodegen.parser.values import UNKNOWN_TYPE
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser
@@ -40,8 +41,6 @@ _PLAIN = frozenset(
 )
 """Words without a dialect that may start an operation without results."""
 _BRACKETS = ("(", "[", "{", "<")
-UNKNOWN_TYPE = DialectType("gpucodegen.unknown")
-"""Type of a result whose operation is kept as unread text, until a use states it."""
 
 
 def parse_verbatim(p: Parser, named: int) -> State:
@@ -174,15 +173,6 @@ def stated_types(
         forward[key].value.type if key in forward else ty
         for key, ty in zip(keys, guessed, strict=False)
     ]
-
-
-def refine(p: Parser, use: Use, ty: Type) -> Value:
-    """Give a value of unknown type the type that a use states for it."""
-    values = list(p.scopes.lookup(use.name) or ())
-    old = values[use.number]
-    values[use.number] = p.refined[old] = old.renewed(ty)
-    p.scopes.current.values[use.name] = tuple(values)
-    return values[use.number]
 
 
 def with_refined(p: Parser, op: Operation) -> Operation:
