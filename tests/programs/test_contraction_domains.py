@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.programs.products import integers
 
 ROWS, COLUMNS, STEPS = 230, 131, 131
 """Enough rows and work for threads that share blocks of rows and stripes."""
@@ -49,18 +50,13 @@ def update(bounds: str, steps: int = STEPS) -> str:
     }}"""
 
 
-def integers(*shape: int) -> np.ndarray:
-    """Small enough that sums of products are exact."""
-    return np.random.default_rng(0).integers(-4, 5, shape).astype("f8")
-
-
 @pytest.mark.parametrize(
     ("domain", "threads"), [("lower", 1), *((name, 2) for name in DOMAINS)]
 )
 def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     bounds, inside = DOMAINS[domain]
-    a, b = integers(ROWS, STEPS), integers(COLUMNS, STEPS)
-    c = integers(ROWS, COLUMNS)
+    a, b = integers(ROWS, STEPS, dtype="f8"), integers(COLUMNS, STEPS, dtype="f8")
+    c = integers(ROWS, COLUMNS, dtype="f8")
     expected = c + np.where(inside(*np.indices(c.shape)), 2 * (a @ b.T), 0)
     compiled = gcg.compile(update(bounds), target="cpu", threads=threads)
     compiled.f(2.0, a, b, c)
@@ -85,8 +81,8 @@ def test_fills_of_the_same_cells_are_fused(filled: str, threads: int):
       }}
       affine.for"""
     text = update(bounds, 300).replace("affine.for", fill, 1)
-    a, b = integers(ROWS, 300), integers(COLUMNS, 300)
-    c = integers(ROWS, COLUMNS)
+    a, b = integers(ROWS, 300, dtype="f8"), integers(COLUMNS, 300, dtype="f8")
+    c = integers(ROWS, COLUMNS, dtype="f8")
     place = np.indices(c.shape)
     before = np.where(is_filled(*place), 0, c)
     expected = before + np.where(inside(*place), 2 * (a @ b.T), 0)
@@ -99,8 +95,8 @@ def test_fills_of_the_same_cells_are_fused(filled: str, threads: int):
 
 def test_on_the_emulator():
     bounds, inside = DOMAINS["band"]
-    a, b = integers(ROWS, 4), integers(COLUMNS, 4)
-    c = integers(ROWS, COLUMNS)
+    a, b = integers(ROWS, 4, dtype="f8"), integers(COLUMNS, 4, dtype="f8")
+    c = integers(ROWS, COLUMNS, dtype="f8")
     expected = c + np.where(inside(*np.indices(c.shape)), 2 * (a @ b.T), 0)
     gcg.compile(update(bounds, 4), target="sim").f(2.0, a, b, c)
     assert np.array_equal(c, expected)
@@ -110,8 +106,8 @@ def test_elements_that_only_the_box_has_are_not_read():
     """Row i of A is read as row i - 40, which rows without a column do not have."""
     text = update("0 to min affine_map<(i) -> (131, i - 40)>(%i)")
     text = text.replace("%A[%i, %k]", "%A[%i - 40, %k]")
-    a, b = integers(ROWS, STEPS), integers(COLUMNS, STEPS)
-    c = integers(ROWS, COLUMNS)
+    a, b = integers(ROWS, STEPS, dtype="f8"), integers(COLUMNS, STEPS, dtype="f8")
+    c = integers(ROWS, COLUMNS, dtype="f8")
     i, j = np.indices(c.shape)
     products = 2 * (np.roll(a, 40, axis=0) @ b.T)
     expected = c + np.where(j < i - 40, products, 0)

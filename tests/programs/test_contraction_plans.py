@@ -15,6 +15,7 @@ from gpucodegen.tiling.cpu_plan import plan_contraction as plan
 from gpucodegen.tiling.cpu_problem import CpuModel, CpuPlan, CpuTiles, Packing, Problem
 from gpucodegen.tiling.dot_plan import Products, dots_pay
 from gpucodegen.tiling.register_tile import VectorUnit
+from tests.programs.products import integers, product
 
 SHAPES = {
     "stripes of panels": (403, 330, 1100),
@@ -42,22 +43,12 @@ SHAPES = {
 }
 
 
-def integers(*shape: int) -> np.ndarray:
-    """Small enough that sums of products are exact in f32."""
-    return np.random.default_rng(0).integers(-4, 5, shape).astype("f4")
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     m, n, k = shape
     a, b = integers(m, k), integers(k, n)
-    text = f"""func.func @f(%A: memref<{m}x{k}xf32>, %B: memref<{k}x{n}xf32>,
-                            %C: memref<{m}x{n}xf32>) {{
-      linalg.matmul ins(%A, %B : memref<{m}x{k}xf32>, memref<{k}x{n}xf32>)
-                    outs(%C : memref<{m}x{n}xf32>)
-      return
-    }}"""
+    text = product(m, n, k, "f32")
     c = np.ones((m, n), "f4")
     gcg.compile(text, target="cpu", threads=threads).f(a, b, c)
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
@@ -65,12 +56,7 @@ def test_products_are_exact(shape: tuple[int, int, int], threads: int):
 
 def test_rows_that_crowd_the_sets_of_a_cache_are_copied():
     m, n, k = 50, 200, 1024
-    text = f"""func.func @f(%A: memref<{m}x{k}xf32>, %B: memref<{k}x{n}xf32>,
-                            %C: memref<{m}x{n}xf32>) {{
-      linalg.matmul ins(%A, %B : memref<{m}x{k}xf32>, memref<{k}x{n}xf32>)
-                    outs(%C : memref<{m}x{n}xf32>)
-      return
-    }}"""
+    text = product(m, n, k, "f32")
     passes = "generalize,linalg-to-affine,map-cpu{vector_bits=512,registers=32,rows=12}"
     lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
     assert "%rows = memref.alloc" in lowered
@@ -231,12 +217,7 @@ def test_blocks_of_panels_stay_in_the_first_cache():
 
 def test_blocks_of_panels_follow_one_another():
     m, n, k = 26, 40, 50
-    text = f"""func.func @f(%A: memref<{m}x{k}xf32>, %B: memref<{k}x{n}xf32>,
-                            %C: memref<{m}x{n}xf32>) {{
-      linalg.matmul ins(%A, %B : memref<{m}x{k}xf32>, memref<{k}x{n}xf32>)
-                    outs(%C : memref<{m}x{n}xf32>)
-      return
-    }}"""
+    text = product(m, n, k, "f32")
     passes = "generalize,linalg-to-affine,map-cpu{rows=3,columns=16,first_cache=1024}"
     lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
     loops = re.findall(r"affine.for %(\w+) = 0 to \d+(?: step (\d+))?", lowered)

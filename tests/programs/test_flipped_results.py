@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.programs.products import integers, product
 
 SHAPES = {
     "two columns": (66, 2, 648),
@@ -14,25 +15,8 @@ SHAPES = {
     "fewer rows than lanes": (5, 2, 63),
     "rows of several threads": (1089, 3, 1241),
 }
-RIGHT = {"columns": "k, n", "steps": "n, k"}
+RIGHT = {"columns": "kj", "steps": "jk"}
 NUMPY = {"f32": "f4", "f64": "f8", "i32": "i4"}
-
-
-def product(m: int, n: int, k: int, element: str, right: str, behind: str = "") -> str:
-    """``C += A^T B``, with B as its indices say."""
-    a, c = f"memref<{k}x{m}x{element}>", f"memref<{m}x{n}x{element}>"
-    b = f"memref<{n if right[0] == 'n' else k}x{k if right[0] == 'n' else n}x{element}>"
-    maps = ", ".join(f"affine_map<(m, n, k) -> ({x})>" for x in ("k, m", right, "m, n"))
-    return f"""func.func @f(%A: {a}, %B: {b}, %C: {c}) {{
-      linalg.matmul indexing_maps = [{maps}] ins(%A, %B : {a}, {b}) outs(%C : {c})
-      {behind}
-      return
-    }}"""
-
-
-def integers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Small enough that sums of products are exact in f32."""
-    return np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -43,9 +27,9 @@ def test_products_are_exact(
     shape: tuple[int, int, int], element: str, right: str, threads: int
 ):
     m, n, k = shape
-    a, b = integers((k, m), NUMPY[element]), integers((k, n), NUMPY[element])
+    a, b = (integers(k, x, dtype=NUMPY[element]) for x in (m, n))
     c = np.ones((m, n), NUMPY[element])
-    text = product(m, n, k, element, right)
+    text = product(m, n, k, element, left="ki", right=right)
     given = b if right == RIGHT["columns"] else b.T.copy()
     gcg.compile(text, target="cpu", threads=threads).f(a, given, c)
     assert np.array_equal(c, 1 + a.T @ b)
@@ -60,9 +44,11 @@ def test_few_columns_are_lanes_of_rows_and_what_follows_is_fused():
         affine.store %r, %C[%i, %j] : memref<{m}x{n}xf32>
       }} }}"""
     program = gcg.compile(
-        product(m, n, k, "f32", "n, k", relu), target="cpu", threads=1
+        product(m, n, k, "f32", left="ki", right="jk", behind=relu),
+        target="cpu",
+        threads=1,
     )
-    a, b = integers((k, m), "f4"), integers((n, k), "f4")
+    a, b = integers(k, m), integers(n, k)
     c = np.ones((m, n), "f4")
     program.f(a, b, c)
     assert np.array_equal(c, np.maximum(1 + a.T @ b.T, 0))
@@ -72,6 +58,6 @@ def test_few_columns_are_lanes_of_rows_and_what_follows_is_fused():
 
 
 def test_ordered_sums_are_not_turned():
-    text = product(70, 3, 200, "f32", "n, k")
+    text = product(70, 3, 200, "f32", left="ki", right="jk")
     source = gcg.compile(text, target="cpu", threads=1, exact=True).source("f")
     assert "outerproduct_3x" not in source

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.programs.products import integers
 
 M, N, K = 70, 65, 90
 TYPES = f"memref<{M}x{K}xf32>, memref<{K}x{N}xf32>, memref<{M}x{N}xf32>"
@@ -105,11 +106,6 @@ CARRIED = {
     ),
 }
 """What makes the first value, and the last; factors of A B and of C."""
-
-
-def integers(*shape: int) -> np.ndarray:
-    """Small enough that sums of products are exact in f32."""
-    return np.random.default_rng(0).integers(-4, 5, shape).astype("f4")
 
 
 def run(text: str, target: str = "cpu") -> tuple[gcg.Program, np.ndarray, np.ndarray]:

@@ -9,17 +9,13 @@ import gpucodegen as gcg
 from gpucodegen.tiling.cpu_problem import CpuModel, Problem
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.split_plan import reduction_parts
+from tests.programs.products import integers
 
 SHAPES = {
     "one tile": (6, 40, 50001),
     "one row": (1, 64, 100003),
     "some tiles": (20, 60, 30000),
 }
-
-
-def integers(*shape: int) -> np.ndarray:
-    """Small enough that sums of products are exact in f32."""
-    return np.random.default_rng(0).integers(-2, 3, shape).astype("f4")
 
 
 def product(m: int, n: int, k: int, behind: str = "") -> str:
@@ -39,7 +35,7 @@ def splits(program: gcg.Program) -> bool:
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_parts_add_up(shape: tuple[int, int, int], threads: int):
     m, n, k = shape
-    a, b, c = integers(m, k), integers(k, n), np.ones((m, n), "f4")
+    a, b, c = integers(m, k, most=2), integers(k, n, most=2), np.ones((m, n), "f4")
     program = gcg.compile(product(m, n, k), target="cpu", threads=threads)
     program.f(a, b, c)
     assert np.array_equal(c, 1 + a @ b)
@@ -86,7 +82,11 @@ def test_what_is_around_a_contraction_stays_with_the_last_sum():
         %r = arith.maximumf %c, %z : f32
         affine.store %r, %C[%i, %j] : memref<7x33xf32>
       } }"""
-    a, b, c = integers(7, 30001), integers(30001, 33), np.ones((7, 33), "f4")
+    a, b, c = (
+        integers(7, 30001, most=2),
+        integers(30001, 33, most=2),
+        np.ones((7, 33), "f4"),
+    )
     program = gcg.compile(product(7, 33, 30001, relu), target="cpu", threads=4)
     program.f(a, b, c)
     assert splits(program)

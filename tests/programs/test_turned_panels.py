@@ -11,6 +11,7 @@ from gpucodegen.passes.pipeline_text import parse_pipeline
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import CpuModel, Problem
 from gpucodegen.tiling.register_tile import VectorUnit
+from tests.programs.products import integers, product
 
 SHAPES = {
     "squares only": (24, 64, 64),
@@ -22,41 +23,16 @@ SHAPES = {
 NUMPY = {"f32": "f4", "f64": "f8"}
 
 
-def integers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Small enough that sums of products are exact in f32."""
-    return np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
-
-
-def product(
-    m: int, n: int, k: int, element: str, left: str = "ik", right: str = "jk"
-) -> str:
-    """``C += A B``, the factors indexed as they say."""
-    extents = {"i": m, "j": n, "k": k}
-
-    def memref(axes: str) -> str:
-        return (
-            "memref<" + "x".join(str(extents[axis]) for axis in axes) + f"x{element}>"
-        )
-
-    def indexing(axes: str) -> str:
-        return f"affine_map<(i, j, k) -> ({', '.join(axes)})>"
-
-    a, b, c = memref(left), memref(right), memref("ij")
-    maps = ", ".join(map(indexing, (left, right, "ij")))
-    return f"""func.func @f(%A: {a}, %B: {b}, %C: {c}) {{
-      linalg.matmul indexing_maps = [{maps}] ins(%A, %B : {a}, {b}) outs(%C : {c})
-      return
-    }}"""
-
-
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("element", NUMPY)
 def test_products_are_exact(shape: tuple[int, int, int], element: str):
     m, n, k = shape
-    a, b = integers((m, k), NUMPY[element]), integers((n, k), NUMPY[element])
+    a, b = (integers(x, k, dtype=NUMPY[element]) for x in (m, n))
     c = np.ones((m, n), NUMPY[element])
     # Without another order of sums, inner products are no alternative.
-    program = gcg.compile(product(*shape, element), target="cpu", threads=1, exact=True)
+    program = gcg.compile(
+        product(*shape, element, right="jk"), target="cpu", threads=1, exact=True
+    )
     program.f(a, b, c)
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int).T)
     assert "transpose_" in program.source("f")
@@ -68,16 +44,16 @@ def test_products_of_columns_are_exact(
     shape: tuple[int, int, int], element: str, threads: int
 ):
     m, n, k = shape
-    a, b = integers((k, m), NUMPY[element]), integers((k, n), NUMPY[element])
+    a, b = (integers(k, x, dtype=NUMPY[element]) for x in (m, n))
     c = np.ones((m, n), NUMPY[element])
-    text = product(m, n, k, element, "ki", "kj")
+    text = product(m, n, k, element, left="ki")
     gcg.compile(text, target="cpu", threads=threads).f(a, b, c)
     assert np.array_equal(c, 1 + a.astype(int).T @ b.astype(int))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_batches_share_nothing(threads: int):
-    q, k = integers((3, 70, 33), "f4"), integers((3, 90, 33), "f4")
+    q, k = integers(3, 70, 33), integers(3, 90, 33)
     text = """func.func @f(%Q: memref<3x70x33xf32>, %K: memref<3x90x33xf32>,
                             %S: memref<3x70x90xf32>) {
       linalg.batch_matmul_transpose_b
@@ -101,9 +77,9 @@ def test_blocks_of_the_reduction_begin_at_squares():
 @pytest.mark.parametrize(("columns", "element"), [(2, "f32"), (6, "f32"), (3, "f64")])
 def test_few_columns_are_turned_for_inner_products(columns: int, element: str, k: int):
     m, dtype = 40, NUMPY[element]
-    a, b = integers((m, k), dtype), integers((k, columns), dtype)
+    a, b = integers(m, k, dtype=dtype), integers(k, columns, dtype=dtype)
     c = np.ones((m, columns), dtype)
-    text = product(m, columns, k, element, right="kj")
+    text = product(m, columns, k, element)
     program = gcg.compile(text, target="cpu", threads=1)
     program.f(a, b, c)
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
