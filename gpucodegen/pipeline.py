@@ -206,4 +206,5 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
         relaxed=options.reassociate,
         exact=options.exact,
         first_cache=host.caches.first,
+        shared=host.caches.shared,
     )

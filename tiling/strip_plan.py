@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .past_caches import BEYOND, LINE, SEVERAL, SHARED
 from .register_tile import VectorUnit
-from .vector_plan import BEYOND, LINE, InnerLoop
+from .vector_plan import InnerLoop
 
 READS = 8
 """Lines of reads that a core follows well."""
@@ -31,8 +32,6 @@ LINES = 2
 """Lines of a strip at a time: they are fetched in pairs."""
 FETCHED = 8
 """Lines ahead that are fetched: behind the end of a page nobody else does."""
-SEVERAL = 3 << 14
-"""Bytes of the first cache from which on a core is taken to like several places."""
 FEW = 4
 """Operations of an iteration beyond which time is not that of the memory."""
 
@@ -91,10 +90,6 @@ def plan_strips(
     if length * narrowest < 8 * SHORTEST:
         return None
     return Strips(count, length, LINES * line, FETCHED * line)
-
-
-SHARED = 4
-"""The part of the cache of all cores that one finds its data in after a while."""
 
 
 def plan_rows(

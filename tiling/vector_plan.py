@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpucodegen.tiling.past_caches import LINE
 from gpucodegen.tiling.register_tile import VectorUnit, split_evenly
 
 NARROWEST = 32
@@ -98,8 +99,6 @@ def sliding_rows(vectors: int | None, bits: int, streams: int, unit: VectorUnit)
 
 BLOCK = 1 << 14
 """Iterations that a thread takes at a time where nobody knows how many there are."""
-LINE = 64
-"""Bytes of a cache line."""
 
 
 def thread_block(loop: InnerLoop, threads: int) -> int:
@@ -112,24 +111,6 @@ def thread_block(loop: InnerLoop, threads: int) -> int:
         return BLOCK
     line = 8 * LINE // loop.narrowest
     return split_evenly(loop.trips, -(-loop.trips // threads), line)
-
-
-BEYOND = 4
-"""Second-level caches of data after which a loop nest finds nothing of it any more."""
-
-
-def goes_past_caches(footprint: int, cache: int) -> bool:
-    """Whether what a nest writes, and does not read, is better not kept in caches.
-
-    ``footprint``: bytes of all arrays that the nest touches; ``cache``: bytes of the
-    second-level cache of a core.  Of the third level, shared by all cores, no core has
-    much more: copies of 1 MiB run at 0.7, of 8 MiB at 0.5 of the rate of streaming
-    stores on an Ice Lake server with 48 MiB of it and 1.25 MiB for each core.
-
-    >>> goes_past_caches(16 << 20, 1 << 20), goes_past_caches(1 << 20, 1 << 20)
-    (True, False)
-    """
-    return footprint > BEYOND * cache
 
 
 def transposed_side(bits: int, lanes: int) -> int:

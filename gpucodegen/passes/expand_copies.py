@@ -19,7 +19,7 @@ from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.functions import in_functions, with_blocks
-from gpucodegen.tiling.vector_plan import goes_past_caches
+from gpucodegen.tiling.past_caches import Caches, goes_past_caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class ExpandCopies(ModulePass):
         extents = [extent for shape in shapes for extent in shape if extent is not None]
         whole = all(None not in shape for shape in shapes) and bool(extents)
         bits = element_bits(element_type(types[0]))
-        return whole and goes_past_caches(2 * prod(extents) * bits // 8, self.cache)
+        footprint = 2 * prod(extents) * bits // 8
+        return whole and goes_past_caches(footprint, Caches(self.cache))
 
 
 def _loops(op: Operation) -> list[Operation]:

@@ -140,20 +140,20 @@ def test_bands_stay():
 def test_rows_are_relayed_to_places_that_are_known_before_them(place: str):
     body = f"""affine.for %k = 0 to 2 {{
       affine.for %j = 0 to 20 {{
-        affine.for %i = 0 to 40 {{
-          %a = affine.load %x[%i, %j] : memref<40x20xf32>
+        affine.for %i = 0 to 400 {{
+          %a = affine.load %x[%i, %j] : memref<400x20xf32>
           %p = affine.apply affine_map<(d0) -> (d0 * 3 + 1)>(%k)
-          affine.store %a, %z[%k, %j, {place}] : memref<2x20x45xf32>
+          affine.store %a, %z[%k, %j, {place}] : memref<2x20x405xf32>
         }}
       }}
     }}"""
-    arguments = "%x: memref<40x20xf32>, %z: memref<2x20x45xf32>"
+    arguments = "%x: memref<400x20xf32>, %z: memref<2x20x405xf32>"
     module = vectorized(kernel(arguments, body, "sim"), 256, cache=0)
     assert ("%relay" in str(module)) == ("%p" not in place)
-    x, z = RNG.random((40, 20), np.float32), np.full((2, 20, 45), -1, np.float32)
+    x, z = RNG.random((400, 20), np.float32), np.full((2, 20, 405), -1, np.float32)
     run(module, "sim", x, z)
     for k in range(2):
         first = 1 + 3 * k * ("%p" in place)
-        np.testing.assert_array_equal(z[k, :, first : first + 40], x.T)
+        np.testing.assert_array_equal(z[k, :, first : first + 400], x.T)
         assert (z[k, :, :first] == -1).all()
-        assert (z[k, :, first + 40 :] == -1).all()
+        assert (z[k, :, first + 400 :] == -1).all()

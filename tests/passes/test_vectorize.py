@@ -12,7 +12,7 @@ from vector_runs import CACHES, WIDTHS, kernel, run, vectorized
 
 import gpucodegen as gcg
 from gpucodegen.runtime.processor import caches
-from gpucodegen.tiling.vector_plan import BEYOND
+from gpucodegen.tiling.past_caches import Caches
 
 RNG = np.random.default_rng(11)
 
@@ -182,8 +182,24 @@ def test_large_copies_go_past_the_caches(source: str, target: str, threads: int)
         np.testing.assert_array_equal(y, x)
         assert (memory[:shift] == -1).all()
         assert (memory[shift + 1400 * 1031 :] == -1).all()
-    small = BEYOND * caches().second >= 2 * 1400 * 1031 * 4
+    host = caches()
+    kept = Caches(host.second, host.shared, host.first).kept
+    small = kept >= 2 * 1400 * 1031 * 4
     assert small or "vstore_streaming" in program.source("f")
+
+
+def test_short_runs_do_not_go_past_the_caches():
+    """Half a cache line of each row: the other half would be written apart."""
+    text = """func.func @f(%A: memref<3000x60x8xf32>, %B: memref<60x3000x8xf32>) {
+      linalg.transpose ins(%A : memref<3000x60x8xf32>)
+        outs(%B : memref<60x3000x8xf32>) permutation = [1, 0, 2]
+      return
+    }"""
+    program = gcg.compile(text, target="cpu")
+    x, y = RNG.random((3000, 60, 8), np.float32), np.zeros((60, 3000, 8), np.float32)
+    program.f(x, y)
+    np.testing.assert_array_equal(y, x.transpose(1, 0, 2))
+    assert "vstore_streaming" not in program.source("f")
 
 
 def test_what_takes_no_masks_does_not_go_past_the_caches():
@@ -210,10 +226,14 @@ def test_what_takes_no_masks_does_not_go_past_the_caches():
 
 
 def test_what_is_read_in_its_loop_stays_in_the_caches():
-    text = loop(
-        """%x = affine.load %A[%i] : memref<64xf32>
+    text = (
+        loop(
+            """%x = affine.load %A[%i] : memref<64xf32>
         affine.store %x, %A[%i] : memref<64xf32>
         affine.store %x, %B[%i] : memref<64xf32>"""
+        )
+        .replace("64", "640")
+        .replace("to 60 ", "to 600 ")
     )
     lines = str(vectorized(text, cache=0)).splitlines()
     streaming = [line for line in lines if "nontemporal" in line]

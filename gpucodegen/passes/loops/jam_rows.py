@@ -33,8 +33,9 @@ from gpucodegen.passes.vectorize.accumulations import (
     accumulating,
 )
 from gpucodegen.passes.vectorize.loops import range_of
+from gpucodegen.tiling.past_caches import SEVERAL
 from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.strip_plan import SEVERAL, plan_rows
+from gpucodegen.tiling.strip_plan import plan_rows
 from gpucodegen.tiling.vector_plan import InnerLoop
 
 

@@ -17,7 +17,6 @@ from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.loops import range_in
 from gpucodegen.passes.vectorize.operations import lane_bits
 from gpucodegen.passes.vectorize.recognize import Body, layout_of
-from gpucodegen.tiling.vector_plan import goes_past_caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +71,15 @@ class Transposition:
         return next(iter(self.body.bits))
 
     @property
-    def footprint(self) -> int:
-        """Bytes of all arrays that the nest touches."""
-        arrays = {plane.memref for plane in self.planes.values()}
-        return len(arrays) * self.rows.trips * self.columns.trips * self.bits // 8
-
-    @property
     def stored(self) -> Plane:
         """What the first of its stores writes."""
         return next(plane for op, plane in self.planes.items() if not op.results)
 
-    def goes_past_caches(self, cache: int) -> bool:
-        """Whether the result is one large buffer of known strides that is only written.
+    @property
+    def writes_alone(self) -> bool:
+        """Whether the result is one buffer of known strides that is only written.
 
         Where it is written must not depend on what the body computes.
-        ``cache``: bytes of the second level of a core.
         """
         read = {plane.memref for op, plane in self.planes.items() if op.results}
         stores = len([op for op in self.planes if not op.results])
@@ -94,8 +87,7 @@ class Transposition:
         inside = {value for op in self.body.operations for value in op.results}
         outside = all(inside.isdisjoint(i.values) for i in self.stored.indices)
         known = outside and form is not None and None not in form.strides
-        lone = stores == 1 and self.stored.memref not in read
-        return known and lone and goes_past_caches(self.footprint, cache)
+        return known and stores == 1 and self.stored.memref not in read
 
     @property
     def fills_rows(self) -> bool:

@@ -7,11 +7,12 @@ is more than the caches hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import takewhile
 from math import prod
+from typing import Protocol
 
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
@@ -19,7 +20,8 @@ from gpucodegen.ir.types import element_type
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.vectorize.operations import lane_bits
 from gpucodegen.passes.vectorize.recognize import Body, Stream, layout_of
-from gpucodegen.tiling.vector_plan import InnerLoop, goes_past_caches
+from gpucodegen.tiling.past_caches import Caches, goes_past_caches
+from gpucodegen.tiling.vector_plan import InnerLoop
 
 BITS = frozenset({32, 64})
 """Widths of elements whose vectors fill a register."""
@@ -52,16 +54,18 @@ def reads_of(op: Operation) -> frozenset[Value]:
     return frozenset(o.operands[0] for o in op.walk() if o.name in LOADS)
 
 
-def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | None:
+def mark_streaming(
+    body: Body, loops: Sequence[Around], caches: Caches
+) -> Stream | None:
     """Mark the stores of a body that go past the caches; the first one, if any.
 
     The body must take masks: iterations before the first whole register are masked.
-    ``loops``: those around the body, its own last; ``cache``: bytes of the second level
-    of a core.
+    ``loops``: those around the body, its own last.
     """
     read = {s.memref for op, s in body.streams.items() if op.results}
     read = read.union(*(loop.reads for loop in loops))
     stores = {op: s for op, s in body.streams.items() if not op.results}
+    trips = loops[-1].trips
     chosen = [
         op
         for op, stream in stores.items()
@@ -69,7 +73,11 @@ def mark_streaming(body: Body, loops: Sequence[Around], cache: int) -> Stream | 
         and body.takes_masks
         and _is_plain(stream, MOVED if body.moves else BITS)
         and body.has_place_outside(stream)
-        and goes_past_caches(_footprint(body, stream, loops), cache)
+        and goes_past_caches(
+            footprint(body.streams.values(), stream, loops),
+            caches,
+            trips and trips * _size(stream),
+        )
     ]
     body.streaming.update(chosen)
     return stores[chosen[0]] if chosen else None
@@ -88,15 +96,31 @@ def _is_plain(stream: Stream, widths: AbstractSet[int]) -> bool:
     return known and stream.is_last and bits in widths and bits == 8 * _size(stream)
 
 
-def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:
+class Access(Protocol):
+    """Elements of a buffer."""
+
+    @property
+    def memref(self) -> Value:
+        """The buffer."""
+        ...
+
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        """Where in it."""
+        ...
+
+
+def footprint(
+    accesses: Collection[Access], store: Access, loops: Sequence[Around]
+) -> int:
     """Bytes of all arrays that the loops touch while each iteration stores elsewhere.
 
     Loops whose extent is not known count as one iteration.
     """
     moving = {value for index in store.indices for value in index.values}
     chain = list(takewhile(lambda loop: loop.iv in moving, reversed(loops)))
-    largest = {s.memref: 0 for s in body.streams.values()}
-    for stream in body.streams.values():
+    largest = {access.memref: 0 for access in accesses}
+    for stream in accesses:
         values = {value for index in stream.indices for value in index.values}
         cells = prod(loop.trips or 1 for loop in chain if loop.iv in values)
         bytes_ = cells * _size(stream)
@@ -104,7 +128,7 @@ def _footprint(body: Body, store: Stream, loops: Sequence[Around]) -> int:
     return sum(largest.values())
 
 
-def _size(stream: Stream) -> int:
+def _size(stream: Access) -> int:
     """Bytes of an element in memory."""
     return -(-element_bits(element_type(stream.memref.type)) // 8)
 

@@ -22,8 +22,19 @@ from gpucodegen.passes.indexing import Index, replace_values
 from gpucodegen.passes.vectorize.planes import Plane, Transposition
 from gpucodegen.passes.vectorize.recognize import Stream
 from gpucodegen.passes.vectorize.relays import Relay, relay_buffer
-from gpucodegen.passes.vectorize.streams import misalignment
+from gpucodegen.passes.vectorize.streams import (
+    Around,
+    Loops,
+    footprint,
+    misalignment,
+)
 from gpucodegen.passes.vectorize.widen import Widened
+from gpucodegen.tiling.past_caches import (
+    FEWEST_LINES,
+    FEWEST_TILED,
+    Caches,
+    goes_past_caches,
+)
 from gpucodegen.tiling.vector_plan import InnerLoop, relay_width, transposed_side
 
 
@@ -234,18 +245,34 @@ class Tiling:
 
 def tiling_of(
     nest: Transposition,
+    loops: Loops,
     lanes: int,
-    cache: int,
+    caches: Caches,
     address_of: Callable[[Value], Value | None],
 ) -> Tiling:
-    """How to run a transposition, given ``cache`` bytes of the second level of a core.
+    """How to run a transposition inside of ``loops``.
 
     ``address_of``: the address of a buffer, if it can be asked for.
     """
     side, alike = transposed_side(nest.bits, lanes), nest.has_rows_alike(lanes)
-    streams = nest.goes_past_caches(cache) and (alike or nest.fills_rows)
+    wanted = alike or nest.fills_rows
+    fewest = FEWEST_TILED if alike else FEWEST_LINES
+    streams = wanted and _streams(nest, loops, caches, fewest)
     address = address_of(nest.stored.memref) if streams else None
     if address is None or alike:
         return Tiling(nest, lanes, side, address)
     row = InnerLoop(nest.columns.trips, frozenset({nest.bits}))
-    return Tiling(nest, lanes, side, address, relay_width(row, side, lanes, cache))
+    return Tiling(nest, lanes, side, address, relay_width(row, side, lanes, caches.own))
+
+
+def _streams(nest: Transposition, loops: Loops, caches: Caches, fewest: int) -> bool:
+    """Whether the result goes past the caches, and nothing in the loops reads it.
+
+    ``fewest``: cache lines of its rows.
+    """
+    store, columns = nest.stored, nest.columns
+    if not nest.writes_alone or any(store.memref in loop.reads for loop in loops):
+        return False
+    own = (Around(line.iv, line.trips) for line in (nest.rows, columns))
+    size = footprint(nest.planes.values(), store, (*loops, *own))
+    return goes_past_caches(size, caches, columns.trips * nest.bits // 8, fewest)

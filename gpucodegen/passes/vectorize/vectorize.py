@@ -53,8 +53,8 @@ from gpucodegen.passes.vectorize.streams import (
     reads_of,
 )
 from gpucodegen.passes.vectorize.transposes import tiling_of
+from gpucodegen.tiling.past_caches import SEVERAL, Caches
 from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.strip_plan import SEVERAL
 from gpucodegen.tiling.vector_plan import plan_lanes, thread_block
 
 
@@ -62,8 +62,9 @@ from gpucodegen.tiling.vector_plan import plan_lanes, thread_block
 class Vectorize(ModulePass):
     """Run innermost parallel loops on vectors of ``vector_bits``.
 
-    Stores of nests that touch far more than ``cache`` bytes go past the caches, in
-    several places at once if the ``first_cache`` is of a core that likes them.
+    Stores of nests that touch far more than the caches keep (``first_cache`` and
+    ``cache`` of a core, ``shared`` by all) go past them, in several places at once if
+    the first one is of a core that likes them.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<20xf32>, %a: f32) {
@@ -100,6 +101,7 @@ class Vectorize(ModulePass):
     relaxed: bool = False
     exact: bool = False
     first_cache: int = SEVERAL
+    shared: int = 0
 
     def apply(self, module: Module) -> Module:
         """Vectorize in every function with a body."""
@@ -110,6 +112,11 @@ class Vectorize(ModulePass):
     def unit(self) -> VectorUnit:
         """The vector unit."""
         return VectorUnit(self.vector_bits, self.registers)
+
+    @property
+    def caches(self) -> Caches:
+        """What the host keeps."""
+        return Caches(self.cache, self.shared, self.first_cache)
 
 
 @dataclass(slots=True)
@@ -152,7 +159,7 @@ class _Rewriter:
                 made.append(self.function(op) if op.regions[0].blocks else op)
             else:
                 made += (
-                    self._transposition(op, before)
+                    self._transposition(op, before, loops)
                     or self._mirror(op, before)
                     or self._strips(op, before, loops)
                     or self._loop(op, before, loops)
@@ -194,7 +201,7 @@ class _Rewriter:
         if range_.trips is None and not body.takes_masks:
             return []
         around = (*loops, Around(body.iv, range_.trips))
-        first = mark_streaming(body, around, self.options.cache)
+        first = mark_streaming(body, around, self.options.caches)
         loop, unit = inner_loop(body, range_.trips), self.options.unit
         lanes = plan_lanes(loop, unit)
         if not lanes or not self._is_parallel(op, context):
@@ -227,7 +234,7 @@ class _Rewriter:
         return b.operations
 
     def _transposition(
-        self, op: Operation, context: Sequence[Operation]
+        self, op: Operation, context: Sequence[Operation], loops: Loops
     ) -> list[Operation]:
         """What replaces two loops that transpose; nothing if they do not."""
         nest = transposition_of(op)
@@ -237,7 +244,7 @@ class _Rewriter:
         analysis = analyse([op], context, self.surroundings)
         if not all(map(analysis.is_parallel, (op, *inner_operations(op)))):
             return []
-        tiling = tiling_of(nest, lanes, self.options.cache, self._address)
+        tiling = tiling_of(nest, loops, lanes, self.options.caches, self._address)
         return tiling.build(parallel=op.name == "affine.parallel")
 
     def _mirror(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
