@@ -23,7 +23,23 @@ SHORT_ROW = 1024
 NEAR = 8
 """Second caches that a factor may fill which is taken to lie in the shared one."""
 PARALLEL_WORK = 2_000_000
-"""Multiply-adds below which starting threads costs more than they save."""
+"""Multiply-adds of 32 bits below which starting threads costs more than they save."""
+FETCHED = 5
+"""Multiply-adds that take as long as fetching an element from the second cache."""
+
+
+def shared_work(extents: tuple[int, int, int], outer: int, element_bits: int) -> int:
+    """What threads share, in multiply-adds of 32 bits, or in as long fetches.
+
+    ``extents``: rows, columns and steps of a product, of which there are ``outer``.
+
+    >>> shared_work((100, 100, 100), 1, 32), shared_work((100, 1, 100), 1, 64)
+    (1000000, 102000)
+    """
+    rows, columns, steps = extents
+    elements = rows * steps + steps * columns + rows * columns
+    each = max(rows * columns * steps, FETCHED * elements)
+    return outer * each * element_bits // 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +63,7 @@ class CpuModel:
         return self.first_cache // WAY
 
     def threads_for(self, work: int) -> int:
-        """Threads that pay for so many multiply-adds."""
+        """Threads that pay for so many multiply-adds of 32 bits."""
         return self.threads if work >= PARALLEL_WORK else 1
 
 
@@ -79,8 +95,9 @@ class Problem:
 
     @property
     def work(self) -> int:
-        """Multiply-adds."""
-        return self.rows * self.columns * prod(self.reduction) * self.outer
+        """What threads share, in multiply-adds of 32 bits."""
+        extents = self.rows, self.columns, prod(self.reduction)
+        return shared_work(extents, self.outer, self.element_bits)
 
     @property
     def result_bytes(self) -> int:

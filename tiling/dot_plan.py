@@ -5,7 +5,7 @@ Where both factors are contiguous along the reduction, or the small one is copie
 One step takes
 
     max(products, loads, SLACK latency) + EXPOSED min(products, loads)
-        with products = rows*columns*vectors / fma_per_cycle
+        with products = rows*columns*vectors / products_per_cycle
 
 cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
 up across the lanes once.  This wins over lanes along the columns (`register_tile`)
@@ -28,7 +28,7 @@ FOLD_CYCLES = 3
 """Per register of partial sums: two shuffles and an addition."""
 SLACK = 1.25
 """Sums that wait for each other start that much later than their latency says."""
-EXPOSED = 0.9
+EXPOSED = 0.5
 """Share of the loads that multiply-adds do not hide: they lie across cache lines."""
 TILE_CYCLES = 12
 """Per tile: filling the pipeline, reading and writing the results."""
@@ -85,7 +85,7 @@ def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
     vectors = tile.lanes // unit.lanes(products.element_bits)
     registers = tile.rows * tile.columns * vectors
     loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
-    added = registers / unit.fma_per_cycle
+    added = registers / unit.products_per_cycle
     step = max(added, loads, SLACK * unit.latency) + EXPOSED * min(added, loads)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)

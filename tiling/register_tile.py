@@ -4,14 +4,15 @@ Model: one step of the reduction loop of an ``rows x lanes*vectors`` tile loads
 ``vectors`` vectors of B, broadcasts ``rows`` scalars of A and issues ``rows*vectors``
 fused multiply-adds, so it takes
 
-    max(rows*vectors / fma_per_cycle, (rows + vectors) / loads_per_cycle,
-        bytes of the vectors / PANEL_BANDWIDTH, latency)
+    max(rows*vectors / products_per_cycle, (rows + vectors) / loads_per_cycle,
+        rows / BROADCASTS, bytes of the vectors / PANEL_BANDWIDTH, latency)
 
 cycles, and needs fewer than all vector registers for its sums, its vectors of B and
 the broadcasts that the compiler's scheduler holds ahead of their use, `HELD`.
 A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
 An edge of few columns is in smaller registers, of which two are loaded at once: 196
-columns are 4 x 48 and 4 rather than 2 x 80 and 36.
+columns are 3 x 64 and 4 rather than 2 x 80 and 36, and 20 are 16 and 4, which take a
+quarter less than two full registers do.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ class VectorUnit:
         (1, 2)
         """
         return min(2, 512 // self.bits)
+
+    @property
+    def products_per_cycle(self) -> int:
+        """Multiply-adds of a register: as many bytes as are loaded, at least.
+
+        >>> VectorUnit(512, 32).products_per_cycle, VectorUnit().products_per_cycle
+        (1, 2)
+        """
+        return min(self.fma_per_cycle, self.loads_per_cycle)
 
     def held(self, rows: int) -> int:
         """Registers of scalars of A that are loaded ahead of their use.
@@ -110,8 +120,10 @@ def choose_register_tile(
 
     >>> choose_register_tile(1024, 1024, 32, VectorUnit(512, 32))
     RegisterTile(rows=6, columns=64)
-    >>> choose_register_tile(256, 196, 32, VectorUnit(512, 32))
+    >>> choose_register_tile(256, 49, 32, VectorUnit(512, 32))
     RegisterTile(rows=8, columns=48)
+    >>> choose_register_tile(256, 20, 32, VectorUnit(512, 32))
+    RegisterTile(rows=16, columns=16)
     >>> choose_register_tile(4, 64, 32, VectorUnit(512, 32)).rows
     4
     """
@@ -133,15 +145,12 @@ def tile_cycles(
 ) -> float:
     """Modelled cycles of one reduction step of the whole result.
 
-    Beside full registers a rest of columns is in a smaller one.
+    A rest of columns is in smaller registers.
     """
-    fills = extent_n >= unit.lanes(element_bits)
-
-    def own(columns: int) -> VectorUnit:
-        return unit.holding(columns * element_bits) if fills else unit
-
     return sum(
-        count_m * count_n * _cycles(rows, columns * element_bits, own(columns))
+        count_m
+        * count_n
+        * _cycles(rows, columns * element_bits, unit.holding(columns * element_bits))
         for rows, count_m in _pieces(extent_m, tile.rows)
         for columns, count_n in _pieces(extent_n, tile.columns)
     )
@@ -156,6 +165,8 @@ def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
         yield rest, 1
 
 
+BROADCASTS = 1.5
+"""Elements of A per cycle: operands of multiply-adds of smaller registers (Zen 4)."""
 EXPOSED_LOADS = 0.1
 """Share of the loads' cycles that multiply-adds do not hide."""
 EXPOSED_STREAM = 0.05
@@ -164,9 +175,9 @@ EXPOSED_STREAM = 0.05
 
 def _cycles(rows: int, row_bits: int, unit: VectorUnit) -> float:
     vectors = -(-row_bits // unit.bits)
-    loads = (rows + vectors) / unit.loads_per_cycle
+    loads = max((rows + vectors) / unit.loads_per_cycle, rows / BROADCASTS)
     streamed = vectors * unit.bits / 8 / PANEL_BANDWIDTH
-    products = rows * vectors / unit.fma_per_cycle
+    products = rows * vectors / unit.products_per_cycle
     busy = max(products, loads, streamed, unit.latency)
     return busy + EXPOSED_LOADS * loads + EXPOSED_STREAM * streamed
 

@@ -1,8 +1,9 @@
 """Whether threads share the reduction of a contraction, where results are too few.
 
-A thread takes tasks of whole register tiles.  Cut into p parts, the reduction makes p
-times as many, each of 1/p of the steps; the partial results are added up at the end.
-In steps of a tile, with n tasks on t threads, the contraction takes
+A thread takes tasks of whole register tiles, with the edge beside them.  Cut into p
+parts, the reduction makes p times as many, each of 1/p of the steps; the partial
+results are added up at the end.  In steps of a tile, with n tasks on t threads, the
+contraction takes
 
     ceil(p n / t) steps / p + (p > 1) ADDED p n
 
@@ -47,7 +48,7 @@ def reduction_parts(problem: Problem, model: CpuModel) -> int:
     tile = choose_register_tile(
         problem.rows, problem.columns, problem.element_bits, model.unit
     )
-    across = -(-problem.columns // tile.columns)
+    across = max(1, problem.columns // tile.columns)
     tasks = -(-problem.rows // (FEWEST_ROWS * tile.rows)) * across
 
     def time(parts: int) -> float:

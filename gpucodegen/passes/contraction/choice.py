@@ -22,7 +22,12 @@ from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.contraction.words import in_words
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.tiling.cpu_plan import plan_contraction
-from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
+from gpucodegen.tiling.cpu_problem import (
+    CpuModel,
+    CpuTiles,
+    Problem,
+    shared_work,
+)
 from gpucodegen.tiling.dot_plan import Products, choose_dot_tile, dots_pay
 from gpucodegen.tiling.flip_plan import flipping_pays
 from gpucodegen.tiling.split_plan import reduction_parts
@@ -125,9 +130,8 @@ def _lowered(
         products = _products(sides)
         if problem is None or dots_pay(products, problem, model):
             tile = choose_dot_tile(products, model.unit)
-            work = prod(axis.extent for axis in contraction.axes)
             lanes = model.unit.lanes(products.element_bits)
-            return dots.lower(sides, tile, lanes, model.threads_for(work))
+            return dots.lower(sides, tile, lanes, model.threads_for(_work(sides)))
     if flips and (problem is None or flipping_pays(problem, model)):
         lanes = model.unit.lanes(element_bits(contraction.element))
         return flipping.lower(contraction, lanes, lambda c: _lowered(c, model, tiles))
@@ -163,6 +167,13 @@ def _problem(contraction: Contraction) -> Problem:
         row is not None and direct_lanes(contraction.left, row),
         bool(contraction.guards),
     )
+
+
+def _work(sides: Sides) -> int:
+    steps = prod(axis.extent for axis in sides.contraction.reduction)
+    extents = extent_of(sides.tall), extent_of(sides.flat), steps
+    outer = prod(axis.extent for axis in sides.outer)
+    return shared_work(extents, outer, element_bits(sides.contraction.element))
 
 
 def _products(sides: Sides) -> Products:
