@@ -30,7 +30,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.lifting.accesses import is_memref
-from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before
+from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before, steps_behind
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
 _CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
@@ -122,6 +122,8 @@ class CpuOutliner:
         """Append a kernel of the group; its own small buffers go with it."""
         if not group:
             return
+        ending = steps_behind(group, after)
+        group, after = (*group, *ending), after[len(ending) :]
         inside = {id(op) for root in group for op in root.walk()}
         inside |= {id(op) for op in after if op.name == "memref.dealloc"}
         own = _first_to_fit(op for op in host if set() < self._used(op) <= inside)

@@ -60,3 +60,21 @@ def steps_before(
         else:
             break
     return taken[::-1]
+
+
+def steps_behind(
+    kernel: Sequence[Operation], operations: Sequence[Operation]
+) -> Sequence[Operation]:
+    """The first operations of a list, up to the last store of what the kernel makes.
+
+    Those behind a kernel are steps, and then others.  A number that the host stored
+    would come to it through a buffer of its own.
+    """
+    made = {value for op in kernel for value in op.results}
+    count = 0
+    for position, op in enumerate(operations):
+        if made.isdisjoint(op.operands) or not is_step(op, made):
+            continue
+        made.update(op.results)
+        count = position + 1 if op.name in STORES else count
+    return operations[:count]

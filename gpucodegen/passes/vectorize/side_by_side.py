@@ -13,6 +13,8 @@ from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.vectorize.loops import Range, range_of
 from gpucodegen.passes.vectorize.operations import cost
+from gpucodegen.passes.vectorize.recognize import Body
+from gpucodegen.passes.vectorize.records import record_of
 from gpucodegen.passes.vectorize.row_blocks import RowBlocks, RowBody, row_body
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.row_plan import RowLoop, is_short_row, rows_abreast
@@ -39,12 +41,21 @@ class SideBySide:
         """Whether an inner loop passes values on, and not better along its row."""
         if loop.name != "affine.for" or not _passes_on(loop):
             return False
-        found = accumulating(loop)
-        if found is None or not all(map(self.order.frees, found.accumulations)):
+        body = self._along_row(loop)
+        if body is None:
             return True
         range_ = range_of(loop)
-        lanes = self.unit.lanes(max(32, *found.body.bits))
+        lanes = self.unit.lanes(max(32, *body.bits))
         return range_ is not None and is_short_row(self.rows.trips, range_.trips, lanes)
+
+    def _along_row(self, loop: Operation) -> Body | None:
+        """What a loop computes in lanes along its row, if no order forbids it."""
+        record, range_ = record_of(loop), range_of(loop)
+        if record and range_ and record.row(range_, self.unit):
+            return record.body
+        found = accumulating(loop)
+        free = found and all(map(self.order.frees, found.accumulations))
+        return found.body if found and free else None
 
     def strips(self, op: Operation, analysis: Analysis) -> list[Operation]:
         """The loop over the rows in strips, if it is parallel and there are any."""

@@ -29,6 +29,7 @@ from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.vectorize.interleaving import interleaved
+from gpucodegen.passes.vectorize.keeping import record_kept
 from gpucodegen.passes.vectorize.loops import (
     Range,
     in_blocks,
@@ -289,6 +290,9 @@ class _Rewriter:
         self, op: Operation, range_: Range, context: Sequence[Operation]
     ) -> list[Operation]:
         """A loop that accumulates, with partial results in lanes."""
+        kept = record_kept(op, range_, self.options.unit)
+        if kept:
+            return kept
         found = op.name == "affine.for" and accumulating(op)
         row = found and row_of(found, range_, self.options.unit)
         if not found or not row:
