@@ -85,7 +85,6 @@ def test_two_recurrences_of_one_loop():
 
 
 SECOND = f"affine.store %v, %y[%i, 0] : {MATRIX}"
-NEIGHBOUR = f"%b = affine.load %y[%i, %j + 0] : {MATRIX}"
 
 
 @pytest.mark.parametrize(
@@ -96,21 +95,91 @@ NEIGHBOUR = f"%b = affine.load %y[%i, %j + 0] : {MATRIX}"
         scan(load="0", store="0"),
         scan(load="%j - 1", store="(%j floordiv 2) * 2"),
         scan(more=SECOND),
-        scan(more=NEIGHBOUR),
         scan(source="%x"),
     ],
-    ids="same fixed still halved twice around other".split(),
+    ids="same fixed still halved twice other".split(),
 )
 def test_other_places_are_loaded(body: str):
     assert not carries(rows(body))
 
 
-@pytest.mark.parametrize("head", ["5 to 5", "5 to 6", "%n to 37"])
-def test_loops_that_may_not_run_twice_stay(head: str):
-    text = rows(scan(), head=head)
-    if "%n" in head:
-        text = text.replace("@f(", "@f(%n: index, ")
-    assert not carries(text)
+@pytest.mark.parametrize("head", ["5 to 5", "5 to 6"])
+def test_loops_that_do_not_run_twice_stay(head: str):
+    assert not carries(rows(scan(), head=head))
+
+
+@pytest.mark.parametrize("end", [0, 1, 2, 37])
+def test_first_values_are_loaded_if_the_loop_runs(end: int):
+    """The condition is around the loop over rows, which then has rows abreast."""
+    head = "1 to min affine_map<(d0) -> (d0, 37)>(%n)"
+    text = rows(scan(), head=head).replace("@f(", "@f(%n: index, ")
+    assert carries(text)
+    body = apply("carry-stores", text).functions["f"].body.operations
+    assert [op.name for op in body] == ["affine.if", "func.return"]
+    x, y = arrays()
+    want = y.copy()
+    for j in range(1, end):
+        want[:, j] = want[:, j - 1] + x[:, j]
+    function(text)(end, x, y)
+    np.testing.assert_array_equal(y, want)
+
+
+@pytest.mark.parametrize("n", range(4))
+def test_triangular_sums_that_pass_on_a_maximum(n: int):
+    text = f"""func.func @f(%n: index, %x: {MATRIX}, %y: {MATRIX}) -> f32 {{
+      %low = arith.constant -1.0 : f32
+      %r = affine.for %i = 0 to min affine_map<(d0) -> (d0, 19)>(%n)
+           iter_args(%m = %low) -> (f32) {{
+        %s = affine.for %j = 1 to affine_map<(d0) -> (d0)>(%i) iter_args(%t = %m)
+             -> (f32) {{
+          %v = affine.load %x[%i, %j] : {MATRIX}
+          {scan()}
+          %u = arith.maximumf %t, %r : f32
+          affine.yield %u : f32
+        }}
+        affine.yield %s : f32
+      }}
+      return %r : f32
+    }}"""
+    assert "-> (f32, f32)" in str(apply("carry-stores", text))
+    x, y = arrays()
+    want, most = y.copy(), np.float32(-1)
+    for i in range(6 * n):
+        for j in range(1, i):
+            want[i, j] = want[i, j - 1] + x[i, j]
+            most = max(most, want[i, j])
+    assert function(text)(6 * n, x, y) == most
+    np.testing.assert_array_equal(y, want)
+
+
+def test_other_places_of_the_buffer_are_loaded_as_before():
+    """A sum in place: what is added has not been stored yet."""
+    text = rows(scan().replace("%a, %v", "%a, %b"), head="2 to 36").replace(
+        "%a =", f"%b = affine.load %y[%i, %j] : {MATRIX}\n%a =", 1
+    )
+    assert carries(text)
+    x, y = arrays()
+    want = y.copy()
+    for j in range(2, 36):
+        want[:, j] += want[:, j - 1]
+    function(text)(x, y)
+    np.testing.assert_array_equal(y, want)
+
+
+def test_values_of_two_iterations_are_handed_on():
+    text = rows(
+        f"""%b = affine.load %y[%i, %j - 2] : {MATRIX}
+            %c = arith.addf %v, %b : f32
+            {scan().replace("%a, %v", "%a, %c")}""",
+        head="2 to 37",
+    )
+    assert "-> (f32, f32)" in str(apply("carry-stores", text))
+    x, y = arrays()
+    want = y.copy()
+    for j in range(2, 37):
+        want[:, j] = want[:, j - 1] + (x[:, j] + want[:, j - 2])
+    function(text)(x, y)
+    np.testing.assert_array_equal(y, want)
 
 
 def test_overlapping_views_are_loaded_again():

@@ -1,40 +1,46 @@
-"""Scalar replacement: a value that the iteration before stored is carried to its load.
+"""Scalar replacement: values that iterations before stored are carried to their loads.
 
     for j in l..u {                  e = Y[j - 1] at l
       a = load Y[j - 1]         =>   for j in l..u iter_args(a = e) {
       store f(a), Y[j]                 store f(a), Y[j]
     }                                  yield f(a) }
 
-Legal iff the load reads what the one store of the loop wrote an iteration before:
+Legal iff a load reads what the one store of the loop wrote k iterations before:
 
-    place of the load at j = place of the store at j - 1,
+    place of the load at j = place of the store at j - k,
 
 no place is stored twice, and nothing else in the loop stores to the buffer or to one
-that may overlap it.  The loop must run at least once, since the first value is loaded
-in front of it.  After Callahan, Carr and Kennedy ("Improving register allocation for
-subscripted variables", 1990).
+that may overlap it.  Loads of other places stay where they are.  The values of k = 1,
+2, .. are handed on from one to the next, as far as each of them is loaded.  First
+values are loaded in front of the loop, if it runs at all.  After Callahan, Carr and
+Kennedy ("Improving register allocation for subscripted variables", 1990).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Region, Value, substitute_values
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction.operands import coefficients, is_linear
-from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.functions import in_functions, with_blocks
-from gpucodegen.passes.indexing import Index, compact, from_map, replace_values
+from gpucodegen.passes.indexing import replace_values
 from gpucodegen.passes.lifting.surroundings import grouped
-from gpucodegen.passes.nests import Axis, axis_of, inner_operations
+from gpucodegen.passes.loops.carries import (
+    Carries,
+    Carry,
+    Loop,
+    buffer_of,
+    innermost,
+    place_of,
+)
+from gpucodegen.passes.nests import inner_operations
 
-ACCESSES = frozenset({"affine.load", "affine.store"})
+LOOPS = frozenset({"affine.for", "affine.parallel"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +79,17 @@ class CarryStores(ModulePass):
 
         def rewrite(op: Operation) -> list[Operation]:
             made_by = {value: inner for inner in op.walk() for value in inner.results}
-            carrier = _Carrier(made_by, grouped(op))
+            carrier = _Carrier(Carries(made_by, grouped(op)))
             return [with_blocks(op, carrier.operations)]
 
         return in_functions(module, rewrite)
 
 
 @dataclass(frozen=True, slots=True)
-class _Carry:
-    """A store, and the loads that read what it stored an iteration before."""
-
-    store: Operation
-    loads: tuple[Operation, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Rewrites one function; ``groups`` of its arguments may overlap."""
+    """Rewrites one function."""
 
-    made_by: Mapping[Value, Operation]
-    groups: Mapping[Value, Attribute]
+    carries: Carries
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
         """Operations with the innermost loops among and inside them rewritten."""
@@ -101,11 +98,11 @@ class _Carrier:
     def _operation(self, op: Operation) -> list[Operation]:
         if not op.regions:
             return [op]
-        axis = axis_of(op)
-        if axis is None or any(inner.regions for inner in inner_operations(op)):
-            return [self._inside(op)]
-        carries = self._carries(axis) if axis.extent > 1 else []
-        return _carried(axis, carries) if carries else [op]
+        loop = innermost(op)
+        if loop is None:
+            return [_outside(self._inside(op))]
+        carries = self.carries.of(loop) if loop.repeats else []
+        return _carried(loop, carries) if carries else [op]
 
     def _inside(self, op: Operation) -> Operation:
         regions = tuple(
@@ -119,101 +116,86 @@ class _Carrier:
         )
         return op.with_(regions=regions)
 
-    def _carries(self, axis: Axis) -> list[_Carry]:
-        operations = inner_operations(axis.operation)
-        accesses = [op for op in operations if op.name in ACCESSES]
-        rest = [op for op in operations if op.name not in ACCESSES]
-        if not all(map(has_no_effect, rest)):
-            return []
-        stores = [op for op in accesses if not op.results]
-        found = (self._carry(axis, store, accesses) for store in stores)
-        return [carry for carry in found if carry]
 
-    def _carry(
-        self, axis: Axis, store: Operation, accesses: Sequence[Operation]
-    ) -> _Carry | None:
-        """The loads of what a store leaves, if nothing else touches its buffer."""
-        near = [op for op in accesses if op is not store and self._overlap(op, store)]
-        before = [
-            replace_values(index, {axis.iv: Index.of(axis.iv) - axis.step})
-            for index in _place(store)
-        ]
-        is_own = all(
-            op.results and _buffer(op) is _buffer(store) and _same(_place(op), before)
-            for op in near
-        )
-        return (
-            _Carry(store, tuple(near))
-            if near and is_own and _moves(store, axis)
-            else None
-        )
-
-    def _overlap(self, first: Operation, second: Operation) -> bool:
-        a, b = self._root(_buffer(first)), self._root(_buffer(second))
-        return a is b or (a in self.groups and b in self.groups)
-
-    def _root(self, buffer: Value) -> Value:
-        """The buffer that a view shows."""
-        made_by = self.made_by.get(buffer)
-        is_view = made_by is not None and made_by.operands and made_by.results
-        if not is_view or made_by is None or "alloc" in made_by.name:
-            return buffer
-        return self._root(made_by.operands[0])
+def _outside(op: Operation) -> Operation:
+    """A loop around nothing but a condition that it does not change: the other way."""
+    inner = inner_operations(op) if op.name in LOOPS and not op.results else ()
+    branch = inner[0] if len(inner) == 1 and inner[0].name == "affine.if" else None
+    if branch is None or branch.results or branch.regions[1].blocks:
+        return op
+    block, taken = op.regions[0].blocks[0], branch.regions[0].blocks[0]
+    if not set(block.arguments).isdisjoint(branch.operands):
+        return op
+    loop = op.with_(regions=(Region((block.with_operations(taken.operations),)),))
+    body = (loop, affine.yield_(location=op.location))
+    region = Region((taken.with_operations(body),))
+    return branch.with_(regions=(region, branch.regions[1]))
 
 
-def _buffer(access: Operation) -> Value:
-    return access.operands[0 if access.results else 1]
+def _carried(loop: Loop, carries: Sequence[Carry]) -> list[Operation]:
+    """The first loads, and the loop that carries what is loaded afterwards.
+
+    A loop that passes nothing on is all that may not run.
+    """
+    b = Builder(loop.operation.location)
+
+    def carried(b: Builder) -> None:
+        b.operations += _with_values(b, loop, carries)
+
+    if loop.operation.results:
+        carried(b)
+    else:
+        b.guard(loop.runs, carried)
+    return b.operations
 
 
-def _place(access: Operation) -> list[Index]:
-    view = affine.Load(access) if access.results else affine.Store(access)
-    return from_map(view.map, view.map_operands)
-
-
-def _same(first: Sequence[Index], second: Sequence[Index]) -> bool:
-    pairs = zip(first, second, strict=True)
-    return all(compact(a - b).constant == 0 for a, b in pairs)
-
-
-def _moves(store: Operation, axis: Axis) -> bool:
-    """Whether each iteration stores to another place, known before the loop."""
-    made = {v for op in inner_operations(axis.operation) for v in op.results}
-    place = _place(store)
-    known = all(made.isdisjoint(index.values) for index in place)
-    return known and any(
-        is_linear(index) and coefficients(index).get(axis.iv, 0) for index in place
-    )
-
-
-def _carried(axis: Axis, carries: Sequence[_Carry]) -> list[Operation]:
-    """The first loads, and the loop that carries what is loaded afterwards."""
-    b, loop = Builder(axis.operation.location), affine.For(axis.operation)
-    first = {axis.iv: Index.of(axis.lower)}
-    inits: list[Value] = []
-    for carry in carries:
-        load = carry.loads[0]
-        place = [replace_values(index, first) for index in _place(load)]
-        inits.append(b.load(_buffer(load), place, load.result.name))
-    iters = [carry.loads[0].result for carry in carries]
-    same = {op.result: c.loads[0].result for c in carries for op in c.loads[1:]}
-    gone = {op for carry in carries for op in carry.loads}
-    body = [
-        substitute_values(op, same)
-        for op in inner_operations(axis.operation)
-        if op not in gone
+def _with_values(b: Builder, loop: Loop, carries: Sequence[Carry]) -> list[Operation]:
+    old = affine.For(loop.operation)
+    first = [_first(b, loop, same[0]) for carry in carries for same in carry.loads]
+    iters = [same[0].result for carry in carries for same in carry.loads]
+    replaced = {
+        op.result: same[0].result
+        for carry in carries
+        for same in carry.loads
+        for op in same
+    }
+    *body, end = loop.operation.body.operations
+    kept = [
+        substitute_values(op, replaced)
+        for op in body
+        if not op.results or op.result not in replaced
     ]
-    stored = [same.get(v, v) for v in (carry.store.operands[0] for carry in carries)]
+    stored = [value for carry in carries for value in _handed_on(carry)]
+    yielded = [replaced.get(value, value) for value in (*end.operands, *stored)]
     made = affine.for_(
-        loop.lower_map,
-        loop.lower_operands,
-        loop.upper_map,
-        loop.upper_operands,
-        body=[*body, affine.yield_(stored, location=b.location)],
-        iv=axis.iv,
-        step=axis.step,
-        inits=inits,
-        iters=iters,
+        old.lower_map,
+        old.lower_operands,
+        old.upper_map,
+        old.upper_operands,
+        body=[*kept, affine.yield_(yielded, location=b.location)],
+        iv=loop.iv,
+        step=loop.step,
+        inits=[*old.inits, *first],
+        iters=[*old.iter_args, *iters],
         location=b.location,
     )
-    attributes = {**axis.operation.attributes, **made.attributes}
-    return [*b.operations, made.with_(attributes=attributes)]
+    results = (*loop.operation.results, *made.results[len(old.inits) :])
+    attributes = {**loop.operation.attributes, **made.attributes}
+    return [made.with_(attributes=attributes, results=results)]
+
+
+def _first(b: Builder, loop: Loop, load: Operation) -> Value:
+    """What a load finds in the first iteration, if there is one."""
+    place = [replace_values(index, {loop.iv: loop.lower}) for index in place_of(load)]
+    hint = load.result.name
+    return b.choose(
+        loop.runs if loop.operation.results else [],
+        lambda b: b.load(buffer_of(load), place, hint),
+        lambda b: b.constant(0, load.result.type),
+        hint,
+    )
+
+
+def _handed_on(carry: Carry) -> tuple[Value, ...]:
+    """The value stored, and those that were carried but for the last."""
+    return (carry.store.operands[0], *(same[0].result for same in carry.loads[:-1]))
