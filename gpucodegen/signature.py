@@ -119,6 +119,7 @@ class Signature:
                     argument=name,
                     expected=f"that are multiples of {size}",
                     actual=buffer.strides,
+                    otherwise="",
                 )
 
     def specialized(self, values: Sequence[Any]) -> tuple[Type | None, ...]:

@@ -55,7 +55,7 @@ class WrongStride(LaunchError):
     template = (
         "{function}: argument {argument} must have strides {expected}, got {actual}"
     )
-    remedy = "Copy it into a contiguous buffer"
+    remedy = "Copy it into a contiguous buffer{otherwise}"
 
 
 class ReadOnlyArgument(LaunchError):

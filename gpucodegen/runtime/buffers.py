@@ -205,7 +205,17 @@ def _check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
             argument=expected.name,
             expected=_shape_text(wanted),
             actual=_shape_text(buffer.strides),
+            otherwise=f", or declare a memref of layout {_any_strides(len(wanted))}",
         )
+
+
+def _any_strides(rank: int) -> str:
+    """The layout of MLIR that takes every buffer of a rank.
+
+    >>> _any_strides(2)
+    'strided<[?, ?], offset: ?>'
+    """
+    return f"strided<[{', '.join('?' * rank)}], offset: ?>"
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:

@@ -111,6 +111,12 @@ def test_options(options: dict[str, Any], kind: type[errors.Error]) -> None:
         gcg.compile(TEXT, **options)
 
 
+def test_a_layout_that_takes_other_strides_is_told() -> None:
+    with pytest.raises(errors.WrongStride) as caught:
+        gcg.compile(TEXT, target="cpu").scale(*changed(0, np.ones((4, 3), "f4").T))
+    assert "a memref of layout strided<[?, ?], offset: ?>" in str(caught.value)
+
+
 def test_names() -> None:
     program = gcg.compile(TEXT)
     with pytest.raises(errors.UnknownFunction) as caught:
