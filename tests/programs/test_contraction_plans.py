@@ -84,7 +84,7 @@ FACTORS = {"rows": ("i, k", (13, 75)), "columns": ("k, i", (75, 13))}
 
 @pytest.mark.parametrize("right", FACTORS)
 @pytest.mark.parametrize("left", FACTORS)
-@pytest.mark.parametrize("columns", [3, 40, 180])
+@pytest.mark.parametrize("columns", [1, 3, 40, 180])
 def test_transposed_factors(left: str, right: str, columns: int):
     (a_map, a_shape), (b_map, b_shape) = FACTORS[left], FACTORS[right]
     b_map, b_shape = (
@@ -114,6 +114,36 @@ def test_transposed_factors(left: str, right: str, columns: int):
     gcg.compile(text, target="cpu").f(a, b, c)
     expected = (a if left == "rows" else a.T) @ (b.T if right == "rows" else b)
     assert np.array_equal(c, 1 + expected)
+
+
+@pytest.mark.parametrize("outer", ["", "1x", "3x"])
+def test_lanes_walk_the_last_axis_longer_than_one(outer: str):
+    a_type, x_type, y_type = (
+        f"memref<{outer}{shape}xf32>" for shape in ("75x130", "75x1", "130x1")
+    )
+    batch = "b, " if outer else ""
+    kinds = ", ".join(['"parallel"'] * (3 if outer else 2) + ['"reduction"'])
+    maps = ", ".join(
+        f"affine_map<({batch}i, j, k) -> ({batch}{axes})>"
+        for axes in ("k, i", "k, j", "i, j")
+    )
+    text = f"""func.func @f(%A: {a_type}, %x: {x_type}, %y: {y_type}) {{
+      linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+        ins(%A, %x : {a_type}, {x_type}) outs(%y : {y_type}) {{
+        ^bb0(%a: f32, %b: f32, %c: f32):
+          %p = arith.mulf %a, %b : f32
+          %s = arith.addf %c, %p : f32
+          linalg.yield %s : f32
+      }}
+      return
+    }}"""
+    shape = [int(outer[:-1])] if outer else []
+    a, x = integers(*shape, 75, 130), integers(*shape, 75, 1)
+    y = np.ones((*shape, 130, 1), "f4")
+    program = gcg.compile(text, target="cpu", threads=1)
+    program.f(a, x, y)
+    assert np.array_equal(y, 1 + a.swapaxes(-1, -2) @ x)
+    assert "fma(" in program.source("f")
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -33,12 +33,9 @@ def row_axis(contraction: Contraction) -> Axis | None:
 
 def column_axis(contraction: Contraction) -> Axis:
     """The vector axis: it walks the contiguous dimension of the result."""
-    last = len(contraction.result.indices) - 1
-    return next(
-        axis
-        for axis in contraction.columns
-        if contraction.result.coefficient(last, axis)
-    )
+    column = contraction.vector
+    assert column is not None
+    return column
 
 
 def outer_axes(contraction: Contraction) -> tuple[Axis, ...]:

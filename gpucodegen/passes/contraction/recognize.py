@@ -204,12 +204,11 @@ def _inside(operand: Operand, axes: Sequence[Axis]) -> bool:
 
 
 def _vector_axis(axes: Sequence[Axis], result: Operand) -> Axis | None:
-    """The axis that walks the contiguous dimension of the result."""
-    layout = getattr(result.memref.type, "layout", None)
-    if not result.indices or layout is not None:
+    """The axis that walks the last dimension of the result that is longer than one."""
+    ty = result.memref.type
+    if not isinstance(ty, MemRefType) or ty.layout is not None or not ty.rank:
         return None
-    if not isinstance(result.memref.type, MemRefType):
-        return None
-    last = len(result.indices) - 1
+    longer = (d for d, extent in enumerate(ty.shape) if extent != 1)
+    last = max(longer, default=ty.rank - 1)
     found = [axis for axis in axes if result.coefficient(last, axis) == 1]
     return found[0] if len(found) == 1 else None
