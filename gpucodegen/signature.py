@@ -123,11 +123,11 @@ class Signature:
                 )
 
     def specialized(self, values: Sequence[Any]) -> tuple[Type | None, ...]:
-        """The types with the extents and strides of these buffers; None for scalars."""
-        return tuple(
-            _static(ty, value) if isinstance(ty, MemRefType | TensorType) else None
-            for ty, value in zip(self.types, values, strict=True)
-        )
+        """The types with the extents and strides of these buffers.
+
+        None for scalars, and where the type says all that already.
+        """
+        return tuple(map(_specialized, self.types, values))
 
 
 def _accepted(ty: MemRefType | TensorType, shape: Shape) -> tuple[Shape, Shape]:
@@ -164,6 +164,13 @@ def strides_of(ty: MemRefType | TensorType) -> Strides:
     """Strides a buffer must have; None for row-major."""
     layout = getattr(ty, "layout", None)
     return layout.strides if isinstance(layout, StridedLayoutAttr) else None
+
+
+def _specialized(ty: Type, value: Any) -> Type | None:
+    if not isinstance(ty, MemRefType | TensorType):
+        return None
+    static = _static(ty, value)
+    return None if static == ty else static
 
 
 def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:

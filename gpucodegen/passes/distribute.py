@@ -60,11 +60,13 @@ def _self_contained(pieces: Sequence[Piece]) -> bool:
 
 
 def _legal(pieces: Sequence[Piece], analysis: Analysis) -> bool:
-    return not any(
-        analysis.conflicts(later, earlier)
-        for number, later in enumerate(pieces)
-        for earlier in pieces[:number]
-    )
+    numbers = {
+        id(nested): number
+        for number, piece in enumerate(pieces)
+        for op in piece
+        for nested in op.walk()
+    }
+    return not analysis.leads_back(numbers)
 
 
 def _around(chain: Sequence[Operation], piece: Piece) -> Operation:

@@ -15,6 +15,7 @@ from gpucodegen.dialects.affine.builders import (
     yield_,
 )
 from gpucodegen.dialects.affine.views import (
+    ACCESSES,
     ATOMIC_KINDS,
     OLD_ATOMIC_KINDS,
     SCALAR,
@@ -31,6 +32,7 @@ from gpucodegen.dialects.affine.views import (
 )
 
 __all__ = [
+    "ACCESSES",
     "ATOMIC_KINDS",
     "OLD_ATOMIC_KINDS",
     "SCALAR",

@@ -19,6 +19,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
 
 TERMINATOR = "affine.yield"
+ACCESSES = frozenset({"affine.load", "affine.store"})
+"""Read and write one element."""
 SCALAR = "gcg.scalar"
 """Marks an ``affine.for`` whose iterations run side by side but not in vectors."""
 

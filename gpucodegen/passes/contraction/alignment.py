@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.contraction.domain import Domain
@@ -12,12 +13,10 @@ from gpucodegen.passes.indexing import Index, replace_values
 from gpucodegen.passes.nests import Axis
 from gpucodegen.passes.vectorize.operations import ELEMENTWISE, lane_bits
 
-ACCESSES = frozenset({"affine.load", "affine.store"})
-
 
 def fits(op: Operation) -> bool:
     """Whether a tile in registers can do what an operation does to one cell."""
-    if op.name in ACCESSES:
+    if op.name in affine.ACCESSES:
         scalars = (*op.operands[:1], *op.results)
         values = [v for v in scalars if not isinstance(v.type, MemRefType)]
     else:

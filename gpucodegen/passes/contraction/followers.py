@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.contraction.alignment import (
-    ACCESSES,
     aligned,
     fits,
     has_guards,
@@ -162,7 +162,9 @@ class Group:
         nest = domain_of(op)
         if nest is None or not all(map(fits, nest.body)):
             return None
-        accesses = {o: access(o, nest.axes) for o in nest.body if o.name in ACCESSES}
+        accesses = {
+            o: access(o, nest.axes) for o in nest.body if o.name in affine.ACCESSES
+        }
         for anchor in anchors:
             for place in accesses.values():
                 loops = aligned(place, anchor, nest.axes, tuple(self.core.loops))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects import affine
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.operation import Operation, Value
@@ -28,7 +29,6 @@ MULTIPLY = {
 }
 """The product that each operation adds to, or subtracts from, a sum."""
 SUBTRACT = "arith.subf"
-_EFFECTS = frozenset({"affine.load", "affine.store"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _scaled(
 
 
 def _is_allowed(op: Operation) -> bool:
-    if op.name in _EFFECTS:
+    if op.name in affine.ACCESSES:
         return True
     definition = lookup(op.name)
     is_pure = definition is not None and Trait.PURE in definition.traits

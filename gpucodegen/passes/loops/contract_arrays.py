@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gpucodegen.dialects import affine
 from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import AffineMapAttr
@@ -37,7 +38,6 @@ from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.loops.naming import FOR
 from gpucodegen.passes.mem2reg import promoted
 
-ACCESSES = frozenset({"affine.load", "affine.store"})
 Path = tuple[Operation, ...]
 """An operation, last, and those around it from the outside."""
 
@@ -114,7 +114,7 @@ def _found(function: Operation) -> list[_Contraction]:
         op = path[-1]
         if op.name in ALLOCATIONS:
             around[op.result] = path[:-1]
-        elif op.name in ACCESSES:
+        elif op.name in affine.ACCESSES:
             accesses.setdefault(access(op, ()).memref, []).append(path)
         elif op.name != "memref.dealloc":
             others.update(op.used)
@@ -192,7 +192,7 @@ def _with_cells(
         if op.name in ALLOCATIONS or op.name == "memref.dealloc":
             is_gone = not variables.keys().isdisjoint((*op.results, *op.operands))
             return [] if is_gone else None
-        if op.name in ACCESSES:
+        if op.name in affine.ACCESSES:
             place = access(op, ()).memref
             return [_of_cell(op, cells[place])] if place in cells else None
         if op.name != FOR:

@@ -23,8 +23,6 @@ from gpucodegen.passes.nests import Axis, inner_operations
 from gpucodegen.passes.parallel_loops import to_parallel
 from gpucodegen.passes.vectorize.loops import range_in
 
-ACCESSES = frozenset({"affine.load", "affine.store"})
-
 
 @dataclass(frozen=True, slots=True)
 class FlatNest:
@@ -93,7 +91,7 @@ def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
         return None
     places: dict[Operation, Folded] = {}
     for op in body:
-        if op.name in ACCESSES:
+        if op.name in affine.ACCESSES:
             place = access(op, ())
             if not _is_seen_whole(place):
                 return None

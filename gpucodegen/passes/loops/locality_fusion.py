@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis import Analysis, analyse
 from gpucodegen.passes.lifting import Surroundings
@@ -60,6 +61,8 @@ class LocalityFuser:
             return None
         run = operations[first : second + 1]
         ends = run[0], run[-1]
+        if _accesses(ends) > REFERENCES:
+            return None
         analysis = analyse(run, before, self.surroundings)
         if not self._pays(analysis, ends):
             return None
@@ -73,8 +76,6 @@ class LocalityFuser:
         return None
 
     def _pays(self, analysis: Analysis, ends: tuple[Operation, Operation]) -> bool:
-        if any(self.left_alone(op, analysis) for op in ends):
-            return False
         first, second = legality.lifted_loops(analysis, ends)
         arrays = {r.access.array for r in analysis.model.references}
         alike = analysis.is_parallel(ends[0]) == analysis.is_parallel(ends[1])
@@ -83,6 +84,7 @@ class LocalityFuser:
             and len(arrays) <= STREAMS
             and len(analysis.model.references) <= REFERENCES
             and shares_data(analysis.model, first, second)
+            and not any(self.left_alone(op, analysis) for op in ends)
         )
 
     def _depths(
@@ -112,6 +114,11 @@ class LocalityFuser:
             return all(again.is_parallel(op) for op in chain_of(nest))
         needed = self.threads > 1 and analysis.is_parallel(ends[0])
         return again.is_parallel(nest) or not needed
+
+
+def _accesses(operations: Sequence[Operation]) -> int:
+    """Loads and stores of affine places: no more than an analysis finds."""
+    return sum(o.name in affine.ACCESSES for op in operations for o in op.walk())
 
 
 def _around(chain: Sequence[Operation]) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
@@ -81,8 +82,7 @@ class Interleaved:
 def _loads_first(body: Body) -> bool:
     """Whether all loads of an iteration may come before its stores."""
     places = all(map(body.has_place_outside, body.streams.values()))
-    accesses = [bool(op.results) for op in body.operations if op.name in ACCESSES]
+    accesses = [
+        bool(op.results) for op in body.operations if op.name in affine.ACCESSES
+    ]
     return places and accesses == sorted(accesses, reverse=True)
-
-
-ACCESSES = frozenset({"affine.load", "affine.store"})

@@ -154,7 +154,7 @@ def _uses(op: Operation, ivs: set[Value]) -> bool:
 
 def plane_of(op: Operation, row: Value, column: Value) -> Plane | None:
     """The access of ``op`` if it moves by one dimension of a buffer with each loop."""
-    if op.name not in {"affine.load", "affine.store"}:
+    if op.name not in affine.ACCESSES:
         return None
     access = affine.Load(op) if op.results else affine.Store(op)
     indices = tuple(from_map(access.map, access.map_operands))

@@ -34,8 +34,6 @@ from gpucodegen.passes.vectorize.operations import lane_bits
 from gpucodegen.passes.vectorize.planes import Plane, plane_of
 from gpucodegen.passes.vectorize.recognize import Body
 
-ACCESSES = frozenset({"affine.load", "affine.store"})
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -138,7 +136,7 @@ def _conflict(parts: _Parts, analysis: Analysis) -> bool:
 
 
 def _is_simple(op: Operation) -> bool:
-    return not op.regions and (op.name in ACCESSES or has_no_effect(op))
+    return not op.regions and (op.name in affine.ACCESSES or has_no_effect(op))
 
 
 def _carried(loop: Operation) -> list[Carry]:
@@ -208,7 +206,7 @@ class _Parts:
             if self.carried.intersection(op.operands):
                 self.carried.update(op.results)
                 chain.add(op)
-                if op.name in ACCESSES and not self._has_lanes(op):
+                if op.name in affine.ACCESSES and not self._has_lanes(op):
                     plane = op.name == "affine.store" and self._plane(op)
                     if not plane or plane.transposed:
                         return False
@@ -230,7 +228,7 @@ class _Parts:
         return body.admit(op) and body.takes_masks
 
     def _needs_row(self, op: Operation) -> bool:
-        return op.name in ACCESSES and not self._has_lanes(op)
+        return op.name in affine.ACCESSES and not self._has_lanes(op)
 
     def _plane(self, op: Operation) -> Plane | None:
         return plane_of(op, self.rows.iv, self.iv)
