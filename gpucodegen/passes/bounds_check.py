@@ -1,9 +1,14 @@
-"""Accesses that leave their buffer: an error where proven, a warning where possible."""
+"""Accesses that leave their buffer: an error where proven, a warning where possible.
+
+Of a buffer without elements every access is outside.  That of a loop whose end is only
+known at run time proves nothing, then: in a valid call, the loop does not run.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
@@ -16,11 +21,17 @@ from gpucodegen.tiling.model import model
 def check_bounds(op: Operation, surroundings: Surroundings) -> Operation:
     """Raise OutOfBounds for a proven violation; returns the function unchanged."""
     built = model(lift_function(op, surroundings.without_groups()).scop)
-    for found in diagnostics(violations(built), errors.OutOfBounds):
+    told = [replace(v, proven=v.proven and not _is_empty(v)) for v in violations(built)]
+    for found in diagnostics(told, errors.OutOfBounds):
         if isinstance(found, errors.Error):
             raise found
         warnings.warn(found, stacklevel=2)
     return op
+
+
+def _is_empty(violation: Violation) -> bool:
+    """Whether the buffer has no elements, and arguments decide if it is accessed."""
+    return violation.extent == 0 and bool(violation.parameters)
 
 
 def diagnostics(

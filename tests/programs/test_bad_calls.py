@@ -94,6 +94,21 @@ def test_a_proven_out_of_bounds_access() -> None:
     assert lines[2].strip() == "^"
 
 
+@pytest.mark.parametrize("extent", [0, 1, 5])
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+def test_arrays_whose_loops_do_not_run_may_be_empty(extent: int) -> None:
+    """The extent is known when the kernel is compiled, the end of the loop is not."""
+    text = """func.func @fill(%x: memref<?xf32>, %n: index, %v: f32) {
+      affine.for %i = 0 to %n {
+        affine.store %v, %x[%i] : memref<?xf32>
+      }
+      return
+    }"""
+    x = np.zeros(extent, "f4")
+    gcg.compile(text, target="cpu").fill(x, extent, 2.0)
+    np.testing.assert_array_equal(x, np.full(extent, 2, "f4"))
+
+
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
