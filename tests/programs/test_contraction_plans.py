@@ -184,6 +184,15 @@ def test_columns_are_copied_for_each_product_of_a_batch(element: str, threads: i
     assert "reduce_rows" in program.source("f")
 
 
+@pytest.mark.parametrize(("steps", "across"), [(8, False), (9, True)])
+def test_short_sums_run_side_by_side(steps: int, across: bool):
+    program = gcg.compile(product(200, 1, steps, "f32"), target="cpu", threads=1)
+    a, b, c = integers(200, steps), integers(steps, 1), np.ones((200, 1), "f4")
+    program.f(a, b, c)
+    assert np.array_equal(c, 1 + a @ b)
+    assert ("reduce_rows" in program.source("f")) == across
+
+
 DOT = """func.func @f(%x: memref<1000xf32>, %y: memref<1000xf32>, %s: memref<1xf32>) {
   affine.for %k = 0 to 1000 {
     %a = affine.load %x[%k] : memref<1000xf32>

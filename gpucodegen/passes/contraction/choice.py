@@ -62,14 +62,23 @@ def _scaled(found: Contraction, scale: Value) -> Contraction:
 
 MIN_COLUMNS = 4
 """Shorter rows of C do not fill a vector."""
+SHORT_SUM = 256
+"""Bits of the factors of a sum that is faster side by side with others."""
 
 
 def _runs(found: Contraction) -> bool:
     """Whether one of the kernels can run it."""
     if _fills_registers(found) or _flips(found):
         return True
-    is_plain = found.scale is None
-    return is_plain and (bool(_window(found)) or dot_sides(found) is not None)
+    if found.scale is not None:
+        return False
+    return bool(_window(found)) or (_is_long(found) and dot_sides(found) is not None)
+
+
+def _is_long(found: Contraction) -> bool:
+    """Whether the terms of a sum fill the lanes of a register."""
+    steps = prod(axis.extent for axis in found.reduction)
+    return steps * element_bits(found.element) > SHORT_SUM
 
 
 def _window(found: Contraction) -> Sliding | None:
