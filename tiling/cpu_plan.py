@@ -15,6 +15,7 @@ from gpucodegen.tiling.cpu_problem import (
     Problem,
     packed_stride,
 )
+from gpucodegen.tiling.lines_plan import in_lines
 from gpucodegen.tiling.passing_plan import (
     AHEAD,
     fetching,
@@ -48,8 +49,8 @@ def plan_contraction(
     """
     tiles = tiles or CpuTiles()
     plan = _in_blocks(problem, model, tiles)
-    if problem.gathered:
-        plan = _gathering(plan, problem, model)
+    if problem.pixels:
+        plan = in_lines(plan, problem.pixels, problem, model)
     if _outer_inside(plan, problem, model):
         plan = _panels_outside(plan, problem, model)
     if _stripes_pay(plan, problem, model):
@@ -76,9 +77,10 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         columns = stream.columns
     limit = stream.steps if stream else tiles.k_block or K_BLOCK_LIMIT
     reused = not in_place and problem.columns > 2 * columns
-    spread = not problem.gathered and _rows_are_spread(problem, rows, reused)
+    spread = not problem.pixels and _rows_are_spread(problem, rows, reused)
     squares = spread or not problem.right_is_contiguous
-    together = problem.gathered or (lanes if squares else 1)
+    squared = lanes if squares else 1
+    together = problem.pixels.period if problem.pixels else squared
     position, chunk = split_reduction(problem.reduction, limit, together)
     spread = spread and position == len(problem.reduction) - 1
     parallel = model.threads_for(problem.work) > 1
@@ -113,26 +115,7 @@ def _is_one_block(plan: CpuPlan, problem: Problem) -> bool:
     """Whether whoever packs a panel is the only one to use it."""
     once = problem.outer == 1 or problem.panel_per_outer
     whole = plan.row_block >= problem.rows and once
-    return whole or plan.outer_inside or problem.gathered > 0
-
-
-def _gathering(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
-    """The plan in which threads gather what they use.
-
-    Few panels are gathered by every thread, for its part of the rows.
-    """
-    threads = model.threads
-    whole = -(-problem.rows // plan.rows) * plan.rows
-    part = split_evenly(problem.rows, -(-problem.rows // threads), plan.rows)
-    apart = problem.outer >= threads
-    many = problem.columns // plan.columns >= 2 * threads
-    return replace(
-        plan,
-        row_block=whole if apart or many else part,
-        stripes=threads if many and not apart and plan.parallel else 1,
-        packing=plan.packing if plan.packing is Packing.NONE else Packing.PRIVATE,
-        outer_first=False,
-    )
+    return whole or plan.outer_inside or problem.pixels is not None
 
 
 def _outer_inside(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
@@ -186,13 +169,11 @@ def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
     apart = problem.outer == 1 or plan.outer_first
     idle = problem.skinny and plan.parallel and plan.stripes < model.threads
     alone = plan.packing is Packing.PRIVATE and idle
-    return apart and not problem.gathered and (plan.packing is Packing.SHARED or alone)
+    return apart and not problem.pixels and (plan.packing is Packing.SHARED or alone)
 
 
 PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
-GATHERING_PAYS = 16
-"""Rows of a result that must use a gathered pixel: two register tiles."""
 EVEN = 4
 """Panels of a thread from which on it matters little that others have one more."""
 TURNS = 4

@@ -68,13 +68,36 @@ class CpuModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Pixels:
+    """Columns that are the pixels of lines of ``width``, seen through a window.
+
+    Each task copies the lines that it sees: ``copies`` of them for ``period`` steps,
+    which stay together in a block, ``below`` more of them than it has lines of pixels.
+    """
+
+    period: int
+    copies: int
+    width: int
+    below: int
+
+    def copied(self, steps: int, columns: int) -> int:
+        """Elements that are copied for a block of steps and neighbouring columns.
+
+        >>> Pixels(9, 3, 56, 2).copied(288, 784)
+        91392
+        """
+        lines = (columns + self.width - 2) // self.width + 1 + self.below
+        return -(-steps // self.period) * self.copies * lines * self.width
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Extents of a contraction: one row and one column axis, the rest flattened.
 
     ``left_stride``: elements between the rows of the left factor, each contiguous along
     the last reduction axis; None where they are not.
-    ``gathered``: steps that stay together in a block because panels of the right factor
-    are gathered from an image; 0 where they are copied as they are.
+    ``pixels``: what columns are if the right factor is an image that a window slides
+    over.
     ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
     rows, not the reduction, are contiguous.
     ``uneven``: rows differ in how many of the columns they have.
@@ -88,7 +111,7 @@ class Problem:
     right_is_contiguous: bool
     panel_per_outer: bool
     left_stride: int | None = None
-    gathered: int = 0
+    pixels: Pixels | None = None
     left_is_computed: bool = False
     left_is_transposed: bool = False
     uneven: bool = False

@@ -24,7 +24,7 @@ def packs_in_passing(plan: CpuPlan, problem: Problem) -> bool:
     The same tile has to come first for every panel.
     """
     first = plan.row_block >= problem.rows >= 2 * plan.rows
-    known = not (problem.gathered or problem.uneven or plan.outer_inside)
+    known = not (problem.pixels or problem.uneven or plan.outer_inside)
     is_private = plan.packing is Packing.PRIVATE
     return is_private and problem.right_is_contiguous and first and known
 

@@ -42,7 +42,7 @@ def reduction_parts(problem: Problem, model: CpuModel) -> int:
     threads = model.threads_for(problem.work)
     if problem.outer > 1 or len(problem.reduction) != 1 or problem.rows > SKINNY:
         return 1
-    if problem.gathered or problem.uneven:
+    if problem.pixels or problem.uneven:
         return 1
     (steps,) = problem.reduction
     tile = choose_register_tile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from gpucodegen.dialects.definition import Trait
 from gpucodegen.dialects.registry import lookup
@@ -64,6 +65,18 @@ def without_dead_code(root: Operation) -> Operation:
         (root,) = rewrite_bottom_up(root, rewrite)
         if not removed:
             return root
+
+
+def all_used(operations: Sequence[Operation]) -> list[Operation]:
+    """A list without those that only compute results which nobody in it uses."""
+    kept: list[Operation] = []
+    used: set[Value] = set()
+    for op in reversed(operations):
+        if op.results and has_no_effect(op) and used.isdisjoint(op.results):
+            continue
+        kept.append(op)
+        used.update(value for inner in op.walk() for value in inner.used)
+    return kept[::-1]
 
 
 def _is_empty_loop(op: Operation) -> bool:

@@ -16,6 +16,7 @@ from gpucodegen.passes.contraction.collapse import collapsed
 from gpucodegen.passes.contraction.depthwise import Sliding, sliding
 from gpucodegen.passes.contraction.dot_sides import Sides, dot_sides, extent_of
 from gpucodegen.passes.contraction.flipping import can_flip
+from gpucodegen.passes.contraction.image import Image
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
@@ -25,6 +26,7 @@ from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import (
     CpuModel,
     CpuTiles,
+    Pixels,
     Problem,
     shared_work,
 )
@@ -117,8 +119,7 @@ def lower_contraction(
     if not _runs(merged):
         return _lowered(found, model, tiles)
     if _fills_registers(merged):
-        lanes = model.unit.lanes(element_bits(found.element))
-        merged = flattened(views, merged, lanes)
+        merged = flattened(views, merged)
     if merged is None:
         return None
     views.operations += _lowered(merged, model, tiles)
@@ -130,7 +131,7 @@ def lower_contraction(
 def _lowered(
     contraction: Contraction, model: CpuModel, tiles: CpuTiles
 ) -> list[Operation]:
-    is_other = contraction.gather or contraction.scale or contraction.words
+    is_other = contraction.image or contraction.scale or contraction.words
     sides = None if is_other else dot_sides(contraction)
     fills = _fills_registers(contraction)
     problem = _problem(contraction) if fills else None
@@ -171,7 +172,7 @@ def _problem(contraction: Contraction) -> Problem:
         direct_lanes(contraction.right, column),
         any(contraction.right.mentions(axis) for axis in outer),
         row and row_stride(contraction.left, row, contraction.reduction[-1]),
-        contraction.gather.period if contraction.gather else 0,
+        contraction.image and _pixels(contraction.image),
         row is not None and bool(contraction.left.steps),
         row is not None and direct_lanes(contraction.left, row),
         bool(contraction.guards),
@@ -183,6 +184,12 @@ def _work(sides: Sides) -> int:
     extents = extent_of(sides.tall), extent_of(sides.flat), steps
     outer = prod(axis.extent for axis in sides.outer)
     return shared_work(extents, outer, element_bits(sides.contraction.element))
+
+
+def _pixels(image: Image) -> Pixels:
+    others = prod(axis.extent for axis in image.plain if axis is not image.steps[0])
+    copies = others * image.taps * image.phases
+    return Pixels(image.period, copies, image.fast.extent, image.deepest)
 
 
 def _products(sides: Sides) -> Products:

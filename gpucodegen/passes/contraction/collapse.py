@@ -146,6 +146,7 @@ class Places:
         """All places but the result, each dimension alone."""
         parts = (contraction.start, contraction.epilogue)
         places = {place for part in parts if part for place in part.places}
+        places |= {contraction.unpadded} if contraction.unpadded else set()
         return Places({p: Folded.of(p) for p in places if p != contraction.result})
 
     def substituted(self, positions: Mapping[Value, Index]) -> Places:
@@ -175,6 +176,7 @@ class Places:
             contraction,
             start=start and start.moved(views.__getitem__),
             epilogue=epilogue and epilogue.moved(views.__getitem__),
+            unpadded=contraction.unpadded and views[contraction.unpadded],
         )
 
 

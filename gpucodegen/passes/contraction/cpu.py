@@ -16,6 +16,9 @@ task that computes it (`cpu_stripe`); then the loop over k blocks stands inside 
 parallel ones.  So do the loops over outer axes, next to those over row tiles, where all
 panels together are large.
 
+Of an image that a window slides over, each task first copies the lines that a block of
+its reduction sees (`lines`), and reads those.
+
 The terms of each element are added in their original order, so floating-point results
 differ from the nest's only by the contraction of multiply and add.
 """

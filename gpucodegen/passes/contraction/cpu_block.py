@@ -11,6 +11,7 @@ from gpucodegen.passes.contraction.blocking import Blocking, Blocks, Lanes
 from gpucodegen.passes.contraction.corners import Corners
 from gpucodegen.passes.contraction.cpu_kernel import RowTiles
 from gpucodegen.passes.contraction.cpu_stripe import Stripe
+from gpucodegen.passes.contraction.lines import LanesInLines, Lines
 from gpucodegen.passes.contraction.packing import (
     InPassing,
     Left,
@@ -52,6 +53,7 @@ class Block:
         """
         cut, plan = self.cut, self.cut.plan
         rows = panel = corner = None
+        lines = Lines.of(b, cut, self.stripe)
         in_turn = plan.packing is Packing.STRIPE
         if plan.left_stride:
             height = plan.left_rows if in_turn else plan.row_block
@@ -70,22 +72,27 @@ class Block:
                 stripe = Stripe(cut, self.stripe, self.rows, ranges, *buffers)
                 stripe.build(i, where)
                 return
-            left = self._left(i, where, ranges, rows)
-            self._stripe(i, _Step(where, ranges, left, corner), panel)
+            left, right = self._left(i, where, ranges, rows), self.right
+            if lines is not None:
+                (steps,) = ranges
+                lines.fill(i, where, steps)
+                right = LanesInLines(lines, steps)
+            self._stripe(i, _Step(where, ranges, left, right, corner), panel)
 
         def whole(i: Builder, number: Index, columns: int) -> None:
             def block(j: Builder, where: Positions, ranges: Sequence[Range]) -> None:
                 left = LeftInPlace(cut.contraction, cut.row)
-                step = _Step(where, ranges, left, corner)
+                step = _Step(where, ranges, left, self.right, corner)
                 self._tiles(j, step, panel, (number, columns))
 
             blocks(i, at, block)
 
-        if plan.packing is Packing.PASSING and rows is None:
+        if plan.packing is Packing.PASSING and rows is None and lines is None:
             cut.each_panel(b, self.stripe, whole)
         else:
             blocks(b, at, compute)
-        for buffer in filter(None, (rows, panel, corner)):
+        copied = lines and lines.buffer
+        for buffer in filter(None, (rows, panel, corner, copied)):
             b.add("memref.dealloc", (buffer,))
 
     def _left(
@@ -134,11 +141,11 @@ class Block:
         self, b: Builder, step: _Step, panel: Value | None, lanes: Lanes
     ) -> Right:
         if panel is None:
-            return self.right
+            return step.right
         contraction = self.cut.contraction
         panels = Panels(contraction, panel, step.ranges)
         if self.cut.plan.packing is Packing.PASSING:
-            return InPassing(self.right, panels)
+            return InPassing(step.right, panels)
         pack_panel(b, contraction, step.ranges, lanes, step.at, (panel, []))
         return panels
 
@@ -150,4 +157,5 @@ class _Step:
     at: Positions
     ranges: Sequence[Range]
     left: Left
+    right: Right
     corner: Value | None

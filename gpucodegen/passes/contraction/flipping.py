@@ -34,7 +34,7 @@ Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
 def can_flip(contraction: Contraction) -> bool:
     """Whether the result has two axes, and the left factor lies along its rows."""
     plain = contraction.is_plain and contraction.reassociable
-    other = contraction.gather or contraction.scale or contraction.words
+    other = contraction.image or contraction.scale or contraction.words
     if not plain or other or contraction.vector is None:
         return False
     row = row_axis(contraction)

@@ -16,7 +16,6 @@ from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Lanes
 from gpucodegen.passes.contraction.operands import Operand
-from gpucodegen.passes.contraction.pixels import pack_pixels
 from gpucodegen.passes.contraction.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.turning import Turning, can_turn, copy_turned
@@ -162,10 +161,6 @@ def pack_panel(
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
     buffer, front = target
-    if contraction.gather is not None:
-        (steps,) = ranges
-        pack_pixels(b, contraction.gather, steps, lanes, at, target)
-        return
     if can_turn(contraction, ranges[-1], lanes):
         Turning(contraction.right, ranges, lanes, target).build(b, at)
         return

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.contraction.followers import Group
+from gpucodegen.passes.contraction.padding import unpadded
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.start import Mapped
+from gpucodegen.passes.dead_code import all_used
 from gpucodegen.passes.lifting import Surroundings
 
 
@@ -80,15 +82,33 @@ class Pieces:
             nests = [member.nest for member in found.members]
             end = operations.index(nests[-1]) + 1
             dead = self._dead_after(end)
-            made = self.lower(found.fused(dead))
+            fused = found.fused(dead)
+            made = self._lowered(fused, at, end, dead)
             if made is not None:
                 self.mapped.add([o for o in operations[at + 1 : end] if o not in nests])
                 if found.before is not None:
                     self.mapped.drop_nest()
+                if fused.right.memref in dead and not _uses(made)[fused.right.memref]:
+                    self.mapped.drop_writers(fused.right.memref)
                 self.mapped.add(made)
                 self.dead |= dead
                 return end
         raise AssertionError("a contraction alone has a kernel")
+
+    def _lowered(
+        self, contraction: Contraction, at: int, end: int, dead: Collection[Value]
+    ) -> list[Operation] | None:
+        """Operations for a contraction, without a padded copy of its right factor.
+
+        Where it is needed, the copy is that of the nests in front.
+        """
+        operations = [piece.op for piece in self.pieces]
+        before, running = [*self.context, *operations[:at]], operations[at:end]
+        source = None
+        if contraction.right.memref in dead:
+            source = unpadded(contraction, before, running, self.surroundings)
+        made = source and self.lower(source)
+        return all_used(made) if made else self.lower(contraction)
 
     def _dead_after(self, end: int) -> set[Value]:
         """Buffers of this block that only nests before ``end`` use."""

@@ -33,6 +33,17 @@ class Range:
         return at[self.axis.iv] - self.lower
 
 
+def parts_of(position: Index, axes: Sequence[Axis]) -> Positions:
+    """Where axes stand, the slowest first, that are joined to one."""
+    found: Positions = {}
+    inside = 1
+    for axis in reversed(axes):
+        place = position // inside
+        found[axis.iv] = place if axis is axes[0] else place % axis.extent
+        inside *= axis.extent
+    return found
+
+
 def nested(
     b: Builder,
     ranges: Sequence[Range],

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from gpucodegen.dialects.words import Parts
 from gpucodegen.ir.float_formats import NARROW
@@ -18,6 +17,7 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.contraction.domain import Domain, domain_of, interval
+from gpucodegen.passes.contraction.image import Image
 from gpucodegen.passes.contraction.multiply_add import MultiplyAdd, multiply_add
 from gpucodegen.passes.contraction.operands import Operand, is_linear
 from gpucodegen.passes.contraction.pointwise import Pointwise
@@ -28,28 +28,12 @@ from gpucodegen.tiling.dependences import Dependence
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
-    """The right factor before axes were joined.
-
-    ``columns`` are the vector axis, ``steps`` the reduction, slowest first.  Panels are
-    copied ``lanes`` columns at a time.
-    """
-
-    operand: Operand
-    columns: tuple[Axis, Axis]
-    steps: tuple[Axis, ...]
-    lanes: int
-
-    @property
-    def period(self) -> int:
-        """Steps that stay together in a block: all but the slowest axis."""
-        return prod(axis.extent for axis in self.steps[1:])
-
-
-@dataclass(frozen=True, slots=True)
 class Contraction:
     """``result += left * right``; the vector axis indexes result and right.
 
+    ``unpadded``: an array that the right factor is a copy of, where it has an element,
+    and else zero.
+    ``image``: the right factor before its columns and its steps were joined.
     ``scale``: what products are multiplied by, each before it is added.
     ``words``: elements of the factors are words of such integers.
 
@@ -74,7 +58,8 @@ class Contraction:
     guards: tuple[Index, ...]
     location: Location
     reassociable: bool = False
-    gather: Gather | None = None
+    image: Image | None = None
+    unpadded: Operand | None = None
     start: Pointwise | None = None
     epilogue: Pointwise | None = None
     scale: Value | None = None

@@ -41,6 +41,14 @@ class Mapped:
         self.nest = nest
         self.place = slice(first, len(self.operations))
 
+    def drop_writers(self, buffer: Value) -> None:
+        """Remove the nests that mention a buffer, which nobody reads."""
+        self.operations = [
+            op
+            for op in self.operations
+            if not (op.regions and any(buffer in inner.used for inner in op.walk()))
+        ]
+
     def drop_nest(self) -> None:
         """Remove what the last nest became."""
         del self.operations[self.place]

@@ -36,7 +36,7 @@ def can_turn(contraction: Contraction, steps: Range, lanes: Lanes) -> bool:
     length = (Index.of(steps.uppers[0]) - steps.lower).constant
     cut = length is None or (length < steps.axis.extent and length % lanes.register)
     unit = right.coefficient(across[0], lanes.axis), right.coefficient(last, steps.axis)
-    return unit == (1, 1) and not cut and contraction.gather is None
+    return unit == (1, 1) and not cut and contraction.image is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,7 @@ class _InWords:
             reduction=renewed(self.found.reduction),
             left=left,
             right=right,
+            unpadded=None,
             words=_types(plan),
         )
         offsets = self._offsets(b, plan.shift)
