@@ -170,3 +170,11 @@ class ShapesDisagree(LaunchError):
     code = "L020"
     template = "the shapes of this call do not fit together: {problem}"
     remedy = "Pass buffers whose extents agree"
+
+
+class UnreadableBuffer(LaunchError):
+    """An array of another library that does not offer its memory."""
+
+    code = "L021"
+    template = "{function}: argument {argument} does not offer its memory: {reason}"
+    remedy = "Pass a dense array in main memory or on a GPU, without a gradient"

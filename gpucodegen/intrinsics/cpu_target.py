@@ -58,6 +58,7 @@ class Context(CPUContext):
 
     def __init__(self, typing_context: Any, target: str) -> None:
         self._made: dict[tuple[Any, Any], Any] = {}
+        self._made_with: dict[frozenset[str], dict[tuple[Any, Any], Any]] = {}
         super().__init__(typing_context, target)
 
     def load_additional_registries(self) -> None:
@@ -68,6 +69,13 @@ class Context(CPUContext):
         del builtins, numbers, optional, rangeobj, tupleobj
         self.install_registry(extremes.CODE)
         self.install_registry(mathimpl.registry)
+
+    def subtarget(self, **options: Any) -> Any:
+        """A context with other flags: what builds code may ask for those."""
+        made = super().subtarget(**options)
+        flags = frozenset(made.fastmath.flags if made.fastmath else ())
+        made._made = self._made_with.setdefault(flags, {})  # noqa: SLF001 - our own
+        return made
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         """What builds the code of a call, looked up once for built-in functions."""

@@ -138,13 +138,18 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
     if hasattr(value, "__cuda_array_interface__"):
         return _cupy().asarray(value)
     if hasattr(value, "__dlpack__"):
-        return _from_dlpack(value)
+        try:
+            return _from_dlpack(value)
+        except (BufferError, ValueError) as error:
+            raise errors.UnreadableBuffer(
+                function=function, argument=expected.name, reason=error
+            ) from error
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     raise errors.WrongArgumentType(
         function=function,
         argument=expected.name,
-        expected="an array with DLPack or an array interface",
+        expected="an array, as numpy.asarray makes",
         actual=type(value).__name__,
     )
 

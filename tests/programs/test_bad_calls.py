@@ -76,6 +76,22 @@ def test_overlapping_arguments_are_refused() -> None:
         gcg.compile(TEXT, target="cpu").scale(whole[:3], whole[1:], 1.0)
 
 
+class WithoutMemory:
+    """As a tensor that requires a gradient, or that is sparse."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **_: object) -> object:
+        raise BufferError("can't export it")
+
+
+def test_arrays_that_do_not_offer_their_memory() -> None:
+    _, target, factor = arrays()
+    with pytest.raises(errors.UnreadableBuffer, match="can't export it"):
+        gcg.compile(TEXT, target="cpu").scale(WithoutMemory(), target, factor)
+
+
 def test_cuda_without_a_gpu() -> None:
     from gpucodegen.runtime.device import missing_for_cuda
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.intrinsics.host import has_fused_operations
 
 MATMUL = """func.func @f(%A: memref<17x33xf32>, %B: memref<33x20xf32>,
                        %C: memref<17x20xf32>) {
@@ -38,3 +41,26 @@ def test_products_are_rounded(target: str, exact: bool):
     np.testing.assert_allclose(c, expected, rtol=1e-5)
     if exact:
         assert np.array_equal(c, expected)
+
+
+@pytest.mark.parametrize(("lanes", "order"), [(3, [False, True]), (5, [True, False])])
+def test_functions_do_not_depend_on_what_was_compiled_before(
+    lanes: int, order: list[bool]
+):
+    """Numbers of lanes that no other test has: nothing knows these functions yet."""
+    n = lanes * 1000
+    text = f"""func.func @f(%x: memref<{n}xf64>) {{
+      affine.for %i = 0 to {n} step {lanes} {{
+        %v = affine.vector_load %x[%i] : memref<{n}xf64>, vector<{lanes}xf64>
+        %e = math.exp %v : vector<{lanes}xf64>
+        affine.vector_store %e, %x[%i] : memref<{n}xf64>, vector<{lanes}xf64>
+      }}
+      return
+    }}"""
+    x = np.linspace(-3, 3, n)
+    expected = [math.exp(value) for value in x]
+    for exact in order:
+        gcg.compile(text, target="cpu", exact=exact).f(y := x.copy())
+        is_library = not has_fused_operations() or exact
+        assert (y.tolist() == expected) is is_library
+        np.testing.assert_allclose(y, expected, rtol=1e-15)
