@@ -196,3 +196,50 @@ def test_the_name_of_a_loop_stays():
     module = apply("carry-stores", named)
     assert "affine.for" in names(module)
     assert 'gpucodegen.name = "sum"' in str(module)
+
+
+CHOSEN = {
+    "selected": ("arith.select %c, %y, %z : {0}", "%y"),
+    "yielded by a branch": (
+        "scf.if %c -> ({0}) {{ scf.yield %y : {0} }} else {{ scf.yield %z : {0} }}",
+        "%y",
+    ),
+    "global": ("memref.get_global @g : {0}", "%again"),
+}
+
+
+@pytest.mark.parametrize("case", CHOSEN)
+def test_buffers_that_may_be_one_are_not_carried(case: str):
+    made, other = CHOSEN[case]
+    body = f"""%a = affine.load %m[%i, %j - 1] : {MATRIX}
+               %r = arith.addf %a, %v : f32
+               affine.store %r, %m[%i, %j] : {MATRIX}
+               affine.store %v, {other}[%i, %j] : {MATRIX}
+               affine.store %a, %w[%i, %j] : {MATRIX}"""
+    text = rows(body, f", %z: {MATRIX}, %w: {MATRIX}, %c: i1")
+    head, _, nest = text.partition("\n")
+    text = f"""memref.global @g : {MATRIX} = uninitialized
+    {head}
+      %m = {made.format(MATRIX)}
+      %again = memref.get_global @g : {MATRIX}
+      {nest}"""
+    assert not carries(text)
+
+
+def test_a_selected_buffer_is_seen_through_its_other_name():
+    text = rows(
+        f"""%a = affine.load %m[%i, %j - 1] : {MATRIX}
+            %r = arith.addf %a, %v : f32
+            affine.store %r, %m[%i, %j] : {MATRIX}
+            affine.store %v, %y[%i, %j] : {MATRIX}
+            affine.store %a, %w[%i, %j] : {MATRIX}""",
+        f", %z: {MATRIX}, %w: {MATRIX}, %c: i1",
+    )
+    head, _, nest = text.partition("\n")
+    text = f"{head}\n %m = arith.select %c, %y, %z : {MATRIX}\n{nest}"
+    x, y = arrays()
+    z, w = np.zeros_like(y), np.zeros_like(y)
+    first = y[:, :1].copy()
+    function(text)(x, y, z, w, True)
+    np.testing.assert_array_equal(w[:, 1:], np.hstack([first, x[:, 1:-1]]))
+    np.testing.assert_array_equal(y[:, 1:], x[:, 1:])

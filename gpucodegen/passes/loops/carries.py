@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType
 from gpucodegen.passes.contraction.operands import coefficients, is_linear
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import Index, compact, from_map, replace_values
+from gpucodegen.passes.lifting.views import VIEWS
 from gpucodegen.passes.nests import inner_operations
 
-ACCESSES = frozenset({"affine.load", "affine.store"})
 NUMBERS = FloatType | IntegerType | IndexType
 MOST = 4
 """Iterations that a value is carried for."""
@@ -70,16 +71,17 @@ class Carry:
 
 @dataclass(frozen=True, slots=True)
 class Carries:
-    """Finds them in one function; ``groups`` of its arguments may overlap."""
+    """Finds them in one function; ``groups`` of its ``arguments`` may overlap."""
 
     made_by: Mapping[Value, Operation]
+    arguments: frozenset[Value]
     groups: Mapping[Value, Attribute]
 
     def of(self, loop: Loop) -> list[Carry]:
         """What a loop stores and loads again, a store each."""
         operations = inner_operations(loop.operation)
-        accesses = [op for op in operations if op.name in ACCESSES]
-        rest = [op for op in operations if op.name not in ACCESSES]
+        accesses = [op for op in operations if op.name in affine.ACCESSES]
+        rest = [op for op in operations if op.name not in affine.ACCESSES]
         if not all(map(has_no_effect, rest)):
             return []
         stores = [op for op in accesses if not op.results]
@@ -95,16 +97,22 @@ class Carries:
         return not any(o is not store and self._overlap(o, store) for o in stores)
 
     def _overlap(self, first: Operation, second: Operation) -> bool:
-        a, b = self._root(buffer_of(first)), self._root(buffer_of(second))
-        return a is b or (a in self.groups and b in self.groups)
+        a, b = self._memory(buffer_of(first)), self._memory(buffer_of(second))
+        return None in (a, b) or a == b or (a in self.groups and b in self.groups)
 
-    def _root(self, buffer: Value) -> Value:
-        """The buffer that a view shows."""
+    def _memory(self, buffer: Value) -> Value | Attribute | None:
+        """The argument, allocation or global that a buffer shows; None if nobody knows.
+
+        What a branch, a loop or a selection results in is one of several.
+        """
         made_by = self.made_by.get(buffer)
-        is_view = made_by is not None and made_by.operands and made_by.results
-        if not is_view or made_by is None or "alloc" in made_by.name:
-            return buffer
-        return self._root(made_by.operands[0])
+        if made_by is None:
+            return buffer if buffer in self.arguments else None
+        if made_by.name in VIEWS:
+            return self._memory(made_by.operands[0])
+        if made_by.name == "memref.get_global":
+            return made_by.attributes["name"]
+        return buffer if made_by.name in ALLOCATIONS else None
 
 
 def buffer_of(access: Operation) -> Value:

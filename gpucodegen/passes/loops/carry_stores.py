@@ -24,6 +24,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.func import Function
 from gpucodegen.ir.operation import Operation, Region, Value, substitute_values
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
@@ -79,7 +80,8 @@ class CarryStores(ModulePass):
 
         def rewrite(op: Operation) -> list[Operation]:
             made_by = {value: inner for inner in op.walk() for value in inner.results}
-            carrier = _Carrier(Carries(made_by, grouped(op)))
+            arguments = frozenset(Function(op).arguments)
+            carrier = _Carrier(Carries(made_by, arguments, grouped(op)))
             return [with_blocks(op, carrier.operations)]
 
         return in_functions(module, rewrite)
