@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis import Analysis
 from gpucodegen.passes.nests import inner_operations
@@ -93,7 +94,7 @@ def _row_loop(op: Operation, body: RowBody, range_: Range) -> RowLoop:
     arrays = {
         inner.operands[inner.name == "affine.store"]
         for inner in op.walk()
-        if inner.name in {"affine.load", "affine.store"}
+        if inner.name in affine.ACCESSES
         and body.iv in inner.operands
         and len(inner.operands) > 2 + (inner.name == "affine.store")
     }
