@@ -7,6 +7,7 @@ out: buffers and numbers, or None where the slow way has to look, and to explain
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -41,17 +42,42 @@ def form_of(arguments: Sequence[object]) -> Form:
     return tuple(form)
 
 
-def address(array: np.ndarray[Any, Any]) -> int:
-    """Where the first element lies.
+_addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
-    >>> a = np.zeros((2, 3))
-    >>> address(a) == a.ctypes.data, address(a.T) == a.ctypes.data
-    (True, True)
-    """
+
+def _asked(array: np.ndarray[Any, Any]) -> int:
+    """The address, from the buffer protocol where that gives one."""
     try:
         return _addressof(_first_byte(cast("bytearray", array)))
     except (TypeError, ValueError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
+
+
+def _read(array: np.ndarray[Any, Any]) -> int:
+    """The address, from the array itself: that takes half the time."""
+    return _integer_at(id(array) + _HEADER).value
+
+
+_HEADER = object.__basicsize__
+"""Where an array holds its address: the first field of `PyArrayObject_fields`."""
+_integer_at = ctypes.c_size_t.from_address
+
+
+def _is_there() -> bool:
+    """Whether objects lie where `id` says, and arrays have the field there."""
+    if sys.implementation.name != "cpython":
+        return False
+    row = np.zeros(9)
+    return all(_read(a) == a.ctypes.data for a in (row, row[2:], row[::-2], row[:0]))
+
+
+address = _read if _is_there() else _asked
+"""Where the first element of an array lies.
+
+>>> a = np.zeros((2, 3))
+>>> address(a) == a.ctypes.data, address(a[:, 1:].T) == a[:, 1:].ctypes.data
+(True, True)
+"""
 
 
 def _addresses(arrays: Iterable[Any]) -> list[int]:
@@ -59,10 +85,7 @@ def _addresses(arrays: Iterable[Any]) -> list[int]:
     try:
         return [*map(_addressof, map(_first_byte, arrays))]
     except (TypeError, ValueError):
-        return [*map(address, arrays)]
-
-
-_addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+        return [*map(_asked, arrays)]
 
 
 Kind = tuple[str, str]
