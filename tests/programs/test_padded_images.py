@@ -185,6 +185,19 @@ def test_a_result_in_the_place_of_the_image():
     np.testing.assert_array_equal(image, wanted)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_result_that_may_overlap_the_image(threads: int):
+    layer = Padded((70, 25, 40, 70), (3, 3))
+    group = "{gcg.alias_group = distinct[0]<>}"
+    text = layer.text.replace("%I: !image", f"%I: !image {group}")
+    text = text.replace("%R: !result", f"%R: !result {group}")
+    image, taps, _ = layer.arguments()
+    wanted = image + layer.answer(image, taps)
+    program = gcg.compile(text, target="cpu", threads=threads)
+    program.f(image, taps, image)
+    np.testing.assert_array_equal(image, wanted)
+
+
 @pytest.mark.parametrize(
     "name", ["cleared before", "both", "large window of a few channels"]
 )

@@ -14,7 +14,16 @@ from gpucodegen.tiling.aliases import merged
 from gpucodegen.tiling.isl import UNLIMITED
 from gpucodegen.tiling.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Array, Reduction, Scop, Statement, read, write
+from gpucodegen.tiling.scop import (
+    Array,
+    Loop,
+    Reduction,
+    Scop,
+    Statement,
+    nest,
+    read,
+    write,
+)
 
 Cell = tuple[int, ...]
 PLACES: list[Callable[[int, int], Cell]] = [
@@ -65,4 +74,21 @@ def test_what_accumulates_in_a_storage_is_not_known():
     (found,) = merged(scop, {"A": 0, "B": 0}).body
     assert isinstance(found, Statement)
     assert found.reduction is None
-    assert {access.indices for access in found.accesses} == {(None,)}
+    assert {a.indices for a in found.accesses} == {("0", None), (None, "0")}
+
+
+def test_a_write_of_one_array_may_leave_the_cell_of_another():
+    scalars = (Array("A"), Array("B"))
+    both = Statement("S", (read("B"), write("A")))
+    (found,) = merged(Scop(arrays=scalars, body=(both,)), {"A": 0, "B": 0}).body
+    assert isinstance(found, Statement)
+    assert not any(access.exact for access in found.accesses)
+
+
+def test_loops_over_cells_of_one_array_stay_parallel():
+    arrays = (Array("A", (8,)), Array("B", (8,)))
+    twice = (Statement("S", (read("A", "i"), write("A", "i"))),)
+    look = (Statement("T", (read("B", "j"),)),)
+    body = (*nest([Loop("i", "0", "8")], twice), *nest([Loop("j", "0", "8")], look))
+    storage = merged(Scop(arrays=arrays, body=body), {"A": 0, "B": 0})
+    assert {v.kind for v in loop_verdicts(model(storage))} == {LoopKind.PARALLEL}

@@ -63,7 +63,7 @@ def unpadded(
     start = before.index(nests[0])
     during = [*before[start:], *running]
     lifted = lift_operations(during, before[:start], surroundings)
-    names = [n for n, value in lifted.arrays.items() if value is padding.array]
+    names = lifted.names_of(padding.array)
     every = statements(lifted.scop.body)
     written = {a.array for found in every for a in found.accesses if a.writes}
     if not names or not written.isdisjoint(names):

@@ -28,6 +28,13 @@ class Lifted:
     """Per parameter name, the value; extents of arguments are not in here."""
     extents: dict[str, tuple[Value, int]]
     """Per parameter that stands for an extent, the buffer and its dimension."""
+    storages: dict[str, str]
+    """Per array that may overlap others, the array of the scop that they all are."""
+
+    def names_of(self, buffer: Value) -> set[str]:
+        """The arrays of the scop that cells of a buffer may be in."""
+        own = {name for name, value in self.arrays.items() if value is buffer}
+        return own | {self.storages[name] for name in own if name in self.storages}
 
 
 def lifted_scop(
@@ -49,10 +56,12 @@ def lifted_scop(
         body,
         loc=loc,
     )
+    shared = storages(scop, groups)
     return Lifted(
         merged(scop, groups),
         operations,
-        env.buffers(storages(scop, groups)),
+        env.buffers(shared),
         {name: value for value, name in env.parameters.items()},
         {name: place for place, name in env.extents.items() if name.isidentifier()},
+        shared,
     )
