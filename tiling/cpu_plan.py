@@ -82,7 +82,8 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     squared = lanes if squares else 1
     together = problem.pixels.period if problem.pixels else squared
     position, chunk = split_reduction(problem.reduction, limit, together)
-    spread = spread and position == len(problem.reduction) - 1
+    last = len(problem.reduction) - 1
+    spread = spread and position == last
     parallel = model.threads_for(problem.work) > 1
     stripes = problem.columns // columns if parallel and problem.skinny else 1
     spills = problem.result_bytes > FETCHED_SHARE * model.cache
@@ -100,6 +101,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         parallel=parallel,
         fetches=spills and chunk < FETCHED_STEPS,
         fetches_beside=stream is not None and stream.beside,
+        ahead=stream.ahead if stream and position == last else 0,
     )
     own = not in_place and _is_one_block(plan, problem)
     return replace(plan, packing=Packing.PRIVATE) if own else plan

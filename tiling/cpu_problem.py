@@ -214,7 +214,8 @@ class CpuPlan:
     fetched, ``left_lines`` cache lines of each of its rows by every panel; 0: all of it
     before the block.
     ``ahead``: steps by which lanes of a stripe, and those copied in passing, are
-    fetched before their use; 0 leaves it to the processor.
+    fetched before their use, and into the second cache those that are read once, in
+    place; 0 leaves it to the processor.
     ``fetches_beside``: so are those of the next panel, which one row reads in place.
     """
 

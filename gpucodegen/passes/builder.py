@@ -68,14 +68,22 @@ class Builder(VectorBuilder):
         )
 
     def prefetch(
-        self, memref: Value, indices: Sequence[IndexLike], *, write: bool = True
+        self,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        *,
+        write: bool = True,
+        locality: int = 3,
     ) -> None:
-        """``affine.prefetch`` of an element that will be read, and maybe written."""
+        """``affine.prefetch`` of an element that will be read, and maybe written.
+
+        ``locality``: 3 for the first cache, 2 for the second.
+        """
         map_, operands = as_map(indices)
         attributes: dict[str, Attribute] = {
             "map": AffineMapAttr(map_),
             "isWrite": IntegerAttr(int(write), I1),
-            "localityHint": IntegerAttr(3, I32),
+            "localityHint": IntegerAttr(locality, I32),
             "isDataCache": IntegerAttr(1, I1),
         }
         self.add("affine.prefetch", (memref, *operands), (), attributes)

@@ -254,6 +254,15 @@ def test_blocks_of_panels_stay_in_the_first_cache():
     assert asked.k_chunk == 250
 
 
+@pytest.mark.parametrize("m", [1, 3])
+def test_rows_from_memory_are_fetched_for_the_next_block(m: int):
+    text = product(m, 300, 200, "f32")
+    passes = "generalize,linalg-to-affine,map-cpu{cache=20480,first_cache=32768}"
+    lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
+    ahead = r"affine.prefetch %B\[%\w+ \+ 8, .*\], read, locality<2>, data"
+    assert re.search(ahead, lowered)
+
+
 def test_blocks_of_panels_follow_one_another():
     m, n, k = 26, 40, 50
     text = product(m, n, k, "f32")
@@ -317,6 +326,9 @@ def test_plans_differ_as_named():
         assert near.k_chunk < far.k_chunk
         assert near.fetches_beside == far.fetches_beside == beside
         assert not short.fetches_beside
+        assert near.ahead == short.ahead == 0
+        assert far.ahead == (0 if beside else far.k_chunk)
+    assert plan(Problem(1, 1 << 18, (64,), 1, 32, True, False), CpuModel(2)).ahead == 0
     few = [
         plan(Problem(m, 8192, (8192,), 1, 32, True, False), CpuModel(2)) for m in (1, 4)
     ]

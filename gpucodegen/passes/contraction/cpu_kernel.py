@@ -11,7 +11,7 @@ from gpucodegen.ir.types import FloatType, VectorType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
 from gpucodegen.passes.contraction.corners import Corners, Extents, Place
-from gpucodegen.passes.contraction.fetching import Fetching, fetch_beside
+from gpucodegen.passes.contraction.fetching import Fetching, FetchingLanes
 from gpucodegen.passes.contraction.packing import InPassing, Left, Right
 from gpucodegen.passes.contraction.pointwise import Tile
 from gpucodegen.passes.contraction.ranges import (
@@ -24,7 +24,6 @@ from gpucodegen.passes.contraction.ranges import (
 )
 from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import ZERO, Index
-from gpucodegen.tiling.cpu_problem import Packing
 
 Steps: TypeAlias = Callable[[Builder, Values], Values]
 """Adds all steps of a reduction block to an accumulator."""
@@ -69,10 +68,10 @@ class RowTiles:
         row, plan, at = self.rows.axis, self.cut.plan, self._in_panel(at, panel)
 
         fetching = Fetching(self.cut, row, self.ranges, panel, *shape)
+        coming = self._coming(panel, shape[1])
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
-            if plan.ahead and self._is_far:
-                fetching.lanes(inner, here, self.right)
+            coming.build(inner, here)
             if plan.fetches_left:
                 fetching.left_behind(inner, here)
             column = self.left.column(inner, here, shape[0])
@@ -97,22 +96,19 @@ class RowTiles:
         product = b.outerproduct(column, lanes, b.constant(nothing, ty))
         return b.multiply_add(b.broadcast(scale, ty, "scale"), product, acc)
 
-    @property
-    def _is_far(self) -> bool:
-        """Whether lanes are fetched: later tiles find what the first one has copied."""
-        in_turn = self.cut.plan.packing is Packing.STRIPE
-        return in_turn or isinstance(self.right, InPassing)
+    def _coming(self, panel: Index, columns: int) -> FetchingLanes:
+        step = self.ranges[-1].axis
+        return FetchingLanes(self.cut, step, self.right, panel, columns)
 
     def _in_panel(self, at: Positions, panel: Index) -> Positions:
         return at | {self.cut.column.iv: panel * self.cut.plan.columns}
 
     def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
-        ty = self.cut.vector(columns)
+        ty, coming = self.cut.vector(columns), self._coming(panel, columns)
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
-            if self.cut.plan.fetches_beside:
-                fetch_beside(inner, self.cut, here, self.right, panel, columns)
+            coming.build(inner, here)
             factor = self.left.column(inner, here, 1)
             factors = inner.broadcast(factor, ty, "a")
             lanes = self.right.lanes(inner, here, panel, columns)

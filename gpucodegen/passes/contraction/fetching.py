@@ -20,11 +20,14 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.contraction.blocking import Blocking
-from gpucodegen.passes.contraction.packing import Right
+from gpucodegen.passes.contraction.packing import InPassing, Right
 from gpucodegen.passes.contraction.ranges import Positions, Range, Step, Values, carried
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.nests import Axis
 from gpucodegen.tiling.cpu_problem import LINE, Packing
+
+FIRST, SECOND = 3, 2
+"""Locality of what is fetched into the first cache, and into the second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,6 @@ class Fetching:
 
         return b.carried_loop(0, plan.parts, acc, part, hint="part")
 
-    def lanes(self, b: Builder, at: Positions, right: Right) -> None:
-        """The lanes of a later step."""
-        (step,) = self.ranges[-1:]
-        later = at | {step.axis.iv: at[step.axis.iv] + self.cut.plan.ahead}
-        _fetch_lanes(b, self.cut, right.cell(later, self.panel), self.columns)
-
     def left_behind(self, b: Builder, at: Positions) -> None:
         """One element of the rows below, which lie behind each other.
 
@@ -114,25 +111,52 @@ class Fetching:
             b.prefetch(left.memref, left.at(place), write=False)
 
 
-def fetch_beside(
-    b: Builder, cut: Blocking, at: Positions, right: Right, panel: Index, columns: int
-) -> None:
-    """Fetch the lanes of the same step in the next panel.
+@dataclass(frozen=True, slots=True)
+class FetchingLanes:
+    """The fetches of the right factor, step by step, in one panel of ``columns``."""
 
-    The steps of a block are left for those of the next panel before the processor sees
-    that each is read in order.
-    """
-    column = cut.column.iv
-    later = at | {column: at[column] + columns}
-    _fetch_lanes(b, cut, right.cell(later, panel + 1), columns)
+    cut: Blocking
+    step: Axis
+    right: Right
+    panel: Index
+    columns: int
 
+    def build(self, b: Builder, at: Positions) -> None:
+        """What the plan says of the step that ``at`` names."""
+        if self.cut.plan.ahead and self._is_far:
+            self._later(b, at)
+        if self.cut.plan.fetches_beside:
+            self._beside(b, at)
 
-def _fetch_lanes(
-    b: Builder, cut: Blocking, cell: tuple[Value, list[Index]], columns: int
-) -> None:
-    memref, (*front, lane) = cell
-    for first in range(0, columns, _line_elements(cut)):
-        b.prefetch(memref, [*front, lane + first], write=False)
+    @property
+    def _is_far(self) -> bool:
+        """Whether lanes are not in the caches: later tiles find what one has copied."""
+        far = self.cut.plan.packing in (Packing.STRIPE, Packing.NONE)
+        return far or isinstance(self.right, InPassing)
+
+    def _later(self, b: Builder, at: Positions) -> None:
+        """The lanes of a later step; the next block finds them in the second cache."""
+        once = self.cut.plan.packing is Packing.NONE
+        later = at | {self.step.iv: at[self.step.iv] + self.cut.plan.ahead}
+        self._fetch(b, self.right.cell(later, self.panel), SECOND if once else FIRST)
+
+    def _beside(self, b: Builder, at: Positions) -> None:
+        """The lanes of the same step in the next panel.
+
+        The steps of a block are left for those of the next panel before the processor
+        sees that each is read in order.
+        """
+        column = self.cut.column.iv
+        later = at | {column: at[column] + self.columns}
+        self._fetch(b, self.right.cell(later, self.panel + 1), FIRST)
+
+    def _fetch(
+        self, b: Builder, cell: tuple[Value, list[Index]], locality: int
+    ) -> None:
+        memref, (*front, lane) = cell
+        for first in range(0, self.columns, _line_elements(self.cut)):
+            place = [*front, lane + first]
+            b.prefetch(memref, place, write=False, locality=locality)
 
 
 def _line_elements(cut: Blocking) -> int:
