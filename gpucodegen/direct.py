@@ -7,11 +7,22 @@ buffers.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Never
+
+Form = tuple[tuple[int, ...], str]
+"""Shape and element type of an array."""
+Maker = Callable[[], tuple[int, Any]]
+"""Makes an array, and tells its address."""
+Direct = Callable[..., Any]
+"""A call that returns `NotImplemented` where its arguments need other checks."""
+Touching = tuple[int, int, int, int]
+"""Two arguments that must not overlap, and the distances of their addresses between
+which they do."""
 
 
 class _Mark:
@@ -38,7 +49,7 @@ class Launch:
     grid: Any
     block: Any
     order: tuple[int, ...]
-    results: tuple[tuple[tuple[int, ...], str], ...] = ()
+    results: tuple[Form, ...] = ()
     single: bool = False
 
     def runner(self, runtime: Any) -> Callable[[Sequence[Any]], Any]:
@@ -69,6 +80,53 @@ class Launch:
 
         return run if makers else alone
 
+    def repeated(
+        self,
+        runtime: Any,
+        arrays: Sequence[Any],
+        apart: Sequence[Touching],
+        unset: ctypes.Array[ctypes.c_char],
+    ) -> Direct | None:
+        """What runs it on arrays like these, or returns `NotImplemented`.
+
+        ``apart``, ``unset``: as for `gpucodegen.runtime.direct_call.direct_call`.
+        """
+        from gpucodegen.runtime.direct_call import direct_call
+
+        makers = [runtime.maker(*form) for form in self.results]
+        every, code = [*arrays, *(make()[1] for make in makers)], runtime.address
+        call = direct_call(code(self.name), every, self.order, apart, unset)
+        if call is None or not makers:
+            return call
+        return _making_one(call, *makers) if self.single else _making(call, makers)
+
+    def making_last(self, form: Form) -> Launch:
+        """The same where the last argument is an array of that form that is made."""
+        assert not self.results
+        return replace(self, results=(form,), single=True)
+
+
+def _making_one(call: Direct, make: Maker) -> Direct:
+    """A call with a new array behind its arguments, which it returns."""
+
+    def run(*arguments: Any) -> Any:
+        result = make()[1]
+        done = call(*arguments, result)
+        return result if done is None else done
+
+    return run
+
+
+def _making(call: Direct, makers: Sequence[Maker]) -> Direct:
+    """The same with several arrays."""
+
+    def run(*arguments: Any) -> Any:
+        results = tuple([make()[1] for make in makers])
+        done = call(*arguments, *results)
+        return results if done is None else done
+
+    return run
+
 
 def _picked(places: tuple[int, ...]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """What picks the values at these places.
@@ -87,7 +145,7 @@ class _Launches:
     def __init__(self) -> None:
         self.made: list[tuple[str, Any, Any, tuple[Any, ...]]] = []
         self.buffers: list[_Mark] = []
-        self.forms: list[tuple[tuple[int, ...], str]] = []
+        self.forms: list[Form] = []
 
     def alloc(self, shape: tuple[int, ...], dtype: str) -> _Mark:
         """Before the launch."""

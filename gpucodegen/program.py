@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors, remembered
 from gpucodegen.options import TARGETS, Options
-from gpucodegen.repeated import Again, Checked, Form, checked, form_of
+from gpucodegen.repeated import (
+    Checked,
+    Form,
+    checked,
+    form_of,
+    required_target,
+    unlike,
+)
 from gpucodegen.source import Source
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.dialects.func import Function as FunctionView
+    from gpucodegen.direct import Direct
     from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.executable import Executable
     from gpucodegen.ir.types import Type
@@ -158,6 +165,7 @@ class Function:
         default_factory=dict["Key", "Executable"]
     )
     _last: Executable | None = None
+    _direct: Direct = unlike
     _checked: dict[Form, Checked] = field(default_factory=dict["Form", "Checked"])
     _recalled: int = 0
 
@@ -170,18 +178,27 @@ class Function:
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile if these argument types are new, check, run, return the results."""
+        done = self._direct(*arguments)
+        return self._checked_call(arguments) if done is NotImplemented else done
+
+    def _checked_call(self, arguments: tuple[Any, ...]) -> Any:
+        """Any call but one like the last."""
         form = _form(arguments)
         known = self._checked.get(form)
         done = known.launched(arguments) if known else None
         if known is not None and done is not None:
-            self._last = known.executable
+            self._use(known.executable, known.direct(arguments))
             return done[0]
         values = known.values(arguments) if known else None
         if known is None or values is None:
             executable, values = self._first(form, arguments)
             return executable.launcher(arguments, values)()
-        self._last = known.executable
+        self._use(known.executable)
         return known.executable.run(arguments, values)
+
+    def _use(self, executable: Executable, direct: Direct = unlike) -> None:
+        """Remember what ran, and what runs a call like the last one."""
+        self._last, self._direct = executable, direct
 
     def bind(self, *arguments: Any) -> Callable[[], Any]:
         """Check the arguments once; the returned callable only runs."""
@@ -191,12 +208,12 @@ class Function:
         bound = known.bound(arguments) if known else None
         return bound or executable.launcher(arguments, values)
 
-    def again(self, *arguments: Any) -> Again | None:
+    def again(self, *arguments: Any) -> Direct | None:
         """What repeats a call that was made: with other arrays, and a new last one.
 
         None where the call is more than one launch on arrays.  The repeated call takes
-        contiguous arrays of the same shapes and element types, all but the last one,
-        which it makes and returns; nothing is checked.
+        all arrays but the last one, which it makes and returns.  It returns
+        `NotImplemented` where one has another element type, extent or stride.
 
         >>> import gpucodegen as gcg, numpy as np
         >>> twice = gcg.compile('''
@@ -212,8 +229,8 @@ class Function:
         >>> first = np.ones(8, np.float32), np.empty(8, np.float32)
         >>> twice(*first)
         >>> repeated = twice.again(*first)
-        >>> repeated([np.arange(8, dtype=np.float32)])[3]
-        np.float32(6.0)
+        >>> repeated(np.arange(8, dtype=np.float32))[3], repeated(np.arange(8))
+        (np.float32(6.0), NotImplemented)
         """
         known = self._checked.get(_form(arguments))
         return known.again(arguments) if known else None
@@ -253,7 +270,7 @@ class Function:
         if len(self._checked) >= MAX_FORMS:
             self._checked.clear()
         self._checked[form] = known
-        self._last = known.executable
+        self._use(known.executable)
 
     def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Executable, list[Any]]:
         """What runs these arguments, and the buffers and numbers made of them."""
@@ -290,7 +307,7 @@ class Function:
                 if self.source.text and not error.source_lines:
                     error.with_source(self.source.text)
                 raise
-        self._last = known[key]
+        self._use(known[key])
         return known[key]
 
     def _target(self, arguments: tuple[Any, ...]) -> str:
@@ -305,22 +322,6 @@ class Function:
 
             require_cuda()
         return target
-
-
-_getenv = ctypes.PyDLL(None).getenv
-_getenv.argtypes, _getenv.restype = (ctypes.c_char_p,), ctypes.c_char_p
-
-
-def required_target() -> bytes | None:
-    """The target that the environment asks for, whatever a program says.
-
-    Asked of the C library, which `os.environ` keeps up to date: that takes 0.16 us,
-    where `os.environ.get` takes 0.8, a fifth of a repeated call.
-
-    >>> required_target() == os.environb.get(b"GPUCODEGEN_TARGET")
-    True
-    """
-    return _getenv(b"GPUCODEGEN_TARGET")
 
 
 def _form(arguments: tuple[Any, ...]) -> Form:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from gpucodegen.direct import only_launch
+from gpucodegen.direct import Direct, Launch, Touching, only_launch
 from gpucodegen.executable import Executable
 from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.runtime.engines import storage
@@ -22,8 +22,6 @@ from gpucodegen.scalars import scalar_conversion
 
 Form = Hashable
 Convert = Callable[[Any], Any]
-Again = Callable[[Sequence[Any]], Any]
-"""A call with other arrays, all but the last one, which it makes and returns."""
 
 
 def form_of(arguments: Sequence[object]) -> Form:
@@ -40,6 +38,30 @@ def form_of(arguments: Sequence[object]) -> Form:
         else:
             form.append(type(a))
     return tuple(form)
+
+
+def unlike(*arguments: object) -> Any:
+    """A `Direct` call that no arguments suit."""
+    del arguments
+    return NotImplemented
+
+
+TARGET_VARIABLE = ctypes.create_string_buffer(b"GPUCODEGEN_TARGET")
+_getenv = ctypes.PyDLL(None).getenv
+_getenv.argtypes, _getenv.restype = (ctypes.c_char_p,), ctypes.c_char_p
+
+
+def required_target() -> bytes | None:
+    """The target that the environment asks for, whatever a program says.
+
+    Asked of the C library, which `os.environ` keeps up to date: that takes 0.16 us,
+    where `os.environ.get` takes 0.8, a fifth of a repeated call.
+
+    >>> import os
+    >>> required_target() == os.environb.get(b"GPUCODEGEN_TARGET")
+    True
+    """
+    return _getenv(TARGET_VARIABLE)
 
 
 _addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
@@ -80,28 +102,17 @@ address = _read if _is_there() else _asked
 """
 
 
-def _addresses(arrays: Iterable[Any]) -> list[int]:
-    """Where their first elements lie."""
-    try:
-        return [*map(_addressof, map(_first_byte, arrays))]
-    except (TypeError, ValueError):
-        return [*map(_asked, arrays)]
-
-
 Kind = tuple[str, str]
 """``"array"`` with the type of its elements, or ``"number"`` with its type."""
-Touching = tuple[int, int, int, int]
-"""Two arguments that must not overlap, and the distances of their addresses between
-which they do."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Checked:
     """A call of one form whose arguments passed all checks.
 
     ``kinds``: what each argument is, and ``converts``: how it becomes a value.
-    ``run``: where the call is one launch, that launch, of addresses and numbers, and
-    ``plain``: how the arguments become these.  ``returns``: it makes results.
+    ``only``: where the call is one launch, that launch, ``run``: it, of addresses and
+    numbers, and ``plain``: how the arguments become these.
     """
 
     executable: Executable
@@ -110,7 +121,8 @@ class Checked:
     apart: tuple[Touching, ...]
     run: Callable[[Sequence[Any]], Any] | None
     plain: tuple[Convert, ...]
-    returns: bool
+    only: Launch | None
+    _direct: Direct | None = None
 
     def launched(self, arguments: Sequence[Any]) -> tuple[Any] | None:
         """What another call returns, if it was one launch, and has run."""
@@ -118,6 +130,23 @@ class Checked:
             return None
         values = self._addresses(arguments)
         return None if values is None else (self.run(values),)
+
+    def direct(self, arguments: Sequence[Any]) -> Direct:
+        """What runs calls whose ``arguments`` are like these, and no others."""
+        if self._direct is None:
+            self._direct = self._repeated(self.only, arguments) or unlike
+        return self._direct
+
+    def _repeated(self, only: Launch | None, arguments: Sequence[Any]) -> Direct | None:
+        """The same of a launch, which has to be on arrays."""
+        if only is None or not self._has_arrays_only or required_target():
+            return None
+        runtime = self.executable.runtime
+        return only.repeated(runtime, arguments, self.apart, TARGET_VARIABLE)
+
+    @property
+    def _has_arrays_only(self) -> bool:
+        return all(kind == "array" for kind, _ in self.kinds)
 
     def bound(self, arguments: Sequence[Any]) -> Callable[[], Any] | None:
         """A callable for calls with the same arguments, if they are one launch."""
@@ -131,25 +160,18 @@ class Checked:
 
         return launch
 
-    def again(self, arguments: Sequence[Any]) -> Again | None:
+    def again(self, arguments: Sequence[Any]) -> Direct | None:
         """What repeats a call with other arrays, and a new last one that it returns.
 
         None where it is more than one launch on arrays.
         """
-        run, arrays = self.run, all(kind == "array" for kind, _ in self.kinds)
-        if run is None or self.returns or not arrays:
+        only, last = self.only, arguments[-1]
+        if not only or only.results or not self._has_arrays_only:
             return None
-        last, (_, dtype) = arguments[-1], self.kinds[-1]
+        dtype = self.kinds[-1][1]
         if last.dtype != storage(dtype) or not last.flags.c_contiguous:
             return None
-        make = self.executable.runtime.maker(last.shape, dtype)
-
-        def launch(arrays: Sequence[Any]) -> Any:
-            place, result = make()
-            run([*_addresses(arrays), place])
-            return result
-
-        return launch
+        return self._repeated(only.making_last((last.shape, dtype)), arguments[:-1])
 
     def _addresses(self, arguments: Sequence[Any]) -> list[Any] | None:
         """Addresses and numbers of a call; None if one does not fit or two overlap."""
@@ -229,7 +251,7 @@ def remade(
         tuple(apart),
         run,
         tuple(plain),
-        bool(only and only.results),
+        only,
     )
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.kernels.arrays import Array, ArrayT, empty
-from gpucodegen.program import Function, required_target
-from gpucodegen.repeated import Again
+from gpucodegen.program import Function
+from gpucodegen.repeated import required_target, unlike
+
+if TYPE_CHECKING:
+    from gpucodegen.direct import Direct
 
 MAX_CALLS = 1024
 """Forms of calls that a function remembers."""
@@ -41,13 +44,14 @@ class Call:
     """A function of operands of one form: their library, and the result's shape.
 
     ``turned``: the function takes the transposes of operands, which are contiguous.
+    ``again``: a call of these operands, without a place for the result.
     """
 
     library: Any
     function: Function
     shape: tuple[int, ...]
     turned: Sequence[bool] = ()
-    _again: Again | None = None
+    again: Direct = unlike
 
     def __call__(self, operands: Sequence[ArrayT], out: ArrayT | None) -> ArrayT:
         """Run; operands that are not contiguous are copied first."""
@@ -55,25 +59,47 @@ class Call:
             pairs = zip(operands, self.turned, strict=True)
             operands = [a.T if turned else a for a, turned in pairs]
         given = [*map(self.library.ascontiguousarray, operands)]
-        if out is None and self._again is not None:
-            return self._again(given)
+        done = self.again(*given) if out is None else NotImplemented
+        if done is not NotImplemented:
+            return done
         dtype = given[0].dtype
         result: ArrayT = empty(self.library, self.shape, dtype) if out is None else out
         self.function(*given, result)
         if out is None:
-            self._again = self.function.again(*given, result)
+            self.again = self.function.again(*given, result) or unlike
         return result
 
 
 @dataclass(slots=True)
 class Calls:
-    """Calls by their form; forgotten when there are too many."""
+    """Calls by their form, forgotten when there are too many, and the last ones.
+
+    ``last``: per options, what the last call of operands as they are has become.
+    """
 
     known: dict[Hashable, Call] = field(default_factory=dict[Hashable, Call])
+    last: dict[Hashable, Direct] = field(default_factory=dict[Hashable, "Direct"])
+
+    def repeated(self, options: Hashable, a: object, b: object) -> Any:
+        """The result of a call like the last one, `NotImplemented` of any other."""
+        return self.last.get(options, unlike)(a, b)
 
     def keep(self, form: Hashable, call: Call) -> Call:
         """Remember a call."""
         if len(self.known) >= MAX_CALLS:
             self.known.clear()
+            self.last.clear()
         self.known[form] = call
         return call
+
+    def run(
+        self,
+        options: Hashable,
+        call: Call,
+        operands: Sequence[ArrayT],
+        out: ArrayT | None,
+    ) -> ArrayT:
+        """The result of a call with these options."""
+        result = call(operands, out)
+        self.last[options] = unlike if call.turned else call.again
+        return result

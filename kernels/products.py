@@ -29,9 +29,12 @@ def matmul(
     array([[3., 3., 3., 3.],
            [3., 3., 3., 3.]], dtype=float32)
     """
+    done = _CALLS.repeated(target, a, b) if out is None else NotImplemented
+    if done is not NotImplemented:
+        return done
     form = form_of(a, b, target)
     call = _CALLS.known.get(form) or _CALLS.keep(form, _prepared(a, b, target))
-    return call((a, b), out)
+    return _CALLS.run(target, call, (a, b), out)
 
 
 _CALLS = Calls()

@@ -19,10 +19,14 @@ OBJECTS = cache.Store("cpu")
 
 @dataclass(frozen=True, slots=True)
 class CpuKernel:
-    """A compiled kernel; ``entry`` takes addresses and numbers in parameter order."""
+    """A compiled kernel; ``entry`` takes addresses and numbers in parameter order.
+
+    ``address``: where C finds the same function.
+    """
 
     spec: KernelSpec
     entry: Callable[..., None]
+    address: int
     from_cache: bool
 
 
@@ -31,7 +35,7 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
     loaded = machine_code.load(spec)
     if loaded is not None:
-        return CpuKernel(spec, loaded, from_cache=True)
+        return CpuKernel(spec, loaded, machine_code.address_of(loaded), from_cache=True)
     dispatcher, types = _dispatcher(spec)
     entries = _Entries(_key(spec), machine_code.is_kept(spec))
     dispatcher._cache = entries  # noqa: SLF001 - Numba's caches are chosen this way only
@@ -40,7 +44,9 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
     compiled = dispatcher.overloads[types]
     if not entries.hit:
         machine_code.keep(spec, compiled)
-    return CpuKernel(spec, compiled.entry_point, entries.hit)
+    symbol = compiled.fndesc.llvm_cfunc_wrapper_name
+    address = compiled.library.get_pointer_to_function(symbol)
+    return CpuKernel(spec, compiled.entry_point, address, entries.hit)
 
 
 def assembly(spec: KernelSpec) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from gpucodegen.runtime.engines import (
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.workspace import Pool
 
+if TYPE_CHECKING:
+    from gpucodegen.runtime.cpu import CpuKernel
+
 
 @dataclass(slots=True)
 class NumpyEngine:
@@ -28,8 +31,8 @@ class NumpyEngine:
 
     target: str
     pool: Pool = field(default_factory=Pool)
-    entries: dict[KernelSpec, Callable[..., None]] = field(
-        default_factory=dict[KernelSpec, Callable[..., None]]
+    kernels: dict[KernelSpec, CpuKernel] = field(
+        default_factory=dict["KernelSpec", "CpuKernel"]
     )
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
@@ -74,7 +77,7 @@ class NumpyEngine:
             from gpucodegen.runtime.emulator import compile_sim
 
             return compile_sim(spec).launch
-        entry = self._entry(spec)
+        entry = self._compiled(spec).entry
 
         def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
             entry(*[a.pointer if type(a) is Buffer else a for a in args])
@@ -87,16 +90,20 @@ class NumpyEngine:
         """A compiled entry; what the emulator runs takes buffers."""
         del grid, block
         assert self.target == "cpu"
-        return self._entry(spec)
+        return self._compiled(spec).entry
 
-    def _entry(self, spec: KernelSpec) -> Callable[..., None]:
-        """The machine code, made once."""
-        entry = self.entries.get(spec)
-        if entry is None:
+    def address(self, spec: KernelSpec) -> int:
+        """Where the machine code lies; the emulator has none."""
+        return self._compiled(spec).address if self.target == "cpu" else 0
+
+    def _compiled(self, spec: KernelSpec) -> CpuKernel:
+        """The kernel, compiled once."""
+        kernel = self.kernels.get(spec)
+        if kernel is None:
             from gpucodegen.runtime.cpu import compile_cpu
 
-            entry = self.entries[spec] = compile_cpu(spec).entry
-        return entry
+            kernel = self.kernels[spec] = compile_cpu(spec)
+        return kernel
 
     def transfers(
         self,

@@ -53,6 +53,10 @@ class Engine(Protocol):
         """A kernel as a function of addresses and numbers."""
         ...
 
+    def address(self, spec: KernelSpec) -> int:
+        """Where such a function lies that C calls; 0 if there is none."""
+        ...
+
     def transfers(
         self,
         values: Sequence[Any],

@@ -149,6 +149,10 @@ class HostApi:
         """A kernel as a function of addresses and numbers."""
         return self._engine.kernel(self._specs[name], grid, block)
 
+    def address(self, name: str) -> int:
+        """Where C finds a kernel; 0 if it cannot call it."""
+        return self._engine.address(self._specs[name])
+
     def launch(
         self,
         name: str,

@@ -77,6 +77,11 @@ def load(spec: KernelSpec) -> Entry | None:
     return ctypes.CFUNCTYPE(None, *types)(address) if address else None
 
 
+def address_of(function: Any) -> int:
+    """Where the code of what `load` returns lies."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 def address_in(stored: bytes) -> int:
     """Link an object; the address of its function, 0 if the process lacks a symbol."""
     import llvmlite.binding as llvm

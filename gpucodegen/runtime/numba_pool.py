@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.runtime.pool_code import address
+from gpucodegen.runtime.native_code import address
 
 MODULE = "gpucodegen.intrinsics.pool.by_numba"
 MEMORY = (ctypes.c_int64 * layout.SHARES)()
@@ -19,4 +19,4 @@ def entry() -> int:
 
     numba.get_num_threads()
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(MEMORY))
-    return address(MODULE)
+    return address(MODULE, layout.FUNCTIONS, layout.ENTRY)

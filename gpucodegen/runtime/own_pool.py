@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.runtime.pool_code import address
+from gpucodegen.runtime.native_code import address
 
 STACK = 8 << 20
 """Bytes of a worker's stack, for the small arrays of kernels; macOS gives half a MB."""
@@ -29,7 +29,7 @@ def entry() -> int:
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(memory))
     _reset(libc, memory)
     os.register_at_fork(after_in_child=lambda: _reset(libc, memory))
-    return address(MODULE)
+    return address(MODULE, layout.FUNCTIONS, layout.ENTRY)
 
 
 def _memory(libc: Any) -> Any:

@@ -157,6 +157,58 @@ def test_new_results_of_one_launch_make_no_buffers(
         np.testing.assert_array_equal(difference, before - y)
 
 
+@pytest.fixture
+def direct(program: gcg.Program) -> gcg.Program:
+    """The same after calls that were repeated, so that machine code checks the next."""
+    x, y = arrays()
+    for _ in range(3):
+        program.subtract(x, y)
+    assert repeated.unlike is not program["subtract"]._direct
+    return program
+
+
+def test_calls_that_machine_code_checks(
+    direct: gcg.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpucodegen.program.form_of", None)
+    x, y = arrays()
+    direct.subtract(x, y)
+    np.testing.assert_array_equal(y, 1 - x)
+
+
+def test_machine_code_sees_what_differs(direct: gcg.Program) -> None:
+    x, y = arrays(5)
+    direct.subtract(x, y)
+    np.testing.assert_array_equal(y, 1 - x)
+    both = np.zeros(12, np.float32)
+    with pytest.raises(errors.OverlappingArguments):
+        direct.subtract(both[:8], both[4:])
+    with pytest.raises(errors.WrongDtype):
+        direct.subtract(*(a.astype(np.float64) for a in arrays()))
+    with pytest.raises(errors.ReadOnlyArgument):
+        direct.subtract(np.ones(8, "f4"), np.broadcast_to(np.ones(8, "f4"), (8,)))
+    with pytest.raises(errors.WrongArgumentCount):
+        direct.subtract(*arrays(), 1)
+
+
+def test_machine_code_leaves_other_targets_alone(
+    direct: gcg.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUCODEGEN_TARGET", "sim")
+    direct.subtract(*arrays())
+    assert direct["subtract"].executable().target == "sim"
+    monkeypatch.delenv("GPUCODEGEN_TARGET")
+    direct.subtract(*arrays())
+    assert direct["subtract"].executable().target == "cpu"
+
+
+def test_forms_by_turns(program: gcg.Program) -> None:
+    for n in (8, 5, 5, 5, 8, 8, 8, 5):
+        x, y = arrays(n)
+        program.subtract(x, y)
+        np.testing.assert_array_equal(y, 1 - x)
+
+
 def _alone(rt: Any, a: Any, shape: tuple[int, ...]) -> Any:
     b = rt.alloc(shape, "f32")
     rt.launch("k", 1, 1, (a, b))

@@ -8,6 +8,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.kernels import calls, convolutions, products
+from gpucodegen.repeated import unlike
 
 RNG = np.random.default_rng(3)
 
@@ -41,8 +42,19 @@ def test_later_calls_have_results_of_their_own() -> None:
 def test_later_calls_are_one_launch() -> None:
     x, w = image_and_filters(9)
     conv2d(x, w)
-    form = calls.form_of(x, w, "1 1 'valid'", "NHWC", "cpu")
-    assert convolutions._CALLS.known[form]._again is not None
+    options = "1 1 'valid'", "NHWC", "cpu"
+    form = calls.form_of(x, w, *options)
+    direct = convolutions._CALLS.known[form].again
+    assert direct is not unlike
+    assert convolutions._CALLS.last[options] is direct
+
+
+def test_transposes_among_calls_of_one_shape() -> None:
+    a, b = (RNG.standard_normal((96, 96)) for _ in range(2))
+    every = [(a, b), (a, b.T), (a.T, b), (a.T, b.T), (a, b), (a[::-1], b), (b, a)]
+    for left, right in every * 2:
+        found = gcg.kernels.matmul(left, right, target="cpu")
+        np.testing.assert_allclose(found, left @ right)
 
 
 @pytest.mark.parametrize("kind", ["transposed", "reversed", "read-only", "own"])

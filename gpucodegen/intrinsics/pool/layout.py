@@ -7,6 +7,8 @@ from __future__ import annotations
 
 ENTRY = "gpucodegen_parallel_for"
 """The symbol of the function that kernels call."""
+FUNCTIONS = {"worker": "worker", ENTRY: "parallel_for"}
+"""Functions of a pool's module, by their symbols."""
 MEMORY = "gpucodegen_pool"
 """The symbol of the first word."""
 LINE = 16

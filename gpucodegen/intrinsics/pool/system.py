@@ -8,8 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.native import (
+from gpucodegen.intrinsics.native import (
     I1,
     I8,
     I32,
@@ -19,6 +18,7 @@ from gpucodegen.intrinsics.pool.native import (
     Instruction,
     word,
 )
+from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.words import place
 
 ADDRESS = I8.as_pointer()

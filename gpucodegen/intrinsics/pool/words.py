@@ -11,8 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from gpucodegen.intrinsics.pool.layout import MEMORY
-from gpucodegen.intrinsics.pool.native import (
+from gpucodegen.intrinsics.native import (
     I32,
     VOID,
     WORD,
@@ -20,6 +19,7 @@ from gpucodegen.intrinsics.pool.native import (
     Instruction,
     word,
 )
+from gpucodegen.intrinsics.pool.layout import MEMORY
 
 ORDER = "seq_cst"
 BYTES = 8

@@ -1,27 +1,27 @@
-"""The code of a pool in this process: compiled once for a machine, then kept."""
+"""Functions of words in this process: compiled once for a machine, then kept."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from gpucodegen.intrinsics.pool.layout import ENTRY
 from gpucodegen.runtime import cache, machine_code, modules
 
 
-def address(module: str) -> int:
-    """Where ``parallel_for`` of a module of `gpucodegen.intrinsics.pool` lies.
+def address(module: str, functions: Mapping[str, str], entry: str) -> int:
+    """Where the function of a symbol lies, one of these that a module has.
 
-    Linkers know the memory of the pool already.
+    ``functions``: their names by their symbols.  Linkers know everything else that the
+    code refers to.
     """
     objects = machine_code.OBJECTS
-    key = cache.digest(module, machine_code.host(), cache.package_digest())
+    key = cache.digest(module, entry, machine_code.host(), cache.package_digest())
     stored = objects.get(key)
     found = machine_code.address_in(stored) if stored is not None else 0
     if not found:
-        pool = import_module(module)
-        functions = {"worker": pool.worker, ENTRY: pool.parallel_for}
-        made = compiled(functions, ENTRY)
+        names = vars(import_module(module))
+        made = compiled({symbol: names[f] for symbol, f in functions.items()}, entry)
         objects.put(key, made)
         found = machine_code.address_in(made)
     assert found, module
@@ -32,7 +32,7 @@ def compiled(functions: Any, entry: str) -> bytes:
     """Functions of words, by their symbols, as an object with that entry."""
     import llvmlite.binding as llvm
 
-    from gpucodegen.intrinsics.pool.native import native
+    from gpucodegen.intrinsics.native import native
 
     machine = machine_code.machine()
     with modules.SYNTAX_TREES:
