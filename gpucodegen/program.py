@@ -247,7 +247,7 @@ class Function:
             types, alias = self.view.type.inputs, self.options.alias
             known = checked(executable, types, arguments, values, alias=alias)
             if known is not None:
-                self._learn(form, known)
+                self._learn(form, known, arguments)
                 remembered.keep(self.source, self.name, self.options, form, known)
         return executable, values
 
@@ -263,14 +263,14 @@ class Function:
         if known is None or values is None:
             return None
         self._recalled += 1
-        self._learn(form, known)
+        self._learn(form, known, arguments)
         return known.executable, values
 
-    def _learn(self, form: Form, known: Checked) -> None:
+    def _learn(self, form: Form, known: Checked, arguments: tuple[Any, ...]) -> None:
         if len(self._checked) >= MAX_FORMS:
             self._checked.clear()
         self._checked[form] = known
-        self._use(known.executable)
+        self._use(known.executable, known.direct(arguments))
 
     def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Executable, list[Any]]:
         """What runs these arguments, and the buffers and numbers made of them."""
