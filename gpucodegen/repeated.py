@@ -47,7 +47,7 @@ def unlike(*arguments: object) -> Any:
 
 
 TARGET_VARIABLE = ctypes.create_string_buffer(b"GPUCODEGEN_TARGET")
-_getenv = ctypes.PyDLL(None).getenv
+_getenv = ctypes.PyDLL("ucrtbase" if sys.platform == "win32" else None).getenv
 _getenv.argtypes, _getenv.restype = (ctypes.c_char_p,), ctypes.c_char_p
 
 

@@ -7,6 +7,7 @@ function for other arrays like those, which takes a tenth of the time of such ch
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -67,7 +68,7 @@ def direct_call(
     >>> b
     array([2., 0.])
     """
-    if len(order) > layout.MOST_ARRAYS or not order or not _is_known():
+    if not 0 < len(order) <= layout.MOST_ARRAYS or not _is_known():
         return None
     header = [0] * layout.HEADER
     header[layout.KERNEL] = kernel
@@ -110,8 +111,9 @@ def _new_function() -> Callable[..., Any]:
 @cache
 def _is_known() -> bool:
     """Whether objects lie where `id` says, and are made as `layout` says."""
-    is_usual = sys.implementation.name == "cpython" and sys.maxsize >> 62
-    if not is_usual or not getattr(sys, "_is_gil_enabled", lambda: True)():
+    is_usual = sys.implementation.name == "cpython" and os.name == "posix"
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if not is_usual or not has_lock or not sys.maxsize >> 62:
         return False
     text = b"12345678"
     items, (number,) = (text, 7), array("q", text)
@@ -120,6 +122,7 @@ def _is_known() -> bool:
         and _word(id(text) + layout.CONTENTS) == number
         and _has_fields(np.zeros((4, 6, 2), "i2")[::-2, 1:, 0])
         and _has_fields(np.frombuffer(text))
+        and bool(_method().function)
     )
 
 

@@ -12,7 +12,7 @@ from gpucodegen.runtime import cache, machine_code, modules
 def address(module: str, functions: Mapping[str, str], entry: str) -> int:
     """Where the function of a symbol lies, one of these that a module has.
 
-    ``functions``: their names by their symbols.  Linkers know everything else that the
+    ``functions``: their names by their symbols.  0 if linkers do not know what else the
     code refers to.
     """
     objects = machine_code.OBJECTS
@@ -24,7 +24,6 @@ def address(module: str, functions: Mapping[str, str], entry: str) -> int:
         made = compiled({symbol: names[f] for symbol, f in functions.items()}, entry)
         objects.put(key, made)
         found = machine_code.address_in(made)
-    assert found, module
     return found
 
 

@@ -19,4 +19,6 @@ def entry() -> int:
 
     numba.get_num_threads()
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(MEMORY))
-    return address(MODULE, layout.FUNCTIONS, layout.ENTRY)
+    found = address(MODULE, layout.FUNCTIONS, layout.ENTRY)
+    assert found
+    return found

@@ -29,7 +29,9 @@ def entry() -> int:
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(memory))
     _reset(libc, memory)
     os.register_at_fork(after_in_child=lambda: _reset(libc, memory))
-    return address(MODULE, layout.FUNCTIONS, layout.ENTRY)
+    found = address(MODULE, layout.FUNCTIONS, layout.ENTRY)
+    assert found
+    return found
 
 
 def _memory(libc: Any) -> Any:
