@@ -146,6 +146,11 @@ def test_lanes_walk_the_last_axis_longer_than_one(outer: str):
     assert "fma(" in program.source("f")
 
 
+def elements(kind: str, *shape: int) -> np.ndarray:
+    """Small integers of an element type."""
+    return integers(*shape).astype({"f64": "f8", "i32": "i4"}[kind])
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("element", ["f64", "i32"])
 def test_batched_inner_products(element: str, threads: int):
@@ -156,9 +161,8 @@ def test_batched_inner_products(element: str, threads: int):
       linalg.batch_matvec ins(%A, %x : {matrices}, {vectors}) outs(%y : {results})
       return
     }}"""
-    kind = {"f64": "f8", "i32": "i4"}[element]
-    a, x = integers(3, 500, 90).astype(kind), integers(3, 90).astype(kind)
-    y = np.ones((3, 500), kind)
+    a, x = (elements(element, *shape) for shape in ((3, 500, 90), (3, 90)))
+    y = np.ones((3, 500), a.dtype)
     program = gcg.compile(text, target="cpu", threads=threads)
     program.f(a, x, y)
     assert np.array_equal(y, 1 + np.einsum("bik,bk->bi", a, x))
@@ -175,9 +179,8 @@ def test_columns_are_copied_for_each_product_of_a_batch(element: str, threads: i
       linalg.batch_matmul ins(%A, %B : {left}, {right}) outs(%C : {results})
       return
     }}"""
-    kind = {"f64": "f8", "i32": "i4"}[element]
-    a, b = integers(3, 41, 70).astype(kind), integers(3, 70, 3).astype(kind)
-    c = np.ones((3, 41, 3), kind)
+    a, b = (elements(element, *shape) for shape in ((3, 41, 70), (3, 70, 3)))
+    c = np.ones((3, 41, 3), a.dtype)
     program = gcg.compile(text, target="cpu", threads=threads)
     program.f(a, b, c)
     assert np.array_equal(c, 1 + a @ b)
