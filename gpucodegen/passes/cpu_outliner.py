@@ -64,7 +64,7 @@ class CpuOutliner:
         after: list[Operation] = []
         for op in operations:
             made = {value for member in (*group, *steps) for value in member.results}
-            joins = self.is_straight and self._joins(op, made, begun=bool(group))
+            joins = self._joins(op, made, begun=bool(group))
             if joins or is_kernel(op):
                 group += [*([] if group else self._led_by(host)), *steps, op]
                 steps = []
@@ -81,11 +81,14 @@ class CpuOutliner:
         self._close(host, group, (*steps, *after))
         return host
 
-    def _joins(self, op: Operation, made: Collection[Value], *, begun: bool) -> bool:
+    def _joins(self, op: Operation, made: AbstractSet[Value], *, begun: bool) -> bool:
         """Whether an operation belongs to the kernel that makes some values.
 
         So do numbers that become part of a vector, since no vector may leave a kernel.
+        Of several blocks only what uses a vector of the kernel does.
         """
+        if not self.is_straight:
+            return not made.isdisjoint(op.operands) and needs_kernel(op, made)
         is_number = op.name in LOADS or (has_no_effect(op) and op.dialect == "arith")
         continues = is_number and not self.for_vectors.isdisjoint(op.results)
         return (begun and continues) or needs_kernel(op, made)

@@ -14,14 +14,14 @@ from itertools import combinations, count
 from typing import ClassVar
 
 from gpucodegen.dialects.alias_groups import alias_groups, with_groups
-from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.ir.attributes import Attribute, StringAttr
 from gpucodegen.ir.elements import DistinctAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.lifting.accesses import is_memref
+from gpucodegen.passes.lifting.origins import Origins, behind, origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Groups:
         if view.is_external:
             return False
         given = zip(view.arguments, self.numbers[view.name], strict=True)
-        overlaps = _Overlaps(_bases(function), dict(given))
+        overlaps = _Overlaps.of(function, dict(given))
         united = [
             self._unite(named_function(call), pair)
             for call in function.walk()
@@ -114,36 +114,37 @@ class _Groups:
 
 @dataclass(frozen=True, slots=True)
 class _Overlaps:
-    """Which values of a function may overlap; a base of None is any buffer."""
+    """Which values of a function may overlap.
 
-    bases: Mapping[Value, Value | None]
+    ``opaque``: those that may show any buffer.
+    """
+
+    origins: Origins
+    opaque: frozenset[Value]
     groups: Mapping[Value, int | None]
+
+    @staticmethod
+    def of(function: Operation, groups: Mapping[Value, int | None]) -> _Overlaps:
+        """``groups`` of the arguments."""
+        unknown = (op for op in function.walk() if op.dialect not in _CHOOSING)
+        opaque = frozenset(v for op in unknown for v in filter(is_memref, op.results))
+        return _Overlaps(origins([function]), opaque, groups)
 
     def pairs(self, operands: Sequence[Value]) -> Iterator[tuple[int, int]]:
         """Positions of memrefs that may overlap."""
-        memrefs = [(n, v) for n, v in enumerate(operands) if _is_memref(v)]
+        memrefs = [(n, self._bases(v)) for n, v in enumerate(operands) if is_memref(v)]
         for (n, one), (m, other) in combinations(memrefs, 2):
-            if self._may_overlap(self.bases.get(one), self.bases.get(other)):
+            if one is None or other is None or not one.isdisjoint(other):
                 yield n, m
 
-    def _may_overlap(self, one: Value | None, other: Value | None) -> bool:
-        if one is None or other is None or one is other:
-            return True
-        group = self.groups.get(one)
-        return group is not None and group == self.groups.get(other)
+    def _bases(self, value: Value) -> set[Value | int | None] | None:
+        """The buffers that may stand behind a memref, and the groups of these."""
+        reached = behind(value, self.origins)
+        if not self.opaque.isdisjoint(reached):
+            return None
+        known = {v for v in reached if v in self.origins.get(v, {v})}
+        return {*known, *map(self.groups.get, known)} - {None}
 
 
-def _is_memref(value: Value) -> bool:
-    return isinstance(value.type, MemRefType | UnrankedMemRefType)
-
-
-def _bases(function: Operation) -> dict[Value, Value | None]:
-    """The argument or allocation behind each memref, where that is known."""
-    bases: dict[Value, Value | None] = {v: v for v in Function(function).arguments}
-    for op in function.walk():
-        for value in filter(_is_memref, op.results):
-            if op.name in ALLOCATIONS:
-                bases[value] = value
-            elif op.dialect == "memref" and op.operands:
-                bases[value] = bases.get(op.operands[0])
-    return bases
+_CHOOSING = frozenset({"memref", "arith", "scf", "cf", "affine"})
+"""Dialects whose operations make memrefs of their operands and of what they yield."""

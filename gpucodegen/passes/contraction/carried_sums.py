@@ -28,7 +28,7 @@ from gpucodegen.passes.contraction.domain import bounded
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.indexing import Index, from_map
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.lifting.escapes import owners
+from gpucodegen.passes.lifting.origins import origins
 from gpucodegen.passes.nests import Axis
 
 
@@ -77,8 +77,8 @@ def _allocation(buffer: Value) -> Operation:
 
 def shared_buffers(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
     """Buffers whose cells may have other names."""
-    views = owners(tuple(function.walk()))
-    return frozenset({*views, *views.values(), *surroundings.groups})
+    made = origins([function])
+    return frozenset({*made, *surroundings.groups}.union(*made.values()))
 
 
 def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:

@@ -23,12 +23,12 @@ def choices(roots: Iterable[Operation]) -> Iterator[set[Value]]:
     """For each operation that chooses among memrefs, these and the chosen ones."""
     for root in roots:
         for op in root.walk():
-            chosen = set(_chosen(op))
-            if chosen:
-                yield chosen.union(filter(is_memref, _given(op)))
+            values = set(chosen(op))
+            if values:
+                yield values.union(filter(is_memref, given(op)))
 
 
-def _chosen(op: Operation) -> Iterator[Value]:
+def chosen(op: Operation) -> Iterator[Value]:
     """The memrefs that an operation results in, and those that its blocks take."""
     if op.name not in _KNOWN:
         yield from filter(is_memref, op.results)
@@ -37,7 +37,7 @@ def _chosen(op: Operation) -> Iterator[Value]:
             yield from filter(is_memref, block.arguments)
 
 
-def _given(op: Operation) -> Iterator[Value]:
+def given(op: Operation) -> Iterator[Value]:
     """The operands, and what the ends of the blocks pass on."""
     if op.name not in _ENTRIES:
         yield from op.operands

@@ -236,18 +236,16 @@ class Environment:
 
     def groups(self, stated: Mapping[Value, object]) -> dict[str, object]:
         """The group of each array that may overlap others; ``stated`` for arguments."""
-        found = dict(stated)
+        found = {self.root(value): group for value, group in stated.items()}
         for number, values in enumerate(self.joined):
             roots = {self.root(value) for value in values}
             old = {found[root] for root in roots if root in found}
             members = [value for value, group in found.items() if group in old]
             found.update(dict.fromkeys((*members, *roots), number))
-        shown = {view: base for base, view in self.collapsed.items()}
-        arguments = {v: shown.get(v, v) for v in self.arrays}
         return {
-            array.name: found[arguments[value]]
+            array.name: found[value]
             for value, array in self.arrays.items()
-            if arguments[value] in found
+            if value in found
         }
 
     def buffers(self, storages: Mapping[str, str]) -> dict[str, Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.alias_groups import alias_groups
@@ -11,6 +11,7 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.lifting.origins import Origins, behind, origins
 
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
@@ -20,11 +21,12 @@ class Surroundings:
     """A module seen from inside one of its functions.
 
     ``functions`` by name: a call of any other may touch all that it gets.  ``groups``
-    of arguments, in all functions, that may overlap.
+    of arguments, in all functions, that may overlap.  ``origins`` of other memrefs.
     """
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     groups: Mapping[Value, Attribute] = field(default_factory=dict[Value, Attribute])
+    origins: Origins = field(default_factory=dict[Value, frozenset[Value]])
 
     @staticmethod
     def of(module: Module) -> Surroundings:
@@ -38,11 +40,16 @@ class Surroundings:
                 if op.name == "func.func" and count[symbol_name(op)] == 1
             },
             {v: group for op in functions for v, group in grouped(op).items()},
+            origins(functions),
         )
 
     def groups_of(self, values: tuple[Value, ...]) -> tuple[Attribute | None, ...]:
         """The group of each value, for kernels that take them."""
         return tuple(self.groups.get(value) for value in values)
+
+    def joined(self, values: Iterable[Value]) -> list[set[Value]]:
+        """For each value that is made of others, it and these."""
+        return [behind(v, self.origins) for v in values if v in self.origins]
 
     def without_groups(self) -> Surroundings:
         """The same where each buffer is looked at alone."""

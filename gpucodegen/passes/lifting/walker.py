@@ -253,6 +253,7 @@ class Lifter:
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
         """The scop of everything walked."""
+        self.env.joined += self.surroundings.joined(self.env.arrays)
         groups = self.env.groups(self.surroundings.groups)
         return lifted_scop(body, self.env, self.operations, groups, loc)
 

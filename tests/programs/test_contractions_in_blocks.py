@@ -1,0 +1,62 @@
+"""Contractions in functions of several blocks, which call themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [6, 17, 48])
+def test_products_that_replace_a_factor(n: int, threads: int):
+    square = f"memref<{n}x{n}xf64>"
+    text = f"""
+    func.func private @power(%A: {square}, %B: {square}, %C: {square}, %n: index) {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %half = arith.constant 0.5 : f64
+      %last = arith.cmpi eq, %n, %zero : index
+      cf.cond_br %last, ^stop, ^run
+    ^run:
+      %t = memref.alloc() : {square}
+      affine.for %i = 0 to {n} {{
+        affine.for %j = 0 to {n} {{
+          affine.store %half, %t[%i, %j] : {square}
+        }}
+      }}
+      affine.for %i = 0 to {n} {{
+        affine.for %j = 0 to {n} {{
+          affine.for %k = 0 to {n} {{
+            %x = affine.load %t[%i, %j] : {square}
+            %a = affine.load %A[%i, %k] : {square}
+            %b = affine.load %B[%k, %j] : {square}
+            %p = arith.mulf %a, %b : f64
+            %s = arith.addf %x, %p : f64
+            affine.store %s, %t[%i, %j] : {square}
+          }}
+        }}
+      }}
+      affine.for %i = 0 to {n} {{
+        affine.for %j = 0 to {n} {{
+          %x = affine.load %t[%i, %j] : {square}
+          affine.store %x, %C[%i, %j] : {square}
+        }}
+      }}
+      %less = arith.subi %n, %one : index
+      call @power(%A, %B, %C, %less) : ({square}, {square}, {square}, index) -> ()
+      return
+    ^stop:
+      return
+    }}
+    func.func @f(%A: {square}, %B: {square}) {{
+      %twice = arith.constant 2 : index
+      call @power(%A, %B, %A, %twice) : ({square}, {square}, {square}, index) -> ()
+      return
+    }}"""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (n, n)).astype("f8") for _ in range(2))
+    expected = (a @ b + 0.5) @ b + 0.5
+    gcg.compile(text, target="cpu", threads=threads).f(a, b)
+    assert np.array_equal(a, expected)
