@@ -8,20 +8,12 @@
 #right = affine_map<(d0) -> (d0 + 1)>
 !array = memref<?x?x?x?x!element>
 
-func.func private @clear(%padded: !array, %top: index, %bottom: index, %left: index,
-                         %right: index) {
+func.func private @clear(%padded: !array, %n: index, %y: index, %left: index,
+                         %right: index, %channels: index) {
   %zero = arith.constant #zero
-  %c0 = arith.constant 0 : index
-  %c3 = arith.constant 3 : index
-  %images = memref.dim %padded, %c0 : !array
-  %channels = memref.dim %padded, %c3 : !array
-  affine.for %n = 0 to %images {
-    affine.for %y = %top to %bottom {
-      affine.for %x = %left to %right {
-        affine.for %c = 0 to %channels {
-          affine.store %zero, %padded[%n, %y, %x, %c] : !array
-        }
-      }
+  affine.for %x = %left to %right {
+    affine.for %c = 0 to %channels {
+      affine.store %zero, %padded[%n, %y, %x, %c] : !array
     }
   }
   return
@@ -44,20 +36,24 @@ func.func @conv2d(%image: !array, %filter: !array, %result: !array) {
   %height = affine.apply #bottom(%bottom)
   %width = affine.apply #right(%right)
   %padded = memref.alloc(%images, %height, %width, %channels) : !array
-  call @clear(%padded, %c0, %top, %c0, %width)
-      : (!array, index, index, index, index) -> ()
-  call @clear(%padded, %bottom, %height, %c0, %width)
-      : (!array, index, index, index, index) -> ()
-  call @clear(%padded, %top, %bottom, %c0, %left)
-      : (!array, index, index, index, index) -> ()
-  call @clear(%padded, %top, %bottom, %right, %width)
-      : (!array, index, index, index, index) -> ()
   affine.for %n = 0 to %images {
-    affine.for %y = 0 to %high {
+    affine.for %y = 0 to %top {
+      func.call @clear(%padded, %n, %y, %c0, %width, %channels)
+          : (!array, index, index, index, index, index) -> ()
+    }
+    affine.for %y = %bottom to %height {
+      func.call @clear(%padded, %n, %y, %c0, %width, %channels)
+          : (!array, index, index, index, index, index) -> ()
+    }
+    affine.for %y = %top to %bottom {
+      func.call @clear(%padded, %n, %y, %c0, %left, %channels)
+          : (!array, index, index, index, index, index) -> ()
+      func.call @clear(%padded, %n, %y, %right, %width, %channels)
+          : (!array, index, index, index, index, index) -> ()
       affine.for %x = 0 to %wide {
         affine.for %c = 0 to %channels {
-          %pixel = affine.load %image[%n, %y, %x, %c] : !array
-          affine.store %pixel, %padded[%n, %y + symbol(%top), %x + symbol(%left), %c] : !array
+          %pixel = affine.load %image[%n, %y - symbol(%top), %x, %c] : !array
+          affine.store %pixel, %padded[%n, %y, %x + symbol(%left), %c] : !array
         }
       }
     }

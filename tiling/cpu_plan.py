@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 from gpucodegen.tiling.cpu_problem import (
     LINE,
@@ -16,6 +15,7 @@ from gpucodegen.tiling.cpu_problem import (
     packed_stride,
 )
 from gpucodegen.tiling.lines_plan import in_lines
+from gpucodegen.tiling.outer_plan import panels_outside
 from gpucodegen.tiling.passing_plan import (
     AHEAD,
     fetching,
@@ -50,9 +50,8 @@ def plan_contraction(
     tiles = tiles or CpuTiles()
     plan = _in_blocks(problem, model, tiles)
     if problem.pixels:
-        plan = in_lines(plan, problem.pixels, problem, model)
-    if _outer_inside(plan, problem, model):
-        plan = _panels_outside(plan, problem, model)
+        plan = in_lines(plan, problem.pixels, problem, model, tiles)
+    plan = panels_outside(plan, problem, model)
     if _stripes_pay(plan, problem, model):
         return _in_stripes(plan, problem, model, tiles)
     if problem.uneven and plan.parallel and not _is_one_block(plan, problem):
@@ -120,43 +119,6 @@ def _is_one_block(plan: CpuPlan, problem: Problem) -> bool:
     return whole or plan.outer_inside or problem.pixels is not None
 
 
-def _outer_inside(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
-    """Whether panels serve all rows of all outer axes, which stay in the second cache.
-
-    They do before the next one is packed where all panels do not stay there, and where
-    threads would otherwise meet twice for every block of the reduction.
-    """
-    steps = plan.k_chunk * prod(problem.reduction[plan.k_position + 1 :])
-    room = model.cache // 2 * 8 // problem.element_bits
-    panels, rows = problem.columns * steps, problem.rows * problem.outer * steps
-    threads, count = model.threads_for(problem.work), problem.columns // plan.columns
-    feeds = count >= threads
-    is_even = count % threads == 0 or count >= EVEN * threads
-    apart = plan.parallel and is_even and _reduction_blocks(plan, problem) > 1
-    once = problem.outer > 1 and not problem.panel_per_outer and not problem.uneven
-    shared = plan.packing is Packing.SHARED and not problem.left_is_computed
-    return shared and once and feeds and rows <= room and (apart or room < panels)
-
-
-def _reduction_blocks(plan: CpuPlan, problem: Problem) -> int:
-    """Blocks that the reduction is cut into."""
-    *outside, cut = problem.reduction[: plan.k_position + 1]
-    return prod(outside) * -(-cut // plan.k_chunk)
-
-
-def _panels_outside(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
-    """The plan in which each panel meets all rows of all outer axes."""
-    stripes = min(model.threads, problem.columns // plan.columns)
-    return replace(
-        plan,
-        row_block=-(-problem.rows // plan.rows) * plan.rows,
-        packing=Packing.PRIVATE,
-        left_stride=0,
-        stripes=max(1, stripes) if plan.parallel else 1,
-        outer_inside=True,
-    )
-
-
 def _in_turns(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
     """The plan in which threads take smaller blocks of uneven rows in turn."""
     granule = problem.granule(plan.rows, plan.lanes)
@@ -176,8 +138,6 @@ def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
 
 PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
-EVEN = 4
-"""Panels of a thread from which on it matters little that others have one more."""
 TURNS = 4
 """Parts of a block of rows where rows differ: threads take them in turn."""
 FETCHED_STEPS = 320

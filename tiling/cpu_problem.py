@@ -101,6 +101,9 @@ class Problem:
     ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
     rows, not the reduction, are contiguous.
     ``uneven``: rows differ in how many of the columns they have.
+    ``lines``: extent of the longest outer axis.
+    ``left_shares``: of the elements of the left factor that are read, how many are
+    different: for a step of all but the last reduction axis, and for all steps.
     """
 
     rows: int
@@ -115,6 +118,8 @@ class Problem:
     left_is_computed: bool = False
     left_is_transposed: bool = False
     uneven: bool = False
+    lines: int = 1
+    left_shares: tuple[float, float] = (1.0, 1.0)
 
     @property
     def work(self) -> int:
@@ -210,6 +215,7 @@ class CpuPlan:
     ``fetches``: the next tile of the result is fetched while one is computed.
     ``fetches_left``: so are its rows of the left factor, which lie behind each other.
     ``outer_inside``: the outer axes are sequential loops inside those over panels.
+    ``outer_parts``: parts of the longest of these that different threads take.
     ``parts``: of a reduction block, before which that part of what comes next is
     fetched, ``left_lines`` cache lines of each of its rows by every panel; 0: all of it
     before the block.
@@ -233,6 +239,7 @@ class CpuPlan:
     turns: int = 1
     fetches: bool = False
     outer_inside: bool = False
+    outer_parts: int = 1
     fetches_left: bool = False
     ahead: int = 0
     fetches_beside: bool = False

@@ -25,13 +25,20 @@ from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
 from gpucodegen.tiling.cpu_problem import PARALLEL_WORK, CpuModel, CpuTiles
 
+WAKING_PAYS = PARALLEL_WORK // 16
+"""Operations of a loop that pay for waking threads."""
+SHARING_PAYS = WAKING_PAYS // 4
+"""The same where a later nest wakes them anyway: they are awake when it begins."""
+SURELY_WAKES = 8 * PARALLEL_WORK
+"""Operations of a nest of any kind that runs on threads: six are a multiply-add."""
+
 
 @dataclass(frozen=True, slots=True)
 class CpuMapping:
     """How nests are mapped: the host and the tile sizes asked for.
 
     ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
-    function is used.
+    function is used.  ``least_work``: operations of a loop that runs on threads.
     """
 
     model: CpuModel
@@ -40,6 +47,7 @@ class CpuMapping:
     relaxed: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    least_work: int = WAKING_PAYS
 
 
 def map_operations(
@@ -50,10 +58,26 @@ def map_operations(
     """Map every nest of a straight list of operations, ``context`` before them."""
     pieces: list[Piece] = []
     before: list[Operation] = [*context]
-    for op in operations:
-        pieces += _pieces(op, mapping, before)
+    waking = _last_waking(operations)
+    awake = replace(mapping, least_work=SHARING_PAYS)
+    for number, op in enumerate(operations):
+        own = awake if number < waking else mapping
+        pieces += _pieces(op, own, before)
         before.append(op)
     return _mapped(pieces, mapping, context)
+
+
+def _last_waking(operations: Sequence[Operation]) -> int:
+    """The number of the last nest that surely runs on threads; 0: none after another.
+
+    The nests before it find them awake, or wake them in time.
+    """
+    amounts = [
+        (expected_work(op, {}) or 0) if op.name == "affine.for" else 0
+        for op in operations
+    ]
+    large = [n for n, amount in enumerate(amounts) if amount >= SURELY_WAKES]
+    return large[-1] if large else 0
 
 
 def _mapped(
@@ -124,7 +148,7 @@ def _parallelise(
     """Run the outermost parallel loops with enough work on threads."""
     if op.name != "affine.for":
         return op
-    runs_parallel = analysis.is_parallel(op) and _pays(op, middles)
+    runs_parallel = analysis.is_parallel(op) and _pays(op, mapping, middles)
     if mapping.model.threads > 1 and runs_parallel:
         alone = replace(mapping, model=replace(mapping.model, threads=1))
         return to_parallel(_with_inner(op, analysis, alone, middles))
@@ -165,10 +189,10 @@ INNER_WORK = 1 << 18
 """Operations of a contraction inside loops that copies of its panels pay for."""
 
 
-def _pays(op: Operation, middles: Middles) -> bool:
+def _pays(op: Operation, mapping: CpuMapping, middles: Middles) -> bool:
     """Whether a loop has enough work for threads; unknown extents count as large."""
     work = expected_work(op, middles)
-    return work is None or work >= PARALLEL_WORK // 16
+    return work is None or work >= mapping.least_work
 
 
 def to_parallel(op: Operation) -> Operation:

@@ -495,8 +495,8 @@ def test_outer_axes_go_inside_where_rows_fit_the_cache_and_panels_do_not(threads
     model = CpuModel(threads, VectorUnit(512, 32), 1 << 20)
     late = plan(Problem(7, 512, (3, 1536), 7, 32, True, False), model)
     assert late.outer_inside
-    assert (late.packing, late.stripes) == (Packing.PRIVATE, threads)
-    few_panels = plan(Problem(28, 128, (3, 384), 28, 32, True, False), model)
+    assert (late.packing, late.stripes) == (Packing.PASSING, threads)
+    few_panels = plan(Problem(56, 128, (3, 384), 28, 32, True, False), model)
     many_rows = plan(Problem(56, 512, (3, 1536), 56, 32, True, False), model)
     batch = plan(Problem(7, 512, (3, 1536), 7, 32, True, True), model)
     assert not any(p.outer_inside for p in (few_panels, many_rows, batch))
@@ -508,9 +508,45 @@ def test_outer_axes_go_inside_where_threads_would_meet_for_every_block():
         threads: plan(layer, CpuModel(threads, VectorUnit(512, 32))).outer_inside
         for threads in (1, 2, 3, 4, 8)
     }
-    assert inside == {1: False, 2: True, 3: False, 4: True, 8: False}
-    one_block = replace(layer, reduction=(384,))
+    assert inside == {1: True, 2: True, 3: False, 4: True, 8: False}
+    one_block = replace(layer, columns=128, reduction=(384,))
     assert not plan(one_block, CpuModel(2, VectorUnit(512, 32))).outer_inside
+
+
+def test_threads_share_lines_where_panels_are_too_few():
+    layer = Problem(28, 128, (3, 384), 28, 32, True, False, lines=28)
+    windows = replace(layer, left_shares=(0.36, 0.12))
+    splits = {
+        threads: (made.outer_parts, made.stripes)
+        for threads in (2, 3, 4)
+        for made in [plan(windows, CpuModel(threads, VectorUnit(512, 32)))]
+    }
+    assert splits == {2: (2, 1), 3: (3, 1), 4: (4, 1)}
+    far = replace(windows, rows=224, outer=224, lines=224)
+    assert not plan(far, CpuModel(2, VectorUnit(512, 32))).outer_inside
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("extents", [(1, 9, 15), (2, 6, 8), (7, 3, 6)])
+def test_images_whose_lines_threads_share(extents: tuple[int, int, int], threads: int):
+    images, high, wide = extents
+    x, w = integers(images, high + 2, wide + 2, 70), integers(3, 3, 70, 130)
+    types = f"memref<{images}x{high + 2}x{wide + 2}x70xf32>, memref<3x3x70x130xf32>"
+    result = f"memref<{images}x{high}x{wide}x130xf32>"
+    text = f"""func.func @f(%x: {types.replace(", ", ", %w: ")}, %y: {result}) {{
+      linalg.conv_2d_nhwc_hwcf ins(%x, %w : {types}) outs(%y : {result})
+      return
+    }}"""
+    program = gcg.compile(text, target="cpu", threads=threads)
+    y = np.ones((images, high, wide, 130), "f4")
+    program.f(x, w, y)
+    taps = (
+        np.einsum("nyxc,cf->nyxf", x[:, i : i + high, j : j + wide], w[i, j])
+        for i, j in np.ndindex(3, 3)
+    )
+    assert np.array_equal(y, 1 + sum(taps))
+    assert "max(0, " in program.source("f")
+    assert program.source("f").count("in prange") == (threads > 1)
 
 
 @pytest.mark.parametrize("columns", [196, 260])

@@ -130,12 +130,19 @@ class Blocking:
         columns = self.plan.columns
         return (columns,) if self.row is None else (self.plan.rows, columns)
 
-    @property
-    def inner_ranges(self) -> list[Range]:
-        """The outer axes that are looped around the row tiles of each panel."""
+    def inner_ranges(self, part: Index) -> list[Range]:
+        """The outer axes that are looped around the row tiles of each panel.
+
+        ``part``: that of the longest of them which a task takes.
+        """
         if not self.plan.outer_inside:
             return []
-        return [Range.whole(axis) for axis in outer_axes(self.contraction)]
+        axes, parts = outer_axes(self.contraction), self.plan.outer_parts
+        longest = max(axes, key=lambda axis: axis.extent)
+        size = -(-longest.extent // parts)
+        ends = [(part + 1) * size, *([longest.extent] if longest.extent % size else [])]
+        cut = Range(longest, part * size, ends)
+        return [cut if axis is longest else Range.whole(axis) for axis in axes]
 
     def lanes(self, number: Index, width: int) -> Lanes:
         """The columns of one panel."""

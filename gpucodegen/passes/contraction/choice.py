@@ -20,6 +20,7 @@ from gpucodegen.passes.contraction.image import Image
 from gpucodegen.passes.contraction.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.pixels import flattened
 from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.passes.contraction.sharing import different_share
 from gpucodegen.passes.contraction.words import in_words
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.tiling.cpu_plan import plan_contraction
@@ -163,6 +164,8 @@ def _lowered(
 def _problem(contraction: Contraction) -> Problem:
     row, column = row_axis(contraction), column_axis(contraction)
     outer = outer_axes(contraction)
+    left, slower = contraction.left, contraction.reduction[:-1]
+    together = [axis for axis in contraction.axes if axis not in slower]
     return Problem(
         1 if row is None else row.extent,
         column.extent,
@@ -176,6 +179,8 @@ def _problem(contraction: Contraction) -> Problem:
         row is not None and bool(contraction.left.steps),
         row is not None and direct_lanes(contraction.left, row),
         bool(contraction.guards),
+        max((axis.extent for axis in outer), default=1),
+        (different_share(left, together), different_share(left, contraction.axes)),
     )
 
 

@@ -13,8 +13,8 @@
 Panels that serve one block of rows only are packed just before their row tiles, or by
 the first of these while it computes, or read in place, and those of a stripe by the
 task that computes it (`cpu_stripe`); then the loop over k blocks stands inside the
-parallel ones.  So do the loops over outer axes, next to those over row tiles, where all
-panels together are large.
+parallel ones.  So do the loops over outer axes, next to those over row tiles, where
+that saves threads from meeting, who then share the longest of these axes, too.
 
 Of an image that a window slides over, each task first copies the lines that a block of
 its reduction sees (`lines`), and reads those.
@@ -137,17 +137,17 @@ class _Lowering:
         cut, plan = self.blocking, self.blocking.plan
         blocks = -(-cut.rows // plan.row_block)
         tasks = -(-blocks // plan.turns)
-        parts = {"block": tasks, "stripe": plan.stripes}
+        parts = {"part": plan.outer_parts, "block": tasks, "stripe": plan.stripes}
         split = {name: count for name, count in parts.items() if count > 1}
 
         def body(inner: Builder, ivs: Sequence[Value]) -> None:
             numbers = dict(zip(split, ivs[len(outer) :], strict=True))
-            first, stripe = (Index.of(numbers.get(name, 0)) for name in parts)
+            part, first, stripe = (Index.of(numbers.get(name, 0)) for name in parts)
             places = zip(outer, ivs, strict=False)
             where = at | {axis.iv: Index.of(iv) for axis, iv in places}
 
             def compute(i: Builder, block: Index) -> None:
-                task = Block(cut, right, stripe, block * plan.row_block)
+                task = Block(cut, right, stripe, block * plan.row_block, part)
                 task.build(i, where, reduction)
 
             def turn(i: Builder, number: Value) -> None:

@@ -22,19 +22,23 @@ from gpucodegen.passes.contraction.packing import (
     pack_panel,
     pack_rows,
 )
-from gpucodegen.passes.contraction.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.ranges import Positions, Range
 from gpucodegen.passes.indexing import Index
 from gpucodegen.tiling.cpu_problem import Packing
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows from ``first_row``, panels of one stripe, all of the reduction."""
+    """Rows from ``first_row``, panels of one stripe, all of the reduction.
+
+    ``part``: that of the longest outer axis, if panels meet the rows of all of them.
+    """
 
     cut: Blocking
     right: Right
     stripe: Index
     first_row: Index
+    part: Index
 
     @property
     def rows(self) -> Range | None:
@@ -124,12 +128,10 @@ class Block:
         cut, (number, columns) = self.cut, place
         right = self._right(b, step, panel, cut.lanes(number, columns))
         corners = self._corners(step.corner)
-        tiles = RowTiles(cut, self.rows, step.ranges, step.left, right, corners)
-
-        def build(i: Builder, at: Positions) -> None:
-            tiles.build(i, at, number, columns)
-
-        nested(b, cut.inner_ranges, step.at, build)
+        outer = cut.inner_ranges(self.part)
+        sources = (step.left, right, corners)
+        tiles = RowTiles(cut, self.rows, step.ranges, *sources, outer=outer)
+        tiles.build(b, step.at, number, columns)
 
     def _corners(self, copy: Value | None) -> Corners | None:
         contraction = self.cut.contraction

@@ -21,6 +21,7 @@ from gpucodegen.passes.contraction.ranges import (
     Values,
     carried,
     in_pieces,
+    nested,
 )
 from gpucodegen.passes.contraction.start import finished, started
 from gpucodegen.passes.indexing import ZERO, Index
@@ -31,7 +32,11 @@ Steps: TypeAlias = Callable[[Builder, Values], Values]
 
 @dataclass(frozen=True, slots=True)
 class RowTiles:
-    """Tiles of ``rows``, one under the other, in one panel of columns."""
+    """Tiles of ``rows``, one under the other, in one panel of columns.
+
+    ``outer``: ranges of outer axes inside the loop over panels.  ``copied``: rows that
+    are done, of the first of their positions.
+    """
 
     cut: Blocking
     rows: Range | None
@@ -40,25 +45,44 @@ class RowTiles:
     right: Right
     corners: Corners | None = None
     first_panel: Index = ZERO
+    outer: Sequence[Range] = ()
+    copied: int = 0
 
     def build(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
-        """All row tiles of the block in one panel."""
-        if self.rows is None:
-            self._line(b, self._in_panel(at, panel), panel, columns)
-            return
+        """All row tiles of the block in one panel, for all positions of outer axes.
 
-        if isinstance(self.right, InPassing):
+        The first of them may copy the panel.
+        """
+        if isinstance(self.right, InPassing) and self.rows is not None:
             first, height = Index.of(self.rows.lower), self.cut.plan.rows
-            self.tile(b, at | {self.rows.axis.iv: first}, panel, (height, columns))
-            below = replace(self.rows, lower=first + height)
-            tiles = replace(self, rows=below, right=self.right.panels)
-            tiles.build(b, at, panel, columns)
+            starts = {r.axis.iv: Index.of(r.lower) for r in self.outer}
+            here = at | starts | {self.rows.axis.iv: first}
+            self.tile(b, here, panel, (height, columns))
+            copied = replace(self, right=self.right.panels, copied=height)
+            copied.build(b, at, panel, columns)
+            return
+        nested(b, self.outer, at, lambda i, here: self._line(i, here, panel, columns))
+
+    def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
+        """All row tiles for one position of the outer axes."""
+        if self.rows is None:
+            self._single(b, self._in_panel(at, panel), panel, columns)
             return
 
         def tile(inner: Builder, here: Positions, rows: int) -> None:
             self.tile(inner, here, panel, (rows, columns))
 
-        in_pieces(b, self.rows, self.cut.plan.rows, at, tile)
+        in_pieces(b, self._rest(at), self.cut.plan.rows, at, tile)
+
+    def _rest(self, at: Positions) -> Range:
+        """The rows without those that are done at the first of the outer positions."""
+        assert self.rows is not None
+        if not self.copied:
+            return self.rows
+        if not self.outer:
+            return replace(self.rows, lower=Index.of(self.rows.lower) + self.copied)
+        passed = sum((part.inside(at) for part in self.outer), ZERO)
+        return replace(self.rows, skipped=(passed * -1 + 1) * self.copied)
 
     def tile(
         self, b: Builder, at: Positions, panel: Index, shape: tuple[int, int]
@@ -103,7 +127,7 @@ class RowTiles:
     def _in_panel(self, at: Positions, panel: Index) -> Positions:
         return at | {self.cut.column.iv: panel * self.cut.plan.columns}
 
-    def _line(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
+    def _single(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
         ty, coming = self.cut.vector(columns), self._coming(panel, columns)
 

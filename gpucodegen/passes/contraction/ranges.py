@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.indexing import ZERO, Index
 from gpucodegen.passes.nests import Axis
 
 Positions = dict[Value, Index]
@@ -16,12 +16,16 @@ Positions = dict[Value, Index]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Part of an axis: from ``lower`` to the smallest of ``uppers``, by ``stride``."""
+    """Part of an axis: from ``lower`` to the smallest of ``uppers``, by ``stride``.
+
+    ``skipped``: what is left out at its start, if it is positive.
+    """
 
     axis: Axis
     lower: Index | Value | int
     uppers: Sequence[Index | int]
     stride: int = 1
+    skipped: Index = ZERO
 
     @staticmethod
     def whole(axis: Axis) -> Range:
@@ -31,6 +35,12 @@ class Range:
     def inside(self, at: Positions) -> Index:
         """Position of the axis, counted from the start of the range."""
         return at[self.axis.iv] - self.lower
+
+    @property
+    def lowers(self) -> list[Index]:
+        """The range begins at the largest of these."""
+        first = Index.of(self.lower)
+        return [first] if self.skipped == ZERO else [first, first + self.skipped]
 
 
 def parts_of(position: Index, axes: Sequence[Axis]) -> Positions:
@@ -56,7 +66,7 @@ def nested(
         return
     first, *rest = ranges
     b.loop(
-        first.lower,
+        first.lowers,
         list(first.uppers),
         lambda i, iv: nested(i, rest, at | {first.axis.iv: Index.of(iv)}, body),
         step=first.stride,
