@@ -206,6 +206,7 @@ class _Buffers:
             self._is_small(buffer)
             and buffer in used
             and buffer not in self.escaping
+            and buffer not in self.views
             and not any(self.views.get(v) is buffer for v in used - defined)
         )
 

@@ -163,6 +163,11 @@ def test_a_window_of_one_column_sees_lines_without_gaps(right: int):
     Padded((8, 9, 30, 16), (3, 1), (1, 1, 0, right)).check(target="cpu", threads=1)
 
 
+def test_images_of_a_batch_have_padded_copies_of_their_own():
+    layer = Padded((40, 8, 2, 33), (3, 1), (1, 1, 0, 0), images=2)
+    layer.check(target="cpu", threads=2)
+
+
 def test_an_image_that_changes_is_copied_before():
     change = """affine.for %c = 0 to 5 {
       affine.for %y = 0 to 12 {

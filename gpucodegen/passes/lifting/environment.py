@@ -98,7 +98,7 @@ class Environment:
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
     views: dict[Value, View] = field(default_factory=dict[Value, View])
     collapsed: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Arguments that are seen as views of their own collapsed views."""
+    """Buffers that are seen as views of their own collapsed views."""
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )

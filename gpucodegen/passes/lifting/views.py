@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 
+from gpucodegen.dialects.allocations import ALLOCATIONS
 from gpucodegen.dialects.ops.memref_shape_syntax import groups_of
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
@@ -32,7 +33,7 @@ def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
 
 
 def foresee(function: Operation, env: Environment, definitions: Definitions) -> None:
-    """Show arguments collapsed from the start, wherever they are."""
+    """Show buffers collapsed from the start, wherever they are."""
     for op in function.walk():
         if op.name == COLLAPSE:
             _is_shown_collapsed(op, env, definitions)
@@ -63,16 +64,16 @@ COLLAPSE = "memref.collapse_shape"
 def _is_shown_collapsed(
     op: Operation, env: Environment, definitions: Definitions
 ) -> bool:
-    """Let the view of an argument be the array, and the argument a view of it.
+    """Let the view of a buffer be the array, and the buffer a view of it.
 
-    An index of the argument is an affine one of the view, but not the other way round.
+    An index of the buffer is an affine one of the view, but not the other way round.
     """
     base, groups = _collapsed(op, definitions)
     view = op.results[0]
     ty = base.type
     is_row_major = isinstance(ty, MemRefType) and ty.layout is None
     shape = ty.shape if isinstance(ty, MemRefType) else ()
-    if not is_row_major or None in shape or base in definitions:
+    if not is_row_major or None in shape or not _is_buffer(base, definitions):
         return False
     extents = tuple(tuple(shape[d] or 0 for d in group) for group in groups)
     if view in env.views or env.collapsed.get(base) is view:
@@ -85,6 +86,12 @@ def _is_shown_collapsed(
     env.collapsed[base] = view
     env.views[base] = View(view, groups=extents)
     return True
+
+
+def _is_buffer(base: Value, definitions: Definitions) -> bool:
+    """Whether it is an argument or allocated."""
+    made = definitions.get(base)
+    return made is None or made.name in ALLOCATIONS
 
 
 def _collapsed(

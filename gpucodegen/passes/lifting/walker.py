@@ -180,7 +180,7 @@ class Lifter:
                     self.env.extents[memref, dimension] = size
         seen = self.escapes
         self.env.declare(
-            memref,
+            self.env.root(memref),
             local=True,
             fresh=seen is not None and seen.is_fresh(memref),
             forgotten=seen is not None and seen.is_forgotten(memref),
