@@ -70,7 +70,7 @@ def front_passes(
         FlattenElements(),
         Canonicalize(),
         CheckReads(),
-        CheckBounds(),
+        CheckBounds(function, types),
     ]
 
 

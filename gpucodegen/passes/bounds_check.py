@@ -1,27 +1,35 @@
 """Accesses that leave their buffer: an error where proven, a warning where possible.
 
-Of a buffer without elements every access is outside.  That of a loop whose end is only
-known at run time proves nothing, then: in a valid call, the loop does not run.
+Of a buffer with no or few elements every access may be outside.  That of a loop whose
+end is only known at run time proves nothing, then: in a valid call, it does not run.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import Surroundings, lift_function
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.tiling.bounds import Violation, by_array, violations
 from gpucodegen.tiling.model import model
 
 
-def check_bounds(op: Operation, surroundings: Surroundings) -> Operation:
-    """Raise OutOfBounds for a proven violation; returns the function unchanged."""
-    built = model(lift_function(op, surroundings.without_groups()).scop)
-    told = [replace(v, proven=v.proven and not _is_empty(v)) for v in violations(built)]
+def check_bounds(
+    op: Operation, surroundings: Surroundings, sized: Collection[Value] = ()
+) -> Operation:
+    """Raise OutOfBounds for a proven violation; returns the function unchanged.
+
+    ``sized``: buffers that have their extents in one call, and others in others.
+    """
+    lifted = lift_function(op, surroundings.without_groups())
+    told = [
+        replace(v, proven=v.proven and not _is_avoided(v, lifted, sized))
+        for v in violations(model(lifted.scop))
+    ]
     for found in diagnostics(told, errors.OutOfBounds):
         if isinstance(found, errors.Error):
             raise found
@@ -29,9 +37,11 @@ def check_bounds(op: Operation, surroundings: Surroundings) -> Operation:
     return op
 
 
-def _is_empty(violation: Violation) -> bool:
-    """Whether the buffer has no elements, and arguments decide if it is accessed."""
-    return violation.extent == 0 and bool(violation.parameters)
+def _is_avoided(violation: Violation, lifted: Lifted, sized: Collection[Value]) -> bool:
+    """Whether a buffer is too small, and arguments decide if it is accessed."""
+    buffer = lifted.arrays[violation.reference.access.array]
+    is_small = violation.extent == 0 or buffer in sized
+    return is_small and bool(violation.parameters)
 
 
 def diagnostics(

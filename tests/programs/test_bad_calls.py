@@ -125,6 +125,33 @@ def test_arrays_whose_loops_do_not_run_may_be_empty(extent: int) -> None:
     np.testing.assert_array_equal(x, np.full(extent, 2, "f4"))
 
 
+NEIGHBOURS = """func.func @f(%x: memref<MEM>, %y: memref<MEM>, %n: index) {
+  affine.for %i = 1 to affine_map<()[n] -> (n - 1)>()[%n] {
+    %a = affine.load %x[%i - 1] : memref<MEM>
+    %b = affine.load %x[%i + 1] : memref<MEM>
+    %c = arith.addf %a, %b : f32
+    affine.store %c, %y[%i] : memref<MEM>
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize("extent", [0, 1, 2, 3, 6])
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+def test_arrays_whose_loops_do_not_run_may_be_short(extent: int) -> None:
+    x, y = np.arange(extent, dtype="f4"), np.zeros(extent, "f4")
+    program = gcg.compile(NEIGHBOURS.replace("MEM", "?xf32"), target="cpu")
+    program.f(x, y, extent)
+    np.testing.assert_array_equal(y[1:-1], x[:-2] + x[2:])
+
+
+def test_arrays_that_are_always_too_short() -> None:
+    x = np.zeros(2, "f4")
+    program = gcg.compile(NEIGHBOURS.replace("MEM", "2xf32"), target="cpu")
+    with pytest.raises(errors.OutOfBounds):
+        program.f(x, x.copy(), 2)
+
+
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
