@@ -45,6 +45,7 @@ def front_passes(
     from gpucodegen.passes.slices_to_views import SlicesToViews
     from gpucodegen.passes.specialize import Specialize
     from gpucodegen.passes.specialize_ranks import SpecializeRanks
+    from gpucodegen.passes.vector_contract import VectorContract
 
     return [
         CheckEffects(),
@@ -56,6 +57,7 @@ def front_passes(
         SlicesToViews(),
         PlaceAllocations(),
         ElementwiseToLinalg(),
+        VectorContract(),
         Specialize(function, types),
         DecomposeSoftmax(),
         Generalize(),

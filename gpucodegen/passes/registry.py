@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "unroll": "loops.unroll:Unroll",
     "unroll-and-jam": "loops.unroll_and_jam:UnrollAndJam",
     "vectorize": "vectorize:Vectorize",
+    "vector-contract": "vector_contract:VectorContract",
     "verify-kernels": "verify_kernels:VerifyKernels",
     "wavefront": "wavefront:Wavefront",
 }
