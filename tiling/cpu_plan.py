@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import lcm
 
 from gpucodegen.tiling.cpu_problem import (
     LINE,
@@ -64,7 +65,10 @@ def plan_contraction(
 def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     """The plan in which threads share panels, or the rows, or read both in place."""
     best = choose_register_tile(
-        problem.rows, problem.columns, problem.element_bits, model.unit
+        problem.rows,
+        problem.columns,
+        problem.element_bits,
+        problem.summing(model.unit),
     )
     rows = min(tiles.rows or best.rows, problem.rows)
     columns = tiles.columns or best.columns
@@ -80,6 +84,9 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     squares = spread or not problem.right_is_contiguous
     squared = lanes if squares else 1
     together = problem.pixels.period if problem.pixels else squared
+    if problem.takes_turns:
+        bits = min(columns, problem.columns) * problem.element_bits
+        together = lcm(together, model.unit.turns(rows, bits))
     position, chunk = split_reduction(problem.reduction, limit, together)
     last = len(problem.reduction) - 1
     spread = spread and position == last
@@ -100,6 +107,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         parallel=parallel,
         fetches=spills and chunk < FETCHED_STEPS,
         fetches_beside=stream is not None and stream.beside,
+        turns_on=model.unit if problem.takes_turns else None,
         ahead=stream.ahead if stream and position == last else 0,
     )
     own = not in_place and _is_one_block(plan, problem)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import gcd, lcm, prod
 
@@ -26,6 +27,9 @@ PARALLEL_WORK = 2_000_000
 """Multiply-adds of 32 bits below which starting threads costs more than they save."""
 FETCHED = 5
 """Multiply-adds that take as long as fetching an element from the second cache."""
+
+FEWEST_TURNS = 32
+"""Terms of a sum that takes turns between registers, which are added at last."""
 
 
 def shared_work(extents: tuple[int, int, int], outer: int, element_bits: int) -> int:
@@ -104,6 +108,7 @@ class Problem:
     ``lines``: extent of the longest outer axis.
     ``left_shares``: of the elements of the left factor that are read, how many are
     different: for a step of all but the last reduction axis, and for all steps.
+    ``reassociable``: the terms of a sum may come in another order.
     """
 
     rows: int
@@ -120,6 +125,7 @@ class Problem:
     uneven: bool = False
     lines: int = 1
     left_shares: tuple[float, float] = (1.0, 1.0)
+    reassociable: bool = False
 
     @property
     def work(self) -> int:
@@ -149,6 +155,20 @@ class Problem:
         """
         stride = (self.left_stride or 1) * self.element_bits // 8
         return rows * gcd(stride, WAY) > WAYS * WAY
+
+    def summing(self, unit: VectorUnit) -> VectorUnit:
+        """The unit as its sums see it: those that take turns do not wait.
+
+        >>> free = Problem(1, 3, (1000,), 1, 64, True, False, reassociable=True)
+        >>> free.summing(VectorUnit()).latency, VectorUnit().latency
+        (1, 4)
+        """
+        return replace(unit, latency=1) if self.takes_turns else unit
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether steps may take turns between registers, and are enough for that."""
+        return self.reassociable and prod(self.reduction) >= FEWEST_TURNS
 
     @property
     def right_is_wide(self) -> bool:
@@ -222,6 +242,7 @@ class CpuPlan:
     ``ahead``: steps by which lanes of a stripe, and those copied in passing, are
     fetched before their use, and into the second cache those that are read once, in
     place; 0 leaves it to the processor.
+    ``turns_on``: the unit on which steps of small tiles take turns between registers.
     ``fetches_beside``: so are those of the next panel, which one row reads in place.
     """
 
@@ -246,6 +267,16 @@ class CpuPlan:
     parts: int = 0
     left_lines: int = 0
     left_rows: int = 0
+    turns_on: VectorUnit | None = None
+
+    def turns_of(self, shape: Sequence[int]) -> int:
+        """Registers for each sum of a tile of that shape: a power of two."""
+        if self.turns_on is None:
+            return 1
+        *rows, columns = shape
+        return self.turns_on.turns(
+            prod(rows), columns * self.turns_on.bits // self.lanes
+        )
 
 
 @dataclass(frozen=True, slots=True)

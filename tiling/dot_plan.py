@@ -117,8 +117,9 @@ def dots_pay(products: Products, problem: Problem, model: CpuModel) -> bool:
     if products.columns * steps * bits // 8 > model.cache * LOW_SHARE:
         return False
     extents = problem.rows, problem.columns
-    tile = choose_register_tile(*extents, bits, unit)
+    summing = problem.summing(unit)
+    tile = choose_register_tile(*extents, bits, summing)
     against = not problem.right_is_contiguous
     packing = against * TRANSPOSED_CYCLES * problem.columns * steps
-    outer = steps * tile_cycles(*extents, bits, unit, tile) + packing
+    outer = steps * tile_cycles(*extents, bits, summing, tile) + packing
     return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer

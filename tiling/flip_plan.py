@@ -47,5 +47,5 @@ def flipping_pays(problem: Problem, model: CpuModel) -> bool:
 
 def _cycles(rows: int, columns: int, problem: Problem, model: CpuModel) -> float:
     """Cycles of all steps of a result of that shape."""
-    shape = rows, columns, problem.element_bits, model.unit
+    shape = rows, columns, problem.element_bits, problem.summing(model.unit)
     return prod(problem.reduction) * tile_cycles(*shape, choose_register_tile(*shape))

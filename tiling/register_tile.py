@@ -9,6 +9,7 @@ fused multiply-adds, so it takes
 
 cycles, and needs fewer than all vector registers for its sums, its vectors of B and
 the broadcasts that the compiler's scheduler holds ahead of their use, `HELD`.
+Where terms may be added in another order, `VectorUnit.turns` hides the latency.
 A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
 An edge of few columns is in smaller registers, of which two are loaded at once: 196
 columns are 3 x 64 and 4 rather than 2 x 80 and 36, and 20 are 16 and 4, which take a
@@ -30,6 +31,9 @@ With AVX-512 9x3, 7x4 and 3x8 vectors spill and run at half the rate of 8x3 and 
 and 4x6 do if they prefetch); with AVX2 4x3 and 6x2 do not, 7x2 do; on ARM 6x4 do, 7x3
 and 5x4 do not.
 """
+
+IN_FLIGHT = 1.5
+"""Most sums that take turns, in those that a latency needs: registers are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,22 @@ class VectorUnit:
         [3, 0, 6]
         """
         return int(rows * HELD.get((self.bits, self.registers), 0.5))
+
+    def turns(self, rows: int, row_bits: int) -> int:
+        """Registers that steps of a tile take turns between, for each of its sums.
+
+        A power of two, so that about as many multiply-adds as are issued until one has
+        its sum are not of the same register.
+
+        >>> [VectorUnit(512, 32).turns(rows, 512) for rows in (1, 2, 4)]
+        [4, 2, 1]
+        >>> [VectorUnit(512, 32).turns(rows, 200) for rows in (1, 3, 7)]
+        [8, 4, 1]
+        """
+        unit = self.holding(row_bits)
+        products = rows * -(-row_bits // unit.bits)
+        most = IN_FLIGHT * unit.latency * unit.products_per_cycle // products
+        return 1 << max(0, int(most).bit_length() - 1)
 
     @property
     def shared(self) -> VectorUnit:
@@ -126,6 +146,11 @@ def choose_register_tile(
     RegisterTile(rows=16, columns=16)
     >>> choose_register_tile(4, 64, 32, VectorUnit(512, 32)).rows
     4
+
+    A single row reads all columns in one pass, if their sums fit the registers:
+
+    >>> choose_register_tile(1, 12, 64, VectorUnit(512, 32)).columns >= 12
+    True
     """
 
     def cost(tile: RegisterTile) -> tuple[float, int, int]:
@@ -133,7 +158,8 @@ def choose_register_tile(
         return cycles, -tile.rows * tile.columns, tile.columns
 
     fitting = [t for t in candidates(unit, element_bits) if t.rows <= extent_m]
-    return min(fitting, key=cost)
+    whole = [t for t in fitting if extent_m == 1 and t.columns >= extent_n]
+    return min(whole or fitting, key=cost)
 
 
 def tile_cycles(

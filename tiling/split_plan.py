@@ -46,7 +46,7 @@ def reduction_parts(problem: Problem, model: CpuModel) -> int:
         return 1
     (steps,) = problem.reduction
     tile = choose_register_tile(
-        problem.rows, problem.columns, problem.element_bits, model.unit
+        problem.rows, problem.columns, problem.element_bits, problem.summing(model.unit)
     )
     across = max(1, problem.columns // tile.columns)
     tasks = -(-problem.rows // (FEWEST_ROWS * tile.rows)) * across

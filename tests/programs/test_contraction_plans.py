@@ -40,6 +40,10 @@ SHAPES = {
     "one inner product": (1, 1, 1000),
     "inner products of one row and two columns": (1, 2, 133),
     "inner products of fewer rows than columns": (2, 3, 100),
+    "sums in turns, three columns": (1, 3, 1003),
+    "sums in turns, part of a register and a rest": (3, 4, 1001),
+    "sums in turns, two registers": (2, 20, 515),
+    "sums in turns, one row of two registers": (1, 20, 2050),
 }
 
 
@@ -255,6 +259,23 @@ def test_blocks_of_panels_stay_in_the_first_cache():
         assert plan(whole, small).k_chunk == 500
     asked = plan(problem, CpuModel(1), CpuTiles(k_block=250))
     assert asked.k_chunk == 250
+
+
+def test_small_tiles_take_turns_where_the_order_is_free():
+    problem = Problem(1, 3, (1000,), 1, 64, True, False, reassociable=True)
+    model = CpuModel(1, VectorUnit(512, 32))
+    free = plan(problem, model)
+    assert free.k_chunk % free.turns_of((3,)) == 0
+    assert free.turns_of((3,)) > free.turns_of((16,)) > free.turns_of((32,)) == 1
+    for held in (
+        replace(problem, reassociable=False),
+        replace(problem, reduction=(9,)),
+    ):
+        assert plan(held, model).turns_of((3,)) == 1
+    text = product(1, 3, 1000, "f32")
+    passes = "generalize,linalg-to-affine,map-cpu{vector_bits=512,registers=32}"
+    lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
+    assert lowered.count("arith.addf") == free.turns_of((3,)) - 1
 
 
 @pytest.mark.parametrize("m", [1, 3])

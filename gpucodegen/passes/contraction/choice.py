@@ -96,7 +96,8 @@ def _fills_registers(found: Contraction) -> bool:
         return False
     column, is_line = column_axis(found), row_axis(found) is None
     packs = not is_line or direct_lanes(found.right, column)
-    return column.extent >= MIN_COLUMNS and packs
+    in_turns = found.reassociable and _is_long(found)
+    return column.extent >= (2 if in_turns else MIN_COLUMNS) and packs
 
 
 def _flips(found: Contraction) -> bool:
@@ -181,6 +182,7 @@ def _problem(contraction: Contraction) -> Problem:
         bool(contraction.guards),
         max((axis.extent for axis in outer), default=1),
         (different_share(left, together), different_share(left, contraction.axes)),
+        contraction.reassociable,
     )
 
 

@@ -20,7 +20,8 @@ Of an image that a window slides over, each task first copies the lines that a b
 its reduction sees (`lines`), and reads those.
 
 The terms of each element are added in their original order, so floating-point results
-differ from the nest's only by the contraction of multiply and add.
+differ from the nest's only by the contraction of multiply and add; where another order
+is permitted, steps of small tiles take turns between registers (`turns`).
 """
 
 from __future__ import annotations

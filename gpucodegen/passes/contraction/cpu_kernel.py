@@ -19,11 +19,11 @@ from gpucodegen.passes.contraction.ranges import (
     Range,
     Step,
     Values,
-    carried,
     in_pieces,
     nested,
 )
 from gpucodegen.passes.contraction.start import finished, started
+from gpucodegen.passes.contraction.turns import in_turns
 from gpucodegen.passes.indexing import ZERO, Index
 
 Steps: TypeAlias = Callable[[Builder, Values], Values]
@@ -163,7 +163,8 @@ class RowTiles:
         def block(i: Builder, old: Value) -> Value:
             if steps is not None:
                 return steps(i, [old])[0]
-            return carried(i, self.ranges, at, [old], step)[0]
+            turns = self.cut.plan.turns_of(ty.shape)
+            return in_turns(i, self.ranges, at, old, step, turns)
 
         def compute(i: Builder, place: Place | None) -> None:
             memref, where, spanned = place or (result.memref, result.at(at), own)
