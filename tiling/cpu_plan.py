@@ -84,7 +84,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
     squares = spread or not problem.right_is_contiguous
     squared = lanes if squares else 1
     together = problem.pixels.period if problem.pixels else squared
-    if problem.takes_turns:
+    if problem.takes_turns(model.unit):
         bits = min(columns, problem.columns) * problem.element_bits
         together = lcm(together, model.unit.turns(rows, bits))
     position, chunk = split_reduction(problem.reduction, limit, together)
@@ -107,7 +107,7 @@ def _in_blocks(problem: Problem, model: CpuModel, tiles: CpuTiles) -> CpuPlan:
         parallel=parallel,
         fetches=spills and chunk < FETCHED_STEPS,
         fetches_beside=stream is not None and stream.beside,
-        turns_on=model.unit if problem.takes_turns else None,
+        turns_on=model.unit if problem.takes_turns(model.unit) else None,
         ahead=stream.ahead if stream and position == last else 0,
     )
     own = not in_place and _is_one_block(plan, problem)
@@ -137,10 +137,14 @@ def _in_turns(plan: CpuPlan, problem: Problem, model: CpuModel) -> CpuPlan:
 
 
 def _stripes_pay(plan: CpuPlan, problem: Problem, model: CpuModel) -> bool:
-    """Whether tasks of their own beat panels that all share, or threads are idle."""
+    """Whether tasks of their own beat panels that all share, or threads are idle.
+
+    Or storing takes longest, which goes along rows then, not down panels.
+    """
     apart = problem.outer == 1 or plan.outer_first
     idle = problem.skinny and plan.parallel and plan.stripes < model.threads
-    alone = plan.packing is Packing.PRIVATE and idle
+    stores = problem.result_bytes > model.cache and plan.k_chunk < STORED_STEPS
+    alone = plan.packing is Packing.PRIVATE and (idle or stores)
     return apart and not problem.pixels and (plan.packing is Packing.SHARED or alone)
 
 
@@ -148,6 +152,8 @@ PACKING_PAYS = 4
 """Row tiles that must read a panel before copying it is cheaper than not."""
 TURNS = 4
 """Parts of a block of rows where rows differ: threads take them in turn."""
+STORED_STEPS = 12
+"""Shorter reduction blocks take less time than storing a result from memory."""
 FETCHED_STEPS = 320
 """Shorter reduction blocks wait for a result that is not in the second cache."""
 FETCHED_SHARE = 0.5

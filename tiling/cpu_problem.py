@@ -163,12 +163,15 @@ class Problem:
         >>> free.summing(VectorUnit()).latency, VectorUnit().latency
         (1, 4)
         """
-        return replace(unit, latency=1) if self.takes_turns else unit
+        return replace(unit, latency=1) if self.takes_turns(unit) else unit
 
-    @property
-    def takes_turns(self) -> bool:
-        """Whether steps may take turns between registers, and are enough for that."""
-        return self.reassociable and prod(self.reduction) >= FEWEST_TURNS
+    def takes_turns(self, unit: VectorUnit) -> bool:
+        """Whether steps may take turns between registers, and are enough for that.
+
+        A result that leaves registers free has few full tiles, if any.
+        """
+        few = self.rows * self.columns * self.element_bits < unit.registers * unit.bits
+        return few and self.reassociable and prod(self.reduction) >= FEWEST_TURNS
 
     @property
     def right_is_wide(self) -> bool:
