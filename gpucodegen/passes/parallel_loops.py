@@ -38,7 +38,7 @@ class CpuMapping:
     """How nests are mapped: the host and the tile sizes asked for.
 
     ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
-    function is used.  ``least_work``: operations of a loop that runs on threads.
+    function is used.  ``awake``: whether a later nest wakes the threads anyway.
     """
 
     model: CpuModel
@@ -47,7 +47,12 @@ class CpuMapping:
     relaxed: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
-    least_work: int = WAKING_PAYS
+    awake: bool = False
+
+    @property
+    def least_work(self) -> int:
+        """Operations of a loop that runs on threads."""
+        return SHARING_PAYS if self.awake else WAKING_PAYS
 
 
 def map_operations(
@@ -59,7 +64,7 @@ def map_operations(
     pieces: list[Piece] = []
     before: list[Operation] = [*context]
     waking = _last_waking(operations)
-    awake = replace(mapping, least_work=SHARING_PAYS)
+    awake = replace(mapping, awake=True)
     for number, op in enumerate(operations):
         own = awake if number < waking else mapping
         pieces += _pieces(op, own, before)

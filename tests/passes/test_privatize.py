@@ -66,7 +66,7 @@ def test_the_allocation_moves_into_the_loop():
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_results_are_the_same(target: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parallel_loops, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(parallel_loops, "WAKING_PAYS", 0)
     A, B = numbers(64, 40), np.zeros((64, 40), np.float32)
     program = gcg.compile(ROWS, target=target, threads=2)
     program["f"](A, B)
