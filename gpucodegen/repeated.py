@@ -16,6 +16,7 @@ import numpy as np
 
 from gpucodegen.direct import Direct, Launch, Touching, only_launch
 from gpucodegen.executable import Executable
+from gpucodegen.intrinsics.direct import layout
 from gpucodegen.runtime.buffers import CPU, Buffer
 from gpucodegen.runtime.engines import storage
 from gpucodegen.scalars import scalar_conversion
@@ -77,11 +78,9 @@ def _asked(array: np.ndarray[Any, Any]) -> int:
 
 def _read(array: np.ndarray[Any, Any]) -> int:
     """The address, from the array itself: that takes half the time."""
-    return _integer_at(id(array) + _HEADER).value
+    return _integer_at(id(array) + layout.DATA).value
 
 
-_HEADER = object.__basicsize__
-"""Where an array holds its address: the first field of `PyArrayObject_fields`."""
 _integer_at = ctypes.c_size_t.from_address
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, OpaqueAttr
+from gpucodegen.ir.affine_maps import AffineMap
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    OpaqueAttr,
+)
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, Type, VectorType
@@ -106,6 +113,23 @@ def position(op: Operation) -> tuple[int, ...]:
     value = op.attributes.get("static_position")
     is_array = isinstance(value, DenseArrayAttr)
     return tuple(int(v) for v in value.values) if is_array else ()
+
+
+def contraction_maps(op: Operation) -> list[AffineMap]:
+    """The map of each operand of a ``vector.contract``."""
+    entries = _entries(op, "indexing_maps")
+    return [entry.map for entry in entries if isinstance(entry, AffineMapAttr)]
+
+
+def contraction_iterators(op: Operation) -> list[str]:
+    """The words of its iterators: ``parallel`` or ``reduction``, if it is valid."""
+    entries = map(str, _entries(op, "iterator_types"))
+    return [entry.partition("<")[2].removesuffix(">") for entry in entries]
+
+
+def _entries(op: Operation, name: str) -> tuple[Attribute, ...]:
+    value = op.attributes[name]
+    return value.values if isinstance(value, ArrayAttr) else ()
 
 
 def _static_position(entries: Sequence[int]) -> dict[str, Attribute]:

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gpucodegen.dialects import linalg
+from gpucodegen.dialects import linalg, vector
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, Attribute
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import (
     FloatType,
@@ -70,15 +69,12 @@ def _structured(op: Operation) -> Sequence[Operation]:
     b = Builder(op.location)
     *factors, total = (_stored(b, value) for value in op.operands)
     arguments = [Value(element_type(v.type), "e", op.location) for v in op.operands]
-    entries = _entries(op, "indexing_maps")
-    maps = [entry.map for entry in entries if isinstance(entry, AffineMapAttr)]
-    words = (str(word) for word in _entries(op, "iterator_types"))
     b.operations.append(
         linalg.generic(
             factors,
             [total],
-            maps,
-            [word.partition("<")[2].removesuffix(">") for word in words],
+            vector.contraction_maps(op),
+            vector.contraction_iterators(op),
             arguments,
             _term(op, arguments),
             location=op.location,
@@ -91,11 +87,6 @@ def _structured(op: Operation) -> Sequence[Operation]:
         b.load(total, [])
     *others, load = b.operations
     return [*others, load.with_(results=op.results)]
-
-
-def _entries(op: Operation, name: str) -> tuple[Attribute, ...]:
-    value = op.attributes[name]
-    return value.values if isinstance(value, ArrayAttr) else ()
 
 
 def _stored(b: Builder, value: Value) -> Value:

@@ -37,3 +37,32 @@ def product(
       {behind}
       return
     }}"""
+
+
+def by_way_of(n: int, element: str, left: str, right: str, into: str) -> str:
+    """Nests for ``t = half + left right`` in a new buffer, copied into another."""
+    square = f"memref<{n}x{n}x{element}>"
+    return f"""%t = memref.alloc() : {square}
+      affine.for %i = 0 to {n} {{
+        affine.for %j = 0 to {n} {{
+          affine.store %half, %t[%i, %j] : {square}
+        }}
+      }}
+      affine.for %i = 0 to {n} {{
+        affine.for %j = 0 to {n} {{
+          affine.for %k = 0 to {n} {{
+            %x = affine.load %t[%i, %j] : {square}
+            %y = affine.load {left}[%i, %k] : {square}
+            %z = affine.load {right}[%k, %j] : {square}
+            %p = arith.mulf %y, %z : {element}
+            %s = arith.addf %x, %p : {element}
+            affine.store %s, %t[%i, %j] : {square}
+          }}
+        }}
+      }}
+      affine.for %i = 0 to {n} {{
+        affine.for %j = 0 to {n} {{
+          %x = affine.load %t[%i, %j] : {square}
+          affine.store %x, {into}[%i, %j] : {square}
+        }}
+      }}"""

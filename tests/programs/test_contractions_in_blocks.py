@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.programs.products import by_way_of, integers
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -20,30 +21,7 @@ def test_products_that_replace_a_factor(n: int, threads: int):
       %last = arith.cmpi eq, %n, %zero : index
       cf.cond_br %last, ^stop, ^run
     ^run:
-      %t = memref.alloc() : {square}
-      affine.for %i = 0 to {n} {{
-        affine.for %j = 0 to {n} {{
-          affine.store %half, %t[%i, %j] : {square}
-        }}
-      }}
-      affine.for %i = 0 to {n} {{
-        affine.for %j = 0 to {n} {{
-          affine.for %k = 0 to {n} {{
-            %x = affine.load %t[%i, %j] : {square}
-            %a = affine.load %A[%i, %k] : {square}
-            %b = affine.load %B[%k, %j] : {square}
-            %p = arith.mulf %a, %b : f64
-            %s = arith.addf %x, %p : f64
-            affine.store %s, %t[%i, %j] : {square}
-          }}
-        }}
-      }}
-      affine.for %i = 0 to {n} {{
-        affine.for %j = 0 to {n} {{
-          %x = affine.load %t[%i, %j] : {square}
-          affine.store %x, %C[%i, %j] : {square}
-        }}
-      }}
+      {by_way_of(n, "f64", "%A", "%B", "%C")}
       %less = arith.subi %n, %one : index
       call @power(%A, %B, %C, %less) : ({square}, {square}, {square}, index) -> ()
       return
@@ -55,8 +33,7 @@ def test_products_that_replace_a_factor(n: int, threads: int):
       call @power(%A, %B, %A, %twice) : ({square}, {square}, {square}, index) -> ()
       return
     }}"""
-    rng = np.random.default_rng(0)
-    a, b = (rng.integers(-4, 5, (n, n)).astype("f8") for _ in range(2))
+    a, b = integers(2, n, n, dtype="f8")
     expected = (a @ b + 0.5) @ b + 0.5
     gcg.compile(text, target="cpu", threads=threads).f(a, b)
     assert np.array_equal(a, expected)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.programs.products import by_way_of
 
 TARGETS = ("cpu", "sim")
 N = 64
@@ -129,30 +130,7 @@ def test_new_buffers_are_none_of_them() -> None:
     text = f"""func.func @f(%A: {square}, %B: {square}, %c: i1) {{
       %half = arith.constant 0.5 : f32
       %m = arith.select %c, %A, %B : {square}
-      %t = memref.alloc() : {square}
-      affine.for %i = 0 to {n} {{
-        affine.for %j = 0 to {n} {{
-          affine.store %half, %t[%i, %j] : {square}
-        }}
-      }}
-      affine.for %i = 0 to {n} {{
-        affine.for %j = 0 to {n} {{
-          affine.for %k = 0 to {n} {{
-            %x = affine.load %t[%i, %j] : {square}
-            %y = affine.load %A[%i, %k] : {square}
-            %z = affine.load %m[%k, %j] : {square}
-            %p = arith.mulf %y, %z : f32
-            %s = arith.addf %x, %p : f32
-            affine.store %s, %t[%i, %j] : {square}
-          }}
-        }}
-      }}
-      affine.for %i = 0 to {n} {{
-        affine.for %j = 0 to {n} {{
-          %x = affine.load %t[%i, %j] : {square}
-          affine.store %x, %B[%i, %j] : {square}
-        }}
-      }}
+      {by_way_of(n, "f32", "%A", "%m", "%B")}
       return
     }}"""
     a = np.random.default_rng(1).integers(-3, 4, (n, n)).astype("f4")

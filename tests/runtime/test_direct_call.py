@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 from gpucodegen.intrinsics.direct.layout import MOST_ARRAYS
 from gpucodegen.runtime.direct_call import direct_call
 
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="calls are made in Python")
 UNSET = ctypes.create_string_buffer(b"GPUCODEGEN_NO_SUCH_VARIABLE")
 OVERLAP = (0, 1, -32, 32)
 """Two arrays of four f64."""
@@ -161,7 +163,6 @@ def test_nothing_is_kept_or_lost():
     assert all(abs(n - m) < 100 for n, m in zip(after, before, strict=True))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="sleeps in POSIX")
 def test_other_threads_run_while_a_kernel_does(request: pytest.FixtureRequest):
     request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
     sys.setswitchinterval(1000)  # nobody runs whom the kernel does not let

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gpucodegen.dialects.ops.rules import require
 from gpucodegen.dialects.ops.vector_reduction_checks import check_kind
 from gpucodegen.dialects.ops.vector_types import Extent, extents, vector_or_scalar
+from gpucodegen.dialects.vector import contraction_iterators, contraction_maps
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.affine_maps import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, element_type
 
@@ -17,7 +17,7 @@ _SIDES = ("left", "right", "accumulator")
 def check_contract(o: Operation) -> None:
     """Three maps of dimensions, which agree on every extent they share."""
     iterators = _iterators(o)
-    maps = _maps(o)
+    maps = contraction_maps(o)
     require(
         len(maps) == 3,
         o,
@@ -38,21 +38,13 @@ def check_contract(o: Operation) -> None:
     check_kind(o, element_type(o.results[0].type))
 
 
-def _maps(o: Operation) -> list[AffineMap]:
-    value = o.attributes["indexing_maps"]
-    entries = value.values if isinstance(value, ArrayAttr) else ()
-    return [entry.map for entry in entries if isinstance(entry, AffineMapAttr)]
-
-
 def _iterators(o: Operation) -> list[str]:
-    value = o.attributes["iterator_types"]
-    entries = value.values if isinstance(value, ArrayAttr) else ()
-    words = [str(e).partition("<")[2].removesuffix(">") for e in entries]
-    for entry, word in zip(entries, words, strict=True):
+    words = contraction_iterators(o)
+    for word in words:
         require(
             word in ("parallel", "reduction"),
             o,
-            f"{entry} is no iterator",
+            f"{word} is no iterator",
             "Write parallel or reduction",
         )
     return words
