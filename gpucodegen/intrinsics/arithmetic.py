@@ -26,6 +26,7 @@ COMPARISONS: dict[str, tuple[str, str]] = {
     "ule": ("icmp_unsigned", "<="),
     "ugt": ("icmp_unsigned", ">"),
     "uge": ("icmp_unsigned", ">="),
+    "false": ("fcmp_ordered", "false"),
     "oeq": ("fcmp_ordered", "=="),
     "one": ("fcmp_ordered", "!="),
     "olt": ("fcmp_ordered", "<"),
@@ -36,6 +37,7 @@ COMPARISONS: dict[str, tuple[str, str]] = {
     "ueq": ("fcmp_unordered", "=="),
     "une": ("fcmp_unordered", "!="),
     "uno": ("fcmp_unordered", "uno"),
+    "true": ("fcmp_unordered", "true"),
 }
 FLOAT_UNORDERED = {"ult": "<", "ule": "<=", "ugt": ">", "uge": ">="}
 

@@ -183,6 +183,14 @@ def _counted(ty: str, bits: int) -> list[Case]:
     ]
 
 
+def larger(x: float, y: float) -> float:
+    return max(x, y, key=lambda v: (v, math.copysign(1, v)))
+
+
+def smaller(x: float, y: float) -> float:
+    return min(x, y, key=lambda v: (v, math.copysign(1, v)))
+
+
 def float_cases(ty: str) -> list[Case]:
     def minmax(pick: Callable, numbers_win: bool) -> Callable:
         def want(x: float, y: float) -> float:
@@ -209,10 +217,10 @@ def float_cases(ty: str) -> list[Case]:
         "mulf": lambda x, y: x * y,
         "divf": quotient,
         "remf": remainder,
-        "maximumf": minmax(max, False),
-        "minimumf": minmax(min, False),
-        "maxnumf": minmax(max, True),
-        "minnumf": minmax(min, True),
+        "maximumf": minmax(larger, False),
+        "minimumf": minmax(smaller, False),
+        "maxnumf": minmax(larger, True),
+        "minnumf": minmax(smaller, True),
     }
     cases = [
         Case(name, f"%r = arith.{name} %x, %y : {ty}", want)

@@ -12,6 +12,8 @@ from running import loaded
 from scalar_programs import Case, float_cases, integer_cases, program, signed
 
 WIDTHS = (8, 16, 32, 64)
+SIGNED_ZEROS = {"maximumf", "minimumf"}
+"""Operations whose expected zeros have the right sign."""
 FLOATS = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 TARGETS = ("cpu", "sim")
 
@@ -75,9 +77,12 @@ def check_floats(ty: str, target: str, pairs: list[tuple[float, float]]):
     float_function(ty, target)(a, b, out)
     for case, row in zip(cases, out, strict=True):
         want = [expected(case, x, y, dtype) for x, y in zip(a, b, strict=True)]
-        np.testing.assert_array_equal(
-            row, np.array(want, dtype), err_msg=f"{case.name} of {a} and {b}"
-        )
+        told = f"{case.name} of {a} and {b}"
+        np.testing.assert_array_equal(row, np.array(want, dtype), err_msg=told)
+        if case.name in SIGNED_ZEROS:
+            numbers = ~np.isnan(want)
+            signs = np.signbit(row)[numbers], np.signbit(want)[numbers]
+            np.testing.assert_array_equal(*signs, err_msg=told)
 
 
 FLOAT_CORNERS = (

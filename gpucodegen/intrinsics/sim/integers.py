@@ -15,6 +15,23 @@ def unsigned(value: Any) -> Any:
     return value.view(f"u{value.dtype}")
 
 
+def on_bits(function: Twin) -> Twin:
+    """Truth values compute as 0 and -1 in eight bits; a number's lowest bit is kept.
+
+    >>> on_bits(np.less)(np.True_, np.False_), on_bits(np.subtract)(np.True_, np.True_)
+    (np.True_, np.False_)
+    """
+
+    def call(*values: Any) -> Any:
+        if values[0].dtype.kind != "b":
+            return function(*values)
+        result = np.asarray(function(*(-v.astype(np.int8) for v in values)))
+        is_answer = result.dtype.kind == "b"
+        return (result if is_answer else (result & 1).astype(np.bool_))[()]
+
+    return call
+
+
 def _signed(value: Any, like: Any) -> Any:
     return value.astype(like.dtype)
 
@@ -120,7 +137,7 @@ def _trailing(bits: str) -> int:
     return len(bits) - len(bits.rstrip("0"))
 
 
-INTEGER_TWINS: dict[str, Twin] = {
+ARITHMETIC: dict[str, Twin] = {
     "addi": np.add,
     "subi": np.subtract,
     "muli": np.multiply,
@@ -144,7 +161,10 @@ INTEGER_TWINS: dict[str, Twin] = {
     "minui": _on_unsigned(np.minimum),
     "maxui": _on_unsigned(np.maximum),
     "absi": np.absolute,
+}
+COUNTS: dict[str, Twin] = {
     "ctpop": _counted(lambda bits: bits.count("1")),
     "ctlz": _counted(_leading),
     "cttz": _counted(_trailing),
 }
+INTEGER_TWINS = {name: on_bits(f) for name, f in ARITHMETIC.items()} | COUNTS

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.sim.integers import INTEGER_TWINS, unsigned
+from gpucodegen.intrinsics.sim.integers import INTEGER_TWINS, on_bits, unsigned
 from gpucodegen.intrinsics.sim.machine import plain
 from gpucodegen.intrinsics.sim.twins import Twin, twin, typed
 
@@ -29,6 +29,15 @@ def _half_away(a: Any) -> Any:
     return np.where(is_far, whole + np.copysign(1, a), whole).astype(a.dtype)[()]
 
 
+def _maximum(a: Any, b: Any) -> Any:
+    """The larger number; +0.0 is larger than -0.0, which NumPy leaves open."""
+    return np.where(a == b, np.where(np.signbit(a), b, a), np.maximum(a, b))[()]
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    return np.where(a == b, np.where(np.signbit(a), a, b), np.minimum(a, b))[()]
+
+
 FLOAT_TWINS: dict[str, Twin] = {
     "addf": np.add,
     "subf": np.subtract,
@@ -38,8 +47,8 @@ FLOAT_TWINS: dict[str, Twin] = {
     "remf": np.fmod,
     "absf": np.absolute,
     "fma": _fused,
-    "maximumf": np.maximum,
-    "minimumf": np.minimum,
+    "maximumf": _maximum,
+    "minimumf": _minimum,
     "maxnumf": np.fmax,
     "minnumf": np.fmin,
     "copysign": np.copysign,
@@ -155,13 +164,21 @@ FLOAT_ORDER: dict[str, Twin] = {
     "ge": np.greater_equal,
 }
 
+UNORDERED_ALONE: dict[str, Twin] = {
+    "false": np.zeros_like,
+    "ord": np.logical_not,
+    "uno": np.asarray,
+    "true": np.ones_like,
+}
+"""Float predicates that ask for nothing but whether an operand is NaN."""
+
 
 def cmpi(predicate: str) -> Twin:
     """``arith.cmpi``."""
     if predicate in SIGNED_ORDER:
-        return twin(SIGNED_ORDER[predicate])
+        return twin(on_bits(SIGNED_ORDER[predicate]))
     compare = UNSIGNED_ORDER[predicate]
-    return twin(lambda a, b: compare(unsigned(a), unsigned(b)))
+    return twin(on_bits(lambda a, b: compare(unsigned(a), unsigned(b))))
 
 
 def cmpf(predicate: str) -> Twin:
@@ -169,8 +186,8 @@ def cmpf(predicate: str) -> Twin:
 
     def call(a: Any, b: Any) -> Any:
         unordered = np.isnan(a) | np.isnan(b)
-        if predicate in {"ord", "uno"}:
-            return unordered if predicate == "uno" else ~unordered
+        if predicate in UNORDERED_ALONE:
+            return UNORDERED_ALONE[predicate](unordered)[()]
         truth = FLOAT_ORDER[predicate[1:]](a, b)
         return truth | unordered if predicate[0] == "u" else truth & ~unordered
 
