@@ -22,7 +22,13 @@ from gpucodegen.ir.attributes import (
     TypeAttr,
 )
 from gpucodegen.ir.elements import DenseResourceAttr, SparseElementsAttr
-from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Region,
+    Value,
+    rewrite_bottom_up,
+)
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import (
     FunctionType,
@@ -121,15 +127,25 @@ class _Bufferizer:
             self._structured(b, op)
         elif lookup(op.name) is None and not op.regions:
             self._handled(b, op)
-        elif any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
-                target="buffers",
-                advice="Use linalg and tensor operations outside loops, or memrefs",
-            )
+        elif _mentions_tensors(op):
+            raise _refusal(op)
         else:
-            b.operations.append(op)
+            b.operations.append(self._reading(op))
+
+    def _reading(self, op: Operation) -> Operation:
+        """The operation; its regions, which run any number of times, only read."""
+
+        def rewrite(inner: Operation) -> list[Operation] | None:
+            if inner.name in _READS:
+                b = Builder(location=inner.location)
+                _HANDLERS[inner.name](self, b, inner)
+                return b.operations
+            if _mentions_tensors(inner):
+                raise _refusal(inner)
+            return None
+
+        (rewritten,) = rewrite_bottom_up(op, rewrite)
+        return rewritten
 
     def allocate(self, b: Builder, like: Value, ty: Type, hint: str = "") -> Value:
         """A fresh buffer with the extents of another one."""
@@ -175,7 +191,8 @@ class _Bufferizer:
             self.writable(b, value, contents=argument in used)
             for value, argument in zip(structured.outputs, arguments, strict=True)
         ]
-        b.operations.append(op.with_(operands=(*inputs, *outputs), results=()))
+        on_buffers = op.with_(operands=(*inputs, *outputs), results=())
+        b.operations.append(self._reading(on_buffers))
         self.buffers.update(zip(op.results, outputs, strict=True))
 
     def _handled(self, b: Builder, op: Operation) -> None:
@@ -269,6 +286,19 @@ class _Bufferizer:
         b.operations.append(op.with_(operands=tuple(returned)))
 
 
+def _mentions_tensors(op: Operation) -> bool:
+    return any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results))
+
+
+def _refusal(op: Operation) -> errors.Error:
+    return errors.UnsupportedOperation(
+        op.location,
+        operation=op.name,
+        target="buffers",
+        advice="Use linalg and tensor operations outside loops, or memrefs",
+    )
+
+
 def _is_shown(b: Builder, buffer: Value, returned: list[Value]) -> bool:
     """Whether a returned memref is a view of the buffer."""
     views = {
@@ -297,3 +327,5 @@ _HANDLERS: dict[str, Callable[[_Bufferizer, Builder, Operation], None]] = {
     "bufferization.to_buffer": _Bufferizer.show_buffer,
     "func.return": _Bufferizer.leave,
 }
+_READS = frozenset({"tensor.dim", "tensor.cast", "tensor.extract"})
+"""Operations that regions may hold, since they update nothing."""

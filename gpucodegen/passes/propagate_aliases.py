@@ -8,7 +8,7 @@ too.  Buffers overlap if they are one, or views of one, or arguments of one grou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, count
 from typing import ClassVar
@@ -75,7 +75,7 @@ class _Groups:
         if view.is_external:
             return False
         given = zip(view.arguments, self.numbers[view.name], strict=True)
-        overlaps = _Overlaps.of(function, dict(given))
+        overlaps = _Overlaps.of(function, dict(given), self.numbers)
         united = [
             self._unite(named_function(call), pair)
             for call in function.walk()
@@ -114,37 +114,29 @@ class _Groups:
 
 @dataclass(frozen=True, slots=True)
 class _Overlaps:
-    """Which values of a function may overlap.
-
-    ``opaque``: those that may show any buffer.
-    """
+    """Which values of a function may overlap."""
 
     origins: Origins
-    opaque: frozenset[Value]
     groups: Mapping[Value, int | None]
 
     @staticmethod
-    def of(function: Operation, groups: Mapping[Value, int | None]) -> _Overlaps:
-        """``groups`` of the arguments."""
-        unknown = (op for op in function.walk() if op.dialect not in _CHOOSING)
-        opaque = frozenset(v for op in unknown for v in filter(is_memref, op.results))
-        return _Overlaps(origins([function]), opaque, groups)
+    def of(
+        function: Operation,
+        groups: Mapping[Value, int | None],
+        defined: Container[str],
+    ) -> _Overlaps:
+        """``groups`` of the arguments; ``defined`` functions have a body."""
+        return _Overlaps(origins([function], defined), groups)
 
     def pairs(self, operands: Sequence[Value]) -> Iterator[tuple[int, int]]:
         """Positions of memrefs that may overlap."""
         memrefs = [(n, self._bases(v)) for n, v in enumerate(operands) if is_memref(v)]
         for (n, one), (m, other) in combinations(memrefs, 2):
-            if one is None or other is None or not one.isdisjoint(other):
+            if not one.isdisjoint(other):
                 yield n, m
 
-    def _bases(self, value: Value) -> set[Value | int | None] | None:
+    def _bases(self, value: Value) -> set[Value | int | None]:
         """The buffers that may stand behind a memref, and the groups of these."""
         reached = behind(value, self.origins)
-        if not self.opaque.isdisjoint(reached):
-            return None
         known = {v for v in reached if v in self.origins.get(v, {v})}
         return {*known, *map(self.groups.get, known)} - {None}
-
-
-_CHOOSING = frozenset({"memref", "arith", "scf", "cf", "affine"})
-"""Dialects whose operations make memrefs of their operands and of what they yield."""

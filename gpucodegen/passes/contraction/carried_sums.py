@@ -77,7 +77,7 @@ def _allocation(buffer: Value) -> Operation:
 
 def shared_buffers(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
     """Buffers whose cells may have other names."""
-    made = origins([function])
+    made = origins([function], surroundings.functions)
     return frozenset({*made, *surroundings.groups}.union(*made.values()))
 
 

@@ -13,7 +13,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.lifting.views import VIEWS
 
-_KNOWN = VIEWS | ALLOCATIONS | {"memref.get_global", "func.call"}
+_CHOOSING = frozenset("affine arith bufferization memref scf".split())
+"""Dialects with operations that result in one of the buffers in sight."""
+_KNOWN = VIEWS | ALLOCATIONS | {"memref.get_global"}
 """Operations of whose results the lifting knows the buffers."""
 _ENTRIES = frozenset({"func.func", "gpu.func"})
 """Operations whose first block takes buffers of the caller."""
@@ -30,7 +32,7 @@ def choices(roots: Iterable[Operation]) -> Iterator[set[Value]]:
 
 def chosen(op: Operation) -> Iterator[Value]:
     """The memrefs that an operation results in, and those that its blocks take."""
-    if op.name not in _KNOWN:
+    if op.dialect in _CHOOSING and op.name not in _KNOWN:
         yield from filter(is_memref, op.results)
     for region in op.regions:
         for block in region.blocks[op.name in _ENTRIES :]:

@@ -40,7 +40,7 @@ class Surroundings:
                 if op.name == "func.func" and count[symbol_name(op)] == 1
             },
             {v: group for op in functions for v, group in grouped(op).items()},
-            origins(functions),
+            origins(functions, _defined(functions)),
         )
 
     def groups_of(self, values: tuple[Value, ...]) -> tuple[Attribute | None, ...]:
@@ -63,3 +63,8 @@ def grouped(function: Operation) -> dict[Value, Attribute]:
         return {}
     pairs = zip(view.arguments, alias_groups(function), strict=True)
     return {value: group for value, group in pairs if group is not None}
+
+
+def _defined(functions: Iterable[Operation]) -> frozenset[str]:
+    """Names of the functions that have a body here."""
+    return frozenset(symbol_name(op) for op in functions if op.regions[0].blocks)
