@@ -42,6 +42,7 @@ def front_passes(
     from gpucodegen.passes.propagate_aliases import PropagateAliases
     from gpucodegen.passes.raise_to_affine import RaiseToAffine
     from gpucodegen.passes.reachable import KeepReachable
+    from gpucodegen.passes.rebase_views import RebaseViews
     from gpucodegen.passes.slices_to_views import SlicesToViews
     from gpucodegen.passes.specialize import Specialize
     from gpucodegen.passes.specialize_ranks import SpecializeRanks
@@ -55,6 +56,7 @@ def front_passes(
         CheckLifetimes(),
         ForwardRanks(),
         SlicesToViews(),
+        RebaseViews(),
         PlaceAllocations(),
         ElementwiseToLinalg(),
         VectorContract(),

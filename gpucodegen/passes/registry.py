@@ -56,6 +56,7 @@ PASSES: dict[str, str] = {
     "promote": "promote:Promote",
     "propagate-aliases": "propagate_aliases:PropagateAliases",
     "raise-to-affine": "raise_to_affine:RaiseToAffine",
+    "rebase-views": "rebase_views:RebaseViews",
     "restructure": "restructure:Restructure",
     "skew": "skew:Skew",
     "slices-to-views": "slices_to_views:SlicesToViews",
