@@ -71,17 +71,26 @@ SHORT_SUM = 256
 
 def _runs(found: Contraction) -> bool:
     """Whether one of the kernels can run it."""
+    return _is_product(found) or _window(found) is not None
+
+
+def _is_product(found: Contraction) -> bool:
+    """Whether register tiles or inner products can."""
     if _fills_registers(found) or _flips(found):
         return True
-    if found.scale is not None:
-        return False
-    return bool(_window(found)) or (_is_long(found) and dot_sides(found) is not None)
+    return _is_long(found) and _inner_products(found) is not None
 
 
 def _is_long(found: Contraction) -> bool:
     """Whether the terms of a sum fill the lanes of a register."""
     steps = prod(axis.extent for axis in found.reduction)
     return steps * element_bits(found.element) > SHORT_SUM
+
+
+def _inner_products(found: Contraction) -> Sides | None:
+    """The factors, if lanes can walk along the sums of both."""
+    is_other = found.image or found.scale is not None or found.words
+    return None if is_other else dot_sides(found)
 
 
 def _window(found: Contraction) -> Sliding | None:
@@ -118,7 +127,7 @@ def lower_contraction(
     merged = collapsed(views, found if packed is None else packed.contraction)
     if merged is None:
         return None
-    if not _runs(merged):
+    if not _is_product(merged):
         return _lowered(found, model, tiles)
     if _fills_registers(merged):
         merged = flattened(views, merged)
@@ -133,8 +142,7 @@ def lower_contraction(
 def _lowered(
     contraction: Contraction, model: CpuModel, tiles: CpuTiles
 ) -> list[Operation]:
-    is_other = contraction.image or contraction.scale or contraction.words
-    sides = None if is_other else dot_sides(contraction)
+    sides = _inner_products(contraction)
     fills = _fills_registers(contraction)
     problem = _problem(contraction) if fills else None
     flips = _flips(contraction)
