@@ -183,6 +183,8 @@ class _Bufferizer:
 
     def _structured(self, b: Builder, op: Operation) -> None:
         """linalg on tensors: the outputs' buffers become the results'."""
+        if not op.regions:
+            raise _refusal(op, "Write it as linalg.generic")
         structured = linalg.Structured(op)
         inputs = [self.buffers.get(v, v) for v in structured.inputs]
         arguments = structured.body.arguments[len(inputs) :]
@@ -290,12 +292,12 @@ def _mentions_tensors(op: Operation) -> bool:
     return any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results))
 
 
-def _refusal(op: Operation) -> errors.Error:
+def _refusal(
+    op: Operation,
+    advice: str = "Use linalg and tensor operations outside loops, or memrefs",
+) -> errors.Error:
     return errors.UnsupportedOperation(
-        op.location,
-        operation=op.name,
-        target="buffers",
-        advice="Use linalg and tensor operations outside loops, or memrefs",
+        op.location, operation=op.name, target="buffers", advice=advice
     )
 
 

@@ -37,7 +37,14 @@ func.func @f(%x: {image}, %w: {filters}, %o: {result}) -> {result} {{
         (2, (1, 3, 9), (3, 1, 1), 4, 2),
     ],
 )
-def test_volumes(dtype: str, batch: int, pixels, taps, channels: int, filters: int):
+def test_volumes(
+    dtype: str,
+    batch: int,
+    pixels: tuple[int, ...],
+    taps: tuple[int, ...],
+    channels: int,
+    filters: int,
+):
     sizes = [
         (n - 1) * stride + (k - 1) * dilation + 1
         for n, k, stride, dilation in zip(pixels, taps, STRIDES, DILATIONS, strict=True)
