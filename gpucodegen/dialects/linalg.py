@@ -81,6 +81,16 @@ class Structured:
         return tuple(_iterator_name(entry) for entry in entries)
 
 
+def destinations(op: Operation, count: int) -> tuple[Value, ...]:
+    """The ``count`` operands that an operation of the dialect updates.
+
+    Its last ones, but of ``pack`` and ``unpack``, where padding and tiles come last.
+    """
+    if op.name in {"linalg.pack", "linalg.unpack"}:
+        return op.operands[1:2]
+    return op.operands[len(op.operands) - count :]
+
+
 def _iterator_name(entry: Attribute) -> str:
     text = entry.text if isinstance(entry, OpaqueAttr) else str(entry).strip('"')
     return text.removeprefix("#linalg.iterator_type<").removesuffix(">")

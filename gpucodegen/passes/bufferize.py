@@ -123,10 +123,12 @@ class _Bufferizer:
         handler = _HANDLERS.get(op.name)
         if handler is not None:
             handler(self, b, op)
-        elif op.dialect == "linalg" and op.results:
+        elif op.dialect == "linalg" and op.results and op.regions:
             self._structured(b, op)
         elif lookup(op.name) is None and not op.regions:
             self._handled(b, op)
+        elif _mentions_tensors(op) and op.dialect == "linalg":
+            raise _refusal(op, "Write it as linalg.generic")
         elif _mentions_tensors(op):
             raise _refusal(op)
         else:
@@ -183,8 +185,6 @@ class _Bufferizer:
 
     def _structured(self, b: Builder, op: Operation) -> None:
         """linalg on tensors: the outputs' buffers become the results'."""
-        if not op.regions:
-            raise _refusal(op, "Write it as linalg.generic")
         structured = linalg.Structured(op)
         inputs = [self.buffers.get(v, v) for v in structured.inputs]
         arguments = structured.body.arguments[len(inputs) :]
@@ -196,6 +196,17 @@ class _Bufferizer:
         on_buffers = op.with_(operands=(*inputs, *outputs), results=())
         b.operations.append(self._reading(on_buffers))
         self.buffers.update(zip(op.results, outputs, strict=True))
+
+    def relayout(self, b: Builder, op: Operation) -> None:
+        """``linalg.pack`` and ``unpack``: all of the destination is written."""
+        if not op.results:
+            b.operations.append(op)
+            return
+        source, target, *others = op.operands
+        into = self.writable(b, target, contents=False)
+        operands = (self.buffers[source], into, *others)
+        b.operations.append(op.with_(operands=operands, results=()))
+        self.buffers[op.result] = into
 
     def _handled(self, b: Builder, op: Operation) -> None:
         """An operation that the caller runs: its tensor results are fresh buffers."""
@@ -321,6 +332,8 @@ _HANDLERS: dict[str, Callable[[_Bufferizer, Builder, Operation], None]] = {
     "tensor.dim": _as("memref.dim"),
     "tensor.cast": _as("memref.cast"),
     "tensor.extract": _as("memref.load"),
+    "linalg.pack": _Bufferizer.relayout,
+    "linalg.unpack": _Bufferizer.relayout,
     "tensor.insert": _Bufferizer.insert,
     "arith.constant": _Bufferizer.constant,
     "bufferization.to_tensor": _Bufferizer.load_tensor,

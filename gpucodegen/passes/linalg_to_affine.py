@@ -22,6 +22,7 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
 )
 from gpucodegen.ir.types import FloatType, MemRefType
+from gpucodegen.passes import relayout
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index, from_map
@@ -29,10 +30,12 @@ from gpucodegen.passes.lifting.reductions import OPERATORS
 
 REASSOCIABLE = OpaqueAttr("#arith.fastmath<reassoc,contract>")
 
+_RELAYOUTS = {"linalg.pack": relayout.pack, "linalg.unpack": relayout.unpack}
+
 
 @dataclass(frozen=True, slots=True)
 class LinalgToAffine(ModulePass):
-    """Every ``linalg.generic`` on memrefs becomes an affine nest."""
+    """``linalg.generic``, ``pack`` and ``unpack`` on memrefs become affine nests."""
 
     name: ClassVar[str] = "linalg-to-affine"
 
@@ -43,6 +46,8 @@ class LinalgToAffine(ModulePass):
 
 
 def _lowered(op: Operation) -> list[Operation] | None:
+    if op.name in _RELAYOUTS and not op.results:
+        return _RELAYOUTS[op.name](op)
     if op.name != "linalg.generic" or op.results:
         return None
     generic = linalg.Structured(op)
@@ -68,7 +73,7 @@ def _extents(op: Operation, operands: Sequence[Value], b: Builder) -> list[Index
                 known = found.get(result.position)
                 _agree(op, known, extent)
                 if known is None or (known.constant is None and extent is not None):
-                    found[result.position] = _extent(b, value, dimension, extent)
+                    found[result.position] = relayout.extent(b, value, dimension)
     count = len(generic.iterator_types)
     missing = [d for d in range(count) if d not in found]
     if missing:
@@ -77,14 +82,6 @@ def _extents(op: Operation, operands: Sequence[Value], b: Builder) -> list[Index
             op.location, claim=claim, reason="no operand is indexed by it alone"
         )
     return [found[d] for d in range(count)]
-
-
-def _extent(b: Builder, value: Value, dimension: int, extent: int | None) -> Index:
-    if extent is not None:
-        return Index.of(extent)
-    position = b.index(Index.of(dimension))
-    (size,) = b.add("memref.dim", (value, position), [position.type], hint="n")
-    return Index.of(size)
 
 
 def _agree(op: Operation, known: Index | None, extent: int | None) -> None:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.linalg import destinations
 from gpucodegen.ir.attributes import IntegerAttr, TypeAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
@@ -154,7 +155,7 @@ class _Renamer:
 
     def follow_outputs(self, op: Operation) -> Operation:
         """Tensor results of a linalg operation have the types of its outputs."""
-        outputs = op.operands[len(op.operands) - len(op.results) :]
+        outputs = destinations(op, len(op.results))
         return self.retyped(op, [v.type for v in outputs])
 
     def _carry(self, op: Operation) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.linalg import Structured, scalar_of
+from gpucodegen.dialects.linalg import Structured, destinations, scalar_of
 from gpucodegen.dialects.linalg_bodies import BINARY, FUNCTIONS, UNARY
 from gpucodegen.dialects.linalg_named import (
     base_name,
@@ -64,9 +64,9 @@ def _check_shaped(o: Operation, values: Sequence[Value], what: str) -> None:
 
 
 def check_results(o: Operation, outputs: int) -> None:
-    """One result per tensor among the outputs, which are the last operands."""
-    last = o.operands[:2][-1:] if o.name.endswith("pack") else o.operands[-outputs:]
-    expected = [v.type for v in last if isinstance(v.type, TensorType)]
+    """One result per tensor among the outputs."""
+    updated = destinations(o, outputs)
+    expected = [v.type for v in updated if isinstance(v.type, TensorType)]
     actual = [v.type for v in o.results]
     if expected != actual:
         raise fail(
