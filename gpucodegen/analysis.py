@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -144,4 +143,4 @@ def warn_out_of_bounds(violations: tuple[Violation, ...]) -> None:
 
     for found in diagnostics(violations, errors.ProvenOutOfBounds):
         assert isinstance(found, errors.CodegenWarning)
-        warnings.warn(found, stacklevel=3)
+        errors.tell(found)

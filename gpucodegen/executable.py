@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
-from warnings import catch_warnings, simplefilter, warn
+from warnings import catch_warnings, simplefilter
 
+from gpucodegen import errors
 from gpucodegen.lowering import Key, Stages, lower, printed
 from gpucodegen.runtime.collection import collected_afterwards
 
@@ -178,7 +179,7 @@ def build(
             simplefilter("always")
             known = lower(module, name, key, options, stages)
         for warning in told:
-            warn(warning.message, stacklevel=2)
+            errors.tell(warning.message)
         if told or not place or not kept.keep(place, known):
             place = ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from warnings import warn
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -78,7 +77,7 @@ def map_module(
         mapped = _mapped(module, name, key, plain, stages)
         place, reason = module.functions[name].location, problem.message
         given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
-        warn(given_up, stacklevel=2)
+        errors.tell(given_up)
         return mapped
 
 

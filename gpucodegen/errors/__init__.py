@@ -109,6 +109,7 @@ from gpucodegen.errors.parse import (
     UnterminatedString,
     ValueTypeMismatch,
 )
+from gpucodegen.errors.telling import tell
 from gpucodegen.errors.verify import (
     BranchMismatch,
     CallMismatch,
@@ -288,4 +289,5 @@ __all__ = [
     "YieldMismatch",
     "did_you_mean",
     "one_of",
+    "tell",
 ]

@@ -9,6 +9,7 @@ A failure prints as::
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
@@ -52,7 +53,7 @@ class Diagnostic(Exception):
         """The text with its remedy as the last sentence, without place and caret."""
         text = self.template.format(**self.details)
         remedy = self.advice or self.remedy.format(**self.details)
-        return f"{text}. {remedy}" if remedy else text
+        return visible(f"{text}. {remedy}" if remedy else text)
 
     @property
     def place(self) -> FileLoc | None:
@@ -73,14 +74,14 @@ class Diagnostic(Exception):
 
     def __str__(self) -> str:
         parts = [self._render(self.location, self.severity, self.message)]
-        parts += [self._render(loc, "note", text) for loc, text in self.notes]
+        parts += [self._render(loc, "note", visible(text)) for loc, text in self.notes]
         return "\n".join(parts)
 
     def _render(self, location: Location, severity: str, text: str) -> str:
         place = file_location(location)
         if place is None:
             return f"{severity}: {text}"
-        head = f"{place}: {severity}: {text}"
+        head = f"{visible(str(place))}: {severity}: {text}"
         line = self.source_lines.get(place.line)
         return head if line is None else f"{head}\n{excerpt(line, place.column)}"
 
@@ -97,8 +98,33 @@ def excerpt(line: str, column: int) -> str:
     """
     start = max(0, column - 1 - _WIDTH // 2) if len(line) > _WIDTH else 0
     shown = line[start : start + _WIDTH]
-    blanks = "".join("\t" if c == "\t" else " " for c in shown[: column - 1 - start])
-    return f"  {shown}\n  {blanks}^"
+    before = visible(shown[: column - 1 - start])
+    blanks = "".join("\t" if c == "\t" else " " for c in before)
+    return f"  {visible(shown)}\n  {blanks}^"
+
+
+_KINDS_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Controls, formats (which turn the direction of text), surrogates, separators."""
+
+
+def visible(text: str) -> str:
+    r"""The text with a name for every character that a terminal would obey.
+
+    Lines and tabs stay; whatever text a diagnostic quotes, it only prints.
+
+    >>> print(visible("\x1b[2Jgone"))
+    \x1b[2Jgone
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        _name(c) if unicodedata.category(c) in _KINDS_UNSEEN else c for c in text
+    )
+
+
+def _name(character: str) -> str:
+    kept = character in "\n\t"
+    return character if kept else character.encode("unicode_escape").decode()
 
 
 class Error(Diagnostic):

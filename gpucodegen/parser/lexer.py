@@ -7,7 +7,6 @@ A token is its own text; its first character tells its kind (see
 from __future__ import annotations
 
 import re
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Collection
 from typing import TypeVar
@@ -244,7 +243,7 @@ class Lexer:
             line = self.text[start:] if end < 0 else self.text[start:end]
             warning.source_lines[place.line] = line
         self.told.append(warning)
-        warnings.warn(warning, stacklevel=2)
+        errors.tell(warning)
 
     def found(self) -> str:
         """Description of the current token."""

@@ -6,7 +6,6 @@ end is only known at run time proves nothing, then: in a valid call, it does not
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -33,7 +32,7 @@ def check_bounds(
     for found in diagnostics(told, errors.OutOfBounds):
         if isinstance(found, errors.Error):
             raise found
-        warnings.warn(found, stacklevel=2)
+        errors.tell(found)
     return op
 
 

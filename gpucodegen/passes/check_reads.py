@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,5 +38,4 @@ def warn_undefined(reads: Iterable[UndefinedRead]) -> None:
         access = read.reference.access
         kind = errors.UndefinedRead if read.proven else errors.PossiblyUndefinedRead
         location = access.loc if isinstance(access.loc, Location) else UNKNOWN
-        warning = kind(location, buffer=access.array, witness=str(read))
-        warnings.warn(warning, stacklevel=3)
+        errors.tell(kind(location, buffer=access.array, witness=str(read)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -78,4 +77,4 @@ def _report(lifted: Lifted, found: Sequence[Row]) -> None:
             depth=depth,
             result=result,
         )
-        warnings.warn(remark, stacklevel=2)
+        errors.tell(remark)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -112,9 +111,7 @@ def write(path: Path, content: bytes) -> bool:
             raise
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        warnings.warn(
-            errors.CacheUnusable(path=cache_directory(), reason=reason), stacklevel=2
-        )
+        errors.tell(errors.CacheUnusable(path=cache_directory(), reason=reason))
         return False
     return True
 

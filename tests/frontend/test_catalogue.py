@@ -9,6 +9,7 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import FileLoc
+from gpucodegen.parser import parse_module
 
 CLASSES = [
     value
@@ -51,3 +52,26 @@ def test_notes_have_their_own_place():
         FileLoc("f", 2, 1), name="a", notes=[(FileLoc("f", 1, 1), "first here")]
     ).with_source("one\ntwo")
     assert str(error).split("\n")[3:] == ["f:1:1: note: first here", "  one", "  ^"]
+
+
+RED = "\x1b[31m"
+
+
+def test_what_a_terminal_would_obey_is_printed_by_name():
+    place = FileLoc(f"{RED}f", 1, 8)
+    error = errors.UnknownType(place, name=f"{RED}\u202eevil\x9b", notes=[(place, RED)])
+    error.with_source(f"{RED}\t!x")
+    printed = str(error)
+    assert not [c for c in printed if not c.isprintable() and c not in "\n\t"]
+    assert "'\\x1b[31m\\u202eevil\\x9b'" in printed
+    head, line, caret, note, *_ = printed.split("\n")
+    assert head.startswith("\\x1b[31mf:1:8: error: ")
+    assert line == "  \\x1b[31m\t!x"
+    assert caret == "  " + " " * len("\\x1b[31m") + "\t ^"
+    assert note == "\\x1b[31mf:1:8: note: \\x1b[31m"
+
+
+def test_a_text_with_escapes_is_refused_without_them():
+    with pytest.raises(errors.ParseError) as refused:
+        parse_module(f"func.func @f() {{\n  {RED}return\n}}", f"{RED}.mlir")
+    assert "\x1b" not in str(refused.value)

@@ -6,7 +6,6 @@ module with rebuilt nests.  Where isl gives no answer the order is kept, with a 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
 from gpucodegen import errors
@@ -67,8 +66,7 @@ def reordered(
 
 def warn_kept(op: Operation, reason: str) -> None:
     """Tell that a nest keeps its order."""
-    kept = errors.OrderKept(op.location, loops=_names(op), reason=reason)
-    warnings.warn(kept, stacklevel=2)
+    errors.tell(errors.OrderKept(op.location, loops=_names(op), reason=reason))
 
 
 def _titled(transformation: str, op: Operation) -> str:
