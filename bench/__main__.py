@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench import session
 from bench.harness import CLOCKS
-from bench.tables import GPU, TABLES
+from bench.tables import GPU, TABLES, lines
+from gpucodegen.errors import did_you_mean, one_of
 
 RESULTS = Path(__file__).parent / "results"
 ALL = "all"
@@ -21,10 +23,13 @@ ALL = "all"
 
 def main() -> int:
     """Print tables; 1 if a line failed."""
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
     if options.part:
         return session.part(options)
     tables = tuple(TABLES) if options.table == ALL else (options.table,)
+    if options.name and not any(lines(table, options.name) for table in tables):
+        parser.error(_no_line(tables, options.name))
     out = options.out or (RESULTS if options.table == ALL else None)
     return session.run(tables, options, out)
 
@@ -48,6 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, help="folder for JSON, Markdown and plot")
     parser.add_argument("--part", type=Path, help=argparse.SUPPRESS)
     return parser
+
+
+def _no_line(tables: Sequence[str], name: str) -> str:
+    known = [line.name for table in tables for line in lines(table)]
+    advice = did_you_mean(name, known, f"There are {one_of(known)}", cutoff=0.4)
+    return f"no line has {name!r} in its name. {advice}"
 
 
 def _counts(text: str) -> tuple[int, ...]:

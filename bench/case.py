@@ -39,7 +39,10 @@ class Peer:
     @property
     def is_installed(self) -> bool:
         """Whether it can take part."""
-        return find_spec(self.package) is not None
+        try:
+            return find_spec(self.package) is not None
+        except ModuleNotFoundError:  # what the package is a part of is not there
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,7 +120,9 @@ def test_a_peer_that_fails_costs_nobody_else(capsys: Any) -> None:
 
 
 def test_a_peer_without_its_package_is_left_out() -> None:
-    assert not Peer("?", lambda _: lambda: None, "no_such_package").is_installed
+    for package in ("no_such_package", "no_such_package.runtime", "numpy.no_such_part"):
+        assert not Peer("?", lambda _: lambda: None, package).is_installed
+    assert Peer("?", lambda _: lambda: None, "numpy.linalg").is_installed
 
 
 def test_arrays_are_restored_before_a_call_that_counts() -> None:
@@ -223,6 +225,13 @@ def test_the_subcommand_measures_in_the_clone(
 def test_the_subcommand_hands_on_the_exit_status(capfd: Any) -> None:
     assert cli.main(["bench", "no_such_table"]) == 2
     assert "'matmul'" in capfd.readouterr().err
+
+
+def test_a_line_that_is_not_there_is_a_wrong_command_line(capfd: Any) -> None:
+    assert cli.main(["bench", "matmul", "f64 1000x513x778"]) == 2
+    told = capfd.readouterr().err
+    assert "no line has 'f64 1000x513x778' in its name" in told
+    assert "Did you mean 'linalg f64 1000x513x777'" in told
 
 
 def test_the_wheel_has_no_benchmarks(
