@@ -25,7 +25,8 @@ class FunctionAnalysis:
     """Loops with their kinds, dependences with distance and witness, bands, bounds.
 
     ``undefined`` are the reads of local buffers that find nothing; ``parts`` are the
-    outermost loops with the buffers whose values enter and leave them.
+    outermost loops with the buffers whose values enter and leave them. ``needs`` says
+    what the extents of arguments must fulfil for accesses to stay inside.
     """
 
     name: str
@@ -35,6 +36,12 @@ class FunctionAnalysis:
     violations: tuple[Violation, ...]
     undefined: tuple[UndefinedRead, ...]
     parts: tuple[Part, ...]
+    needs: str = ""
+
+    @property
+    def beyond(self) -> tuple[Violation, ...]:
+        """The violations that no relation of extents excludes."""
+        return tuple(v for v in self.violations if not v.needed)
 
     def __str__(self) -> str:
         lines = [f"@{self.name}"]
@@ -44,7 +51,8 @@ class FunctionAnalysis:
             lines.append(f"{indent}{verdict.loop.name}: {verdict.description}{why}")
         bands = [band.names for band in self.bands if len(band.names) > 1]
         lines += [f"  permutable band: {', '.join(names)}" for names in bands]
-        lines += [f"  out of bounds: {violation}" for violation in self.violations]
+        lines += [f"  out of bounds: {violation}" for violation in self.beyond]
+        lines += [f"  extents need: {self.needs}"] if self.needs else []
         lines += [f"  undefined: {read}" for read in self.undefined]
         lines += [f"  {part}" for part in self.parts]
         return "\n".join(lines)
@@ -72,7 +80,8 @@ class Analysis(Mapping[str, FunctionAnalysis]):
 def analyze(module: Module) -> Analysis:
     """Analyse every function with a body.
 
-    Accesses out of bounds and reads of cells that hold nothing are warnings.
+    Accesses out of bounds and reads of cells that hold nothing are warnings; where the
+    extents of arguments decide, the analysis says what they must fulfil.
 
     A function that does not keep to its declared effects is an error.
 
@@ -102,7 +111,7 @@ def analyze(module: Module) -> Analysis:
         if op.regions and op.regions[0].blocks
     }
     for analysis in analyses.values():
-        warn_out_of_bounds(analysis.violations)
+        warn_out_of_bounds(analysis.beyond)
         warn_undefined(analysis.undefined)
     return Analysis(analyses)
 
@@ -113,7 +122,7 @@ def analyze_function(
     """All answers on one function; ``surroundings`` are the functions it may call."""
     from gpucodegen.passes.lifting import lift_function
     from gpucodegen.tiling.bands import bands
-    from gpucodegen.tiling.bounds import violations
+    from gpucodegen.tiling.bounds import needs, violations
     from gpucodegen.tiling.dependences import dependences
     from gpucodegen.tiling.liveness import parts, values
     from gpucodegen.tiling.loops import loop_verdicts
@@ -126,14 +135,16 @@ def analyze_function(
     apart = built
     if surroundings is not None and surroundings.groups:
         apart = model(lift_function(op, surroundings.without_groups()).scop)
+    outside = violations(apart)
     return FunctionAnalysis(
         name,
         with_privatisation(loop_verdicts(built, found), passed),
         found,
         bands(built.scop.body, found),
-        violations(apart),
+        outside,
         undefined_reads(built),
         parts(passed),
+        needs(apart, outside),
     )
 
 

@@ -7,12 +7,12 @@ opaque loops, for whether they run is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from .isl import OUT, Map, Set
-from .isl_forms import mentioned_parameters
+from .isl_forms import condition, mentioned_parameters
 from .model import Model, Reference
 from .witness import Event, find_event
 
@@ -23,7 +23,8 @@ class Violation:
 
     ``proven``: it does so in every run that executes the access at all, in any of the
     copies that passes made of it. Otherwise there are parameters for which it does, or
-    isl gave no answer (``event`` is None).
+    isl gave no answer (``event`` is None). ``needed``: what the extents of the caller's
+    arrays must fulfil for the access to stay inside; None if more than they decide.
     """
 
     reference: Reference
@@ -33,6 +34,7 @@ class Violation:
     cell: tuple[int, ...]
     extent: int | str | None
     parameters: dict[str, int]
+    needed: str | None = None
 
     def __str__(self) -> str:
         array, verb = self.reference.access.array, self.reference.access.kind.value
@@ -59,6 +61,19 @@ def violations(model: Model) -> tuple[Violation, ...]:
     iteration (i=7) reads A[8], outside dimension 0 of extent 8
     """
     return tuple(_violations(model))
+
+
+def needs(model: Model, found: Iterable[Violation]) -> str:
+    """What the extents of arguments must fulfil for these accesses to stay inside.
+
+    Those that more than extents decide do not count; "" if there are no others.
+    """
+    each = dict.fromkeys(violation.needed for violation in found if violation.needed)
+    if not each:
+        return ""
+    whole = " and ".join(each)
+    shown = model.solver.ask(lambda: condition(model.where((), whole).params()), None)
+    return shown or whole
 
 
 def by_array(found: Sequence[Violation]) -> Iterator[tuple[Violation, int]]:
@@ -117,7 +132,27 @@ def _violation(
     mentioned = mentioned_parameters(model.beyond_context(outside))
     parameters = {name: given[name] for name in given if name in mentioned}
     proven = found is not None and _always(model, reference, dimension, extent)
-    return Violation(reference, dimension, proven, event, cell, extent, parameters)
+    needed = None if proven else _needed(model, reference, outside)
+    return Violation(
+        reference, dimension, proven, event, cell, extent, parameters, needed
+    )
+
+
+def _needed(model: Model, reference: Reference, outside: Map) -> str | None:
+    """Parameters(domain) - parameters(outside), if it is a relation of extents."""
+    executed = _given([reference.instances.domain])
+    inside = model.solver.ask(
+        lambda: executed.subtract(_given([outside])).gist(executed), None
+    )
+    if inside is None or not mentioned_parameters(inside) <= _extents(model):
+        return None
+    return condition(inside)
+
+
+def _extents(model: Model) -> set[str]:
+    """The parameters that are extents of arrays of the caller."""
+    given = [array for array in model.scop.arrays if not array.fresh]
+    return {extent for array in given for extent in array.shape if isinstance(extent, str)}
 
 
 def _always(

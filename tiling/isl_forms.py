@@ -80,7 +80,24 @@ def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
     return str(shown).partition("{")[2].removesuffix("}").strip()
 
 
-def mentioned_parameters(relation: Map) -> set[str]:
+def condition(parameters: Set) -> str | None:
+    """A set of parameters as one conjunction; None if it takes more to say it.
+
+    >>> from .isl import Solver
+    >>> solver = Solver()
+    >>> condition(solver.set("[M, N] -> { : N >= M and 0 < M }"))
+    '0 < M <= N'
+    >>> condition(solver.set("[N] -> { : N mod 2 = 0 }")) is None
+    True
+    """
+    shown = parameters.coalesce().remove_redundancies()
+    pieces = shown.get_basic_sets()
+    if len(pieces) != 1 or pieces[0].dim(islpy.dim_type.div):
+        return None
+    return str(shown).partition(":")[2].removesuffix("}").strip()
+
+
+def mentioned_parameters(relation: Map | Set) -> set[str]:
     """The parameters that the constraints of a relation depend on."""
     kind = PARAM
     return {

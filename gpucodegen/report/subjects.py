@@ -75,7 +75,8 @@ class Subject:
     name: str
     operation: Operation
     nests: tuple[Nest, ...]
-    suspects: tuple[Violation | UndefinedRead, ...]
+    violations: tuple[Violation, ...]
+    undefined: tuple[UndefinedRead, ...]
     names: Mapping[str, tuple[str, ...]]
     shapes: tuple[tuple[int | str | None, ...] | None, ...]
     """Per argument, the extents of its buffer, or None for a scalar."""
@@ -118,7 +119,8 @@ def subject(module: Module, name: str) -> Subject:
         tuple(
             proven.nest(loop, lifted.arrays) for loop in _outermost(lifted.scop.body)
         ),
-        (*violations(built), *undefined_reads(built)),
+        violations(built),
+        undefined_reads(built),
         _names(operation, lifted.scop.parameters, made_from, shapes),
         tuple(
             shapes.get(made_from.get(value, "")) if _is_buffer(value) else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeVar
 
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes, walks
@@ -20,6 +21,7 @@ from gpucodegen.report.wording import (
     table,
 )
 from gpucodegen.tiling.bands import Band
+from gpucodegen.tiling.bounds import Violation, needs
 from gpucodegen.tiling.contraction import Contraction, Operand
 from gpucodegen.tiling.dependences import Dependence
 from gpucodegen.tiling.footprint import footprints
@@ -27,6 +29,9 @@ from gpucodegen.tiling.fronts import front
 from gpucodegen.tiling.isl_forms import set_text
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict
 from gpucodegen.tiling.scop import Loop
+from gpucodegen.tiling.undefined import UndefinedRead
+
+Found = TypeVar("Found", Violation, UndefinedRead)
 
 TILE = 32
 """Iterations per loop of the tile whose footprint is shown."""
@@ -49,6 +54,7 @@ def _nest_sections(subject: Subject, nest: Nest, source: Source) -> Lines:
     yield from section("elements moved per step of a loop", _walks(nest))
     yield from section(f"footprint of {_tile_name(nest)}", _footprints(nest))
     yield from section("schedule tree, as written", nest_tree(nest).lines())
+    yield from section("extents of arguments need", _needs(subject, nest))
     yield from section("accesses not proven right", _suspects(subject, nest))
 
 
@@ -221,10 +227,22 @@ def _footprints(nest: Nest) -> Lines:
     yield from table(rows) if rows else ()
 
 
+def _of(nest: Nest, found: Iterable[Found]) -> list[Found]:
+    """Those that are about statements of a nest."""
+    mine = {instances.name for instances in nest.statements}
+    return [one for one in found if one.reference.instances.name in mine]
+
+
+def _needs(subject: Subject, nest: Nest) -> Lines:
+    """What keeps accesses inside that only extents decide about."""
+    if found := needs(nest.model, _of(nest, subject.violations)):
+        yield found
+
+
 def _suspects(subject: Subject, nest: Nest) -> Lines:
     """Accesses that may leave their array, reads that may find nothing."""
-    mine = {instances.name for instances in nest.statements}
-    found = [s for s in subject.suspects if s.reference.instances.name in mine]
+    outside = [v for v in _of(nest, subject.violations) if not v.needed]
+    found = [*outside, *_of(nest, subject.undefined)]
     yield from map(str, found[:FEW])
     if len(found) > FEW:
         yield f"and {len(found) - FEW} more"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import gpucodegen as gcg
 from tests.house import readme
 
 
@@ -59,6 +60,15 @@ def test_layout_names_every_module() -> None:
     names = [f"{path.name}/" for path in modules]
     names += [path.name for path in folder.glob("*.py")]
     assert [name for name in names if name not in page] == []
+
+
+def test_the_main_job_warns_of_nothing() -> None:
+    """Warnings are errors here; of its extents the analysis only says what they need."""
+    path = readme.ROOT / "examples" / "matmul.mlir"
+    printed = str(gcg.analyze(gcg.parse(path.read_text(encoding="utf-8"))))
+    assert "out of bounds" not in printed
+    (needs,) = re.findall(r"extents need: (.*)", printed)
+    assert needs == "B_size0 >= A_size1 and C_size0 >= A_size0 and C_size1 >= B_size1"
 
 
 @pytest.mark.slow

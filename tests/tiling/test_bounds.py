@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpucodegen.tiling.bounds import by_array, violations
+from gpucodegen.tiling.bounds import by_array, needs, violations
 from gpucodegen.tiling.model import model
 from gpucodegen.tiling.scop import (
     Array,
@@ -52,6 +52,49 @@ def test_unrelated_sizes_are_only_possible_violations():
     (found,) = violations(model(stencil(loop, parameters=("N", "M"), extent="N")))
     assert not found.proven
     assert found.event is not None
+
+
+def squares(*extents: str) -> Scop:
+    """A[i, j] = B[j] in loops to M and K."""
+    accesses = (read("B", "j"), write("A", "i", "j"))
+    loops = [Loop("i", "0", "M"), Loop("j", "0", "K")]
+    arrays = (Array("A", extents[:2]), Array("B", extents[2:]))
+    context = tuple(f"{extent} >= 0" for extent in dict.fromkeys(extents))
+    parameters = tuple(dict.fromkeys((*extents, "M", "K")))
+    body = nest(loops, (Statement("S", accesses),))
+    return Scop(parameters, context, arrays, body)
+
+
+def needed(scop: Scop) -> tuple[str, int]:
+    """What extents must fulfil, and how many violations they do not decide."""
+    built = model(scop)
+    found = violations(built)
+    return needs(built, found), len([v for v in found if not v.needed])
+
+
+def test_what_extents_decide_is_told_as_a_relation_of_extents():
+    assert needed(squares("M", "K", "K")) == ("", 0)
+    assert needed(squares("M", "K", "N")) == ("N >= K", 0)
+    assert needed(replace(squares("M", "P", "P"), arrays=ARRAYS)) == ("K <= P", 0)
+
+
+ARRAYS = (Array("A", ("M", "P")), Array("B", ("P",)), Array("C", ("K",)))
+
+
+def test_what_other_numbers_decide_is_not():
+    assert needed(squares("M", "P", "K")) == ("K <= P", 0)
+    assert needed(squares("M", "P", "P")) == ("", 2)
+    own = replace(
+        squares("M", "K", "N"),
+        arrays=(Array("A", ("M", "K")), Array("B", ("N",), fresh=True)),
+    )
+    assert needed(own) == ("", 1)
+
+
+def test_what_no_extents_can_mend_is_not():
+    arrays = (Array("A", ("M",)),)
+    body = nest([Loop("i", "0", "M")], (Statement("S", (read("A", "i + 1"),)),))
+    assert needed(Scop(("M",), ("M >= 0",), arrays, body)) == ("", 1)
 
 
 def test_what_may_not_run_is_not_proven():
