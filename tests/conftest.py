@@ -1,4 +1,4 @@
-"""Markers that depend on the machine: a GPU, and the CUDA compiler without one.
+"""Markers that depend on the machine: a GPU, the CUDA compiler without one, documents.
 
 ``--update-golden`` rewrites the files that hold what is generated.
 """
@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -32,9 +34,14 @@ def has_cuda_compiler() -> bool:
         return False
 
 
+def has_documents() -> bool:
+    return Path(os.environ.get("GPUCODEGEN_DOCUMENTS") or "nowhere").is_dir()
+
+
 NEEDS = {
     "gpu": (has_gpu, "no CUDA device"),
     "cuda13": (has_cuda_compiler, "the cuda13 extra is not installed"),
+    "documents": (has_documents, "GPUCODEGEN_DOCUMENTS names no folder"),
 }
 
 

@@ -152,7 +152,9 @@ def _needed(model: Model, reference: Reference, outside: Map) -> str | None:
 def _extents(model: Model) -> set[str]:
     """The parameters that are extents of arrays of the caller."""
     given = [array for array in model.scop.arrays if not array.fresh]
-    return {extent for array in given for extent in array.shape if isinstance(extent, str)}
+    return {
+        extent for array in given for extent in array.shape if isinstance(extent, str)
+    }
 
 
 def _always(

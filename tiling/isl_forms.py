@@ -86,7 +86,7 @@ def condition(parameters: Set) -> str | None:
     >>> from .isl import Solver
     >>> solver = Solver()
     >>> condition(solver.set("[M, N] -> { : N >= M and 0 < M }"))
-    '0 < M <= N'
+    'M > 0 and N >= M'
     >>> condition(solver.set("[N] -> { : N mod 2 = 0 }")) is None
     True
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba_cuda  # noqa: F401  # without it, numba has an older engine of this name
 from numba import cuda
 from numba.core import types
 from numba.cuda import extending

@@ -73,16 +73,23 @@ def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)
 
 
-@pytest.mark.xfail(strict=True, reason="stated as open; remove the //! if this passes")
-@pytest.mark.parametrize("chunk", OPEN, ids=ids(OPEN))
-def test_open(chunk: Chunk):
-    if chunk.error:
-        test_is_refused(chunk)
-        return
-    test_parses_and_prints(chunk)
-    for claim in chunk.all("="):
-        for target in targets(chunk):
-            test_holds(chunk, claim, target)
+def test_what_is_stated_as_open_is_not_met():
+    """Remove the //! of those that are."""
+    assert [chunk.name for chunk in OPEN if _is_met(chunk)] == []
+
+
+def _is_met(chunk: Chunk) -> bool:
+    try:
+        if chunk.error:
+            test_is_refused(chunk)
+            return True
+        test_parses_and_prints(chunk)
+        for claim in chunk.all("="):
+            for target in targets(chunk):
+                test_holds(chunk, claim, target)
+    except (Exception, pytest.fail.Exception):  # noqa: BLE001
+        return False
+    return True
 
 
 def test_every_duty_is_shown_or_stated_as_open():

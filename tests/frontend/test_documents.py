@@ -66,19 +66,17 @@ def _piece(id_: str) -> str:
     raise KeyError(id_)
 
 
-DOCUMENTS_FOLDER = os.environ.get("GPUCODEGEN_DOCUMENTS", "")
 CODE = re.compile(
     r"^\s*(%[\w:, %]+=|[!#@]\w+ *=|func(\.func)? @|\^bb|affine\.for|tensor<|memref<"
     r"|loc\()"
 )
 
 
-@pytest.mark.skipif(not DOCUMENTS_FOLDER, reason="GPUCODEGEN_DOCUMENTS is not set")
+@pytest.mark.documents
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_pieces_are_those_of_the_documents(name: str):
-    lines = (
-        (Path(DOCUMENTS_FOLDER) / f"{name}.txt").read_text(encoding="utf-8").split("\n")
-    )
+    folder = Path(os.environ["GPUCODEGEN_DOCUMENTS"])
+    lines = (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")
     for block in read(HERE / f"{name}.blocks"):
         assert block.text.rstrip() == cut(lines, block.place).rstrip()
     listed = set(

@@ -28,12 +28,6 @@ def test_commands_do_all_the_set_up_they_need(command: str) -> None:
     assert use.startswith(".venv/bin/python ")
 
 
-def test_ci_runs_the_test_command() -> None:
-    script = readme.ROOT / ".ci" / "run"
-    assert os.access(script, os.X_OK)
-    assert readme.TESTS in script.read_text(encoding="utf-8").splitlines()
-
-
 def test_links_lead_somewhere() -> None:
     pages = [readme.ROOT / "README.md", *(readme.ROOT / "docs").glob("*.md")]
     for page in pages:
@@ -63,7 +57,7 @@ def test_layout_names_every_module() -> None:
 
 
 def test_the_main_job_warns_of_nothing() -> None:
-    """Warnings are errors here; of its extents the analysis only says what they need."""
+    """Warnings are errors here; of extents the analysis says what they must be."""
     path = readme.ROOT / "examples" / "matmul.mlir"
     printed = str(gcg.analyze(gcg.parse(path.read_text(encoding="utf-8"))))
     assert "out of bounds" not in printed
