@@ -1,5 +1,7 @@
 """Markers that depend on the machine: a GPU, the CUDA compiler without one, documents.
 
+Of many cases alike, ``sampled`` leaves a few to the quick run.
+
 ``--update-golden`` rewrites the files that hold what is generated.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -51,11 +54,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    thin_out(items)
     for item in items:
         for name, (found, reason) in NEEDS.items():
             if item.get_closest_marker(name) and not found():
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def thin_out(items: list[pytest.Item]) -> None:
+    """Of a test marked `sampled(n)` every nth case is quick, the others are slow."""
+    places: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            name = item.nodeid.partition("[")[0]
+            if places[name] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            places[name] += 1
 
 
 @pytest.fixture(autouse=True)

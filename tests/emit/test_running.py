@@ -68,6 +68,7 @@ def test_host_program(steps: int):
 
 
 @pytest.mark.parametrize("n", [33, 64])
+@pytest.mark.sampled(2)
 def test_shared_memory_kernel_in_the_emulator(n: int):
     A, B, C = random(128, 64), random(64, n), random(128, n)
     want = C + A.astype(float) @ B

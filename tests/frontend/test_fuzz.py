@@ -10,6 +10,7 @@ import re
 import warnings
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_modules import modules
@@ -95,14 +96,28 @@ def fuzz(examples: int) -> settings:
     )
 
 
-@fuzz(150)
-@given(module=modules(), generic=st.booleans(), locations=st.booleans())
-def test_printed_modules(module: Module, generic: bool, locations: bool):
+ANY_MODULE = given(module=modules(), generic=st.booleans(), locations=st.booleans())
+
+
+def prints_and_parses(module: Module, generic: bool, locations: bool):
     root = module.operation
     text = print_module(root, generic=generic, locations=locations)
     again = parse_module(text, allow_unregistered=True).operation
     assert print_module(again, generic=generic, locations=locations) == text
     assert print_module(again) == print_module(root)
+
+
+@fuzz(30)
+@ANY_MODULE
+def test_printed_modules(module: Module, generic: bool, locations: bool):
+    prints_and_parses(module, generic, locations)
+
+
+@pytest.mark.slow
+@fuzz(150)
+@ANY_MODULE
+def test_many_printed_modules(module: Module, generic: bool, locations: bool):
+    prints_and_parses(module, generic, locations)
 
 
 @fuzz(600)
@@ -111,9 +126,16 @@ def test_mutated_tokens(text: str, allow_unregistered: bool):
     survives(text, allow_unregistered=allow_unregistered)
 
 
-@fuzz(150)
+@fuzz(30)
 @given(text=PRINTED)
 def test_mutated_modules(text: str):
+    survives(text, allow_unregistered=True)
+
+
+@pytest.mark.slow
+@fuzz(150)
+@given(text=PRINTED)
+def test_many_mutated_modules(text: str):
     survives(text, allow_unregistered=True)
 
 

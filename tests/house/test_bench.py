@@ -209,6 +209,7 @@ def test_committed_results_are_whole(path: Path) -> None:
     assert path.with_suffix(".svg").read_text(encoding="utf-8") == roofline(kept)
 
 
+@pytest.mark.slow
 def test_the_subcommand_measures_in_the_clone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

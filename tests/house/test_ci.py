@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import thin_out
 from tests.house import readme
 
 CI = readme.ROOT / ".ci"
@@ -137,3 +138,25 @@ def test_two_runs_run_everything_but_what_needs_a_gpu(
     status, printed = suite(tmp_path, *second)
     assert status == 1
     assert "no run has run this test: Skipped: nobody has this package" in printed
+
+
+class Case:
+    """What `thin_out` asks of a test."""
+
+    def __init__(self, nodeid: str, *marks: pytest.Mark) -> None:
+        self.nodeid, self.marks, self.added = nodeid, marks, []
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return next((mark for mark in self.marks if mark.name == name), None)
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.added.append(mark.name)
+
+
+def test_of_sampled_tests_every_nth_case_is_quick() -> None:
+    mark = pytest.mark.sampled(3).mark
+    cases = [Case(f"f.py::{name}[{i}]", mark) for i in range(5) for name in "ab"]
+    others = [Case("f.py::c[0]"), Case("f.py::c[1]")]
+    thin_out([*cases, *others])
+    quick = [case.nodeid[6:] for case in (*cases, *others) if case.added != ["slow"]]
+    assert quick == ["a[0]", "b[0]", "a[3]", "b[3]", "c[0]", "c[1]"]

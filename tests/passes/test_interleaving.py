@@ -77,6 +77,7 @@ TYPES = {"f32": "f4", "f64": "f8"}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.sampled(3)
 def test_each_element_is_stored(form: Form, kind: str):
     body = loop(form.body(LONG, form.source), LONG, kind)
     text = kernel(arguments(LONG, form.source, form.target), body, "cpu")

@@ -53,6 +53,7 @@ def jammed(text: str, cache: int = 0) -> gcg.Module:
 
 @pytest.mark.parametrize("count", [8, 9, 15, 18])
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.sampled(5)
 def test_each_row_is_reduced_as_before(form: tuple[str, str, str], count: int):
     text = rows(form[0], count, *form[1:])
     made = jammed(text)

@@ -65,6 +65,7 @@ def check(text: str, element: str, threads: int) -> gcg.Program:
 
 @pytest.mark.parametrize("element", TYPES)
 @pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
+@pytest.mark.sampled(5)
 def test_both_halves(bounds: tuple[str, str], element: str):
     check(nest(element, bounds, APART), element, 1)
 

@@ -229,6 +229,7 @@ CPU = [("matmul", "loops"), ("symbolic", "dma"), ("recurrence", "loops")]
     [*((name, way, "sim") for name in PATTERNS for way in ("loops", "dma"))]
     + [(*case, "cpu") for case in CPU],
 )
+@pytest.mark.sampled(4)
 def test_results_are_the_same_bit_by_bit(name: str, way: str, target: str) -> None:
     module = check(name, (9, 7, 10), [4, 3, 5], way, target)
     assert any(op.name == "memref.alloc" for op in module.walk())

@@ -47,12 +47,14 @@ def assert_equal_bits(stencil: Stencil, module: Module, target: str) -> None:
 
 @pytest.mark.parametrize("passes", PASSES)
 @pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.sampled(3)
 def test_reordered_stencils_give_the_same_bits(name: str, passes: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), passes), "sim")
 
 
 @pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.sampled(3)
 def test_wavefronts_on_threads_give_the_same_bits(name: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), PASSES[0]), "cpu")

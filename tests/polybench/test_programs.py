@@ -49,6 +49,7 @@ def test_text_parses_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(3)
 def test_cpu(name: str) -> None:
     kernel = KERNELS[name]
     compiled = gcg.compile(kernel.path, target="cpu")
@@ -58,6 +59,7 @@ def test_cpu(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(3)
 def test_emulator(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
 
@@ -70,6 +72,7 @@ def test_tiled_text_parses_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(3)
 def test_tiled_in_the_emulator(name: str) -> None:
     run(name, tiled(name), "sim", None)
 

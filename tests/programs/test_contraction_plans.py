@@ -49,6 +49,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.sampled(3)
 def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     m, n, k = shape
     a, b = integers(m, k), integers(k, n)
@@ -89,6 +90,7 @@ FACTORS = {"rows": ("i, k", (13, 75)), "columns": ("k, i", (75, 13))}
 @pytest.mark.parametrize("right", FACTORS)
 @pytest.mark.parametrize("left", FACTORS)
 @pytest.mark.parametrize("columns", [1, 3, 40, 180])
+@pytest.mark.sampled(3)
 def test_transposed_factors(left: str, right: str, columns: int):
     (a_map, a_shape), (b_map, b_shape) = FACTORS[left], FACTORS[right]
     b_map, b_shape = (
@@ -175,6 +177,7 @@ def test_batched_inner_products(element: str, threads: int):
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 @pytest.mark.parametrize("element", ["f64", "i32"])
+@pytest.mark.sampled(4)
 def test_columns_are_copied_for_each_product_of_a_batch(element: str, threads: int):
     left, right, results = (
         f"memref<3x{shape}x{element}>" for shape in ("41x70", "70x3", "41x3")
@@ -554,6 +557,7 @@ def test_threads_share_lines_where_panels_are_too_few():
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("extents", [(1, 9, 15), (2, 6, 8), (7, 3, 6)])
+@pytest.mark.sampled(4)
 def test_images_whose_lines_threads_share(extents: tuple[int, int, int], threads: int):
     images, high, wide = extents
     x, w = integers(images, high + 2, wide + 2, 70), integers(3, 3, 70, 130)

@@ -125,6 +125,7 @@ CASES = [(name, seed) for seed in range(2) for name in KINDS]
 
 
 @pytest.mark.parametrize(("name", "seed"), CASES)
+@pytest.mark.sampled(3)
 def test_on_the_cpu(name: str, seed: int) -> None:
     Problem.random(name, seed).check(fill=bool(seed), target="cpu", threads=1 + seed)
 
@@ -138,6 +139,7 @@ def test_other_elements(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 @pytest.mark.parametrize("size", [7, 14])
 @pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.sampled(3)
 def test_layers_on_two_threads(name: str, size: int, stride: int) -> None:
     extents = {"n": 1, "y": size, "x": size, "c": 48, "f": 80, "h": 3, "w": 3}
     problem = Problem(name, extents, (stride, stride), (1, 1))
@@ -151,6 +153,7 @@ def test_one_by_one_windows_are_matrix_products(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.sampled(3)
 def test_wide_strides(name: str) -> None:
     small = {"n": 2, "h": 1, "w": 5, "g": 1, "m": 3}
     extents = small | {"y": 3, "x": 21, "c": 20, "f": 5}
@@ -158,6 +161,7 @@ def test_wide_strides(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.sampled(3)
 def test_wide_images(name: str) -> None:
     extents = {
         "n": 1,

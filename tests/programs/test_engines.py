@@ -17,6 +17,7 @@ def test_cpu(program: Program) -> None:
     program.run(gcg.compile(program.path, target="cpu")[program.entry])
 
 
+@pytest.mark.slow
 def test_cpu_at_the_measured_size(program: Program) -> None:
     call = gcg.compile(program.path, target="cpu")[program.entry]
     program.run(call, program.large)
@@ -33,6 +34,7 @@ def test_one_program_serves_many_shapes() -> None:
         matmul.run(call, {"M": m, "N": n, "K": k})
 
 
+@pytest.mark.sampled(3)
 def test_every_stage_is_mlir_that_parses_back(program: Program) -> None:
     compiled = gcg.compile(program.path, target="cpu")
     program.run(compiled[program.entry])

@@ -80,6 +80,7 @@ CONVOLUTIONS = {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.sampled(3)
 def test_convolutions(name: str, threads: int):
     image, filters, result, sums = CONVOLUTIONS[name]
     channel = result.index(21)
@@ -153,6 +154,7 @@ def test_scaled_results_in_front(ty: str, dtype: str, k: int):
     ("ty", "dtype", "convert"),
     [("i8", "i1", "fptosi"), ("f64", "f8", "extf"), ("f16", "f2", "truncf")],
 )
+@pytest.mark.sampled(3)
 def test_requantised_integers(ty: str, dtype: str, convert: str):
     m, n, k = 37, 53, 130
     a, b, c = memref((m, k), "i8"), memref((k, n), "i8"), memref((m, n), "i32")

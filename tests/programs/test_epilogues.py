@@ -192,6 +192,7 @@ def check(consumer: Consumer, k: int, target: str, *, local: bool) -> str:
 
 
 @pytest.mark.parametrize("name", FUSIBLE)
+@pytest.mark.sampled(3)
 def test_on_the_tile(name: str):
     mapped = check(FUSIBLE[name], 20, "cpu", local=False)
     assert FUSED not in mapped
@@ -202,6 +203,7 @@ def test_on_the_tile(name: str):
     "name", ["bias along columns, relu", "bias along rows", "what was there before"]
 )
 @pytest.mark.parametrize("k", [20, 1100])
+@pytest.mark.sampled(3)
 def test_sums_that_nobody_else_needs_are_not_stored(name: str, k: int):
     mapped = check(FUSIBLE[name], k, "cpu", local=True)
     assert FUSED not in mapped
@@ -210,6 +212,7 @@ def test_sums_that_nobody_else_needs_are_not_stored(name: str, k: int):
 
 
 @pytest.mark.parametrize("name", ["in place", "residual"])
+@pytest.mark.sampled(2)
 def test_only_the_last_block_of_a_sum_goes_on(name: str):
     assert FUSED not in check(FUSIBLE[name], 1100, "cpu", local=False)
 
@@ -220,6 +223,7 @@ def test_on_the_emulator(name: str):
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.sampled(2)
 def test_other_cells_are_refused(name: str):
     mapped = check(REFUSED[name], 20, "cpu", local=True)
     assert FUSED in mapped

@@ -86,6 +86,7 @@ class TestConv2d:
     @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
     @pytest.mark.parametrize("strides", [(1, 1), (2, 1), 2])
     @pytest.mark.parametrize("dilations", [(1, 1), (1, 2)])
+    @pytest.mark.sampled(5)
     def test_agrees_with_the_definition(
         self, layout: Any, strides: Any, dilations: Any
     ) -> None:

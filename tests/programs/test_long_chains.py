@@ -36,6 +36,7 @@ def program(start: str, names: tuple[str, ...]) -> str:
         ("%C", ("subf",), 2.0, -2.0 * LENGTH),
     ],
 )
+@pytest.mark.sampled(3)
 def test_long_chains_compile(
     start: str, names: tuple[str, ...], b: float, grown: float
 ) -> None:

@@ -134,6 +134,7 @@ def test_memory_accumulates_in_any_order():
 
 @pytest.mark.parametrize("order", ["ij", "ji"])
 @pytest.mark.parametrize("form", CARRIED)
+@pytest.mark.sampled(3)
 def test_carried_sums(form: str, order: str):
     before, after, (factor, old) = CARRIED[form]
     compiled, product, c = run(carried(before, after, order))
@@ -161,6 +162,7 @@ def scaled(flags: str = "", shape: tuple[int, int, int] = (M, N, K)) -> str:
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("flags", ["", "fastmath<reassoc>"])
+@pytest.mark.sampled(3)
 def test_products_that_are_scaled(flags: str, target: str):
     compiled, product, c = run(scaled(flags), target)
     assert np.array_equal(c, 2 * product + integers(M, N))
@@ -174,6 +176,7 @@ SUBTRACTED = in_memory(("i", "k", "j")).replace("arith.addf %c", "arith.subf %c"
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.sampled(2)
 def test_products_that_are_subtracted(target: str):
     compiled, product, c = run(SUBTRACTED, target)
     assert np.array_equal(c, integers(M, N) - product)
@@ -223,6 +226,7 @@ def test_products_are_rounded_before_they_are_scaled(rows: int):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("m", [203, 901])
+@pytest.mark.sampled(3)
 def test_factors_that_are_computed_are_packed_by_each_task(m: int, threads: int):
     n, k = 135, 700
     text = scaled(shape=(m, n, k)).replace("%a, %b", "%a, %alpha")
@@ -242,6 +246,7 @@ BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(("shape", "at"), BUFFERS.values(), ids=BUFFERS)
+@pytest.mark.sampled(5)
 def test_sums_in_buffers(shape: str, at: str, target: str):
     compiled, product, c = run(in_a_buffer(shape, at), target)
     assert np.array_equal(c, 2 * product + 3 * integers(M, N))
@@ -250,6 +255,7 @@ def test_sums_in_buffers(shape: str, at: str, target: str):
 
 
 @pytest.mark.parametrize("form", CARRIED)
+@pytest.mark.sampled(4)
 def test_carried_sums_on_the_emulator(form: str):
     before, after, (factor, old) = CARRIED[form]
     _, product, c = run(carried(before, after), "sim")

@@ -77,6 +77,7 @@ def computed(x: Array, y: Array, z: Array, name: str, target: str) -> Array:
 
 
 @EVERYWHERE
+@pytest.mark.sampled(3)
 def test_arithmetic_of_all_pairs_is_correctly_rounded(name: str, target: str):
     codes = all_codes(name)
     pairs = np.array(np.meshgrid(codes, codes)).reshape(2, -1)
@@ -105,6 +106,7 @@ def exact_fma(codes: Array, name: str) -> Array:
 
 
 @EVERYWHERE
+@pytest.mark.sampled(3)
 def test_fma_rounds_once(name: str, target: str):
     rng = np.random.default_rng(7)
     codes = rng.choice(all_codes(name), (3, 4000 if target == "cpu" else 200))
@@ -278,6 +280,7 @@ func.func @count(%x: memref<7x!T>) {
     [(name, "cpu") for name in (*KINDS, "f16", "bf16")]
     + [("f8E4M3FN", "sim"), ("bf16", "sim")],
 )
+@pytest.mark.sampled(4)
 def test_storage_and_constants(name: str, target: str):
     encode, run = FORMATS[name].encode, program(STORAGE, name, target)
     stored = {"f16": "f2", "bf16": "u2"}.get(name, "u1")

@@ -148,6 +148,7 @@ def random_halves(shape: tuple[int, ...], name: str) -> Array:
 
 @HALVES
 @pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.sampled(3)
 def test_lanes_compute_what_elements_do(steps: str, name: str):
     text = ELEMENTWISE.format(count=COUNT, steps=STEPS[steps]).replace("xT", f"x{name}")
     text = text.replace(": T", f": {name}").replace("to T", f"to {name}")

@@ -33,6 +33,7 @@ def splits(program: gcg.Program) -> bool:
 
 @pytest.mark.parametrize("threads", [2, 4, 8])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.sampled(4)
 def test_parts_add_up(shape: tuple[int, int, int], threads: int):
     m, n, k = shape
     a, b, c = integers(m, k, most=2), integers(k, n, most=2), np.ones((m, n), "f4")

@@ -25,6 +25,7 @@ NUMPY = {"f32": "f4", "f64": "f8"}
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("element", NUMPY)
+@pytest.mark.sampled(3)
 def test_products_are_exact(shape: tuple[int, int, int], element: str):
     m, n, k = shape
     a, b = (integers(x, k, dtype=NUMPY[element]) for x in (m, n))
@@ -40,6 +41,7 @@ def test_products_are_exact(shape: tuple[int, int, int], element: str):
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(("element", "threads"), [("f32", 2), ("f64", 1)])
+@pytest.mark.sampled(3)
 def test_products_of_columns_are_exact(
     shape: tuple[int, int, int], element: str, threads: int
 ):
@@ -75,6 +77,7 @@ def test_blocks_of_the_reduction_begin_at_squares():
 
 @pytest.mark.parametrize("k", [5, 64, 155])
 @pytest.mark.parametrize(("columns", "element"), [(2, "f32"), (6, "f32"), (3, "f64")])
+@pytest.mark.sampled(4)
 def test_few_columns_are_turned_for_inner_products(columns: int, element: str, k: int):
     m, dtype = 40, NUMPY[element]
     a, b = integers(m, k, dtype=dtype), integers(k, columns, dtype=dtype)
