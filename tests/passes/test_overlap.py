@@ -57,6 +57,7 @@ def run(module: Module, target: str, length: int) -> None:
 
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("trips", [0, 1, 2, 5])
+@pytest.mark.sampled(3)
 def test_any_number_of_iterations(stages: int, trips: int) -> None:
     run(apply(f"overlap-transfers{{stages={stages}}}", stream()), "sim", trips * TILE)
 

@@ -104,6 +104,7 @@ WIDTHS = st.sampled_from([128, 256, 512])
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @settings(max_examples=25, deadline=None, phases=[Phase.generate])
 @given(search=SEARCHES, bits=WIDTHS, seed=st.integers(0, 99))
+@pytest.mark.sampled(2)
 def test_records_are_those_of_the_loop(
     target: str, search: Search, bits: int, seed: int
 ):

@@ -117,6 +117,7 @@ def test_batches():
 
 @pytest.mark.parametrize("k", [31, 1100])
 @pytest.mark.parametrize(("ty", "dtype"), [("f32", "f4"), ("f64", "f8")])
+@pytest.mark.sampled(3)
 def test_scaled_results_in_front(ty: str, dtype: str, k: int):
     m, n = 19, 33
     a, b, c = memref((m, k), ty), memref((k, n), ty), memref((m, n), ty)

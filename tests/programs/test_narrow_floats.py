@@ -53,6 +53,7 @@ def rounded(x: Array, name: str, target: str) -> tuple[Array, Array]:
 
 
 @EVERYWHERE
+@pytest.mark.sampled(3)
 def test_decisions_of_rounding(name: str, target: str):
     x = awkward(name)
     x = x if target == "cpu" else x[:: max(1, len(x) // 300)].copy()

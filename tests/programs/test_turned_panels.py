@@ -54,6 +54,7 @@ def test_products_of_columns_are_exact(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.sampled(2)
 def test_batches_share_nothing(threads: int):
     q, k = integers(3, 70, 33), integers(3, 90, 33)
     text = """func.func @f(%Q: memref<3x70x33xf32>, %K: memref<3x90x33xf32>,

@@ -125,6 +125,7 @@ def test_products_of_narrow_integers(
         (256, 32, ("i8", "i8"), ""),
     ],
 )
+@pytest.mark.sampled(3)
 def test_parts_that_a_host_multiplies(
     bits: int, narrowest: int, kinds: tuple[str, str], parts: str
 ):
@@ -155,6 +156,7 @@ CONVOLUTIONS = {
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.sampled(3)
 def test_convolutions_of_bytes(name: str):
     image, filters, result = CONVOLUTIONS[name]
     types = [

@@ -69,6 +69,7 @@ BINARY_INTEGER = sorted(set(values.INTEGER_TWINS) - UNARY_INTEGER)
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.sampled(3)
 def test_integer_pairs(face: str, dtype: str) -> None:
     bits = 8 * np.dtype(dtype).itemsize
     a, b = pairs(INTEGERS, dtype)

@@ -55,6 +55,7 @@ print(json.dumps({
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 processor")
 @pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.sampled(2)
 def test_matmul_for_a_host(host: str) -> None:
     processor, features, widest, multiply = HOSTS[host]
     named = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
