@@ -235,6 +235,7 @@ def test_results_are_the_same_bit_by_bit(name: str, way: str, target: str) -> No
     assert any(op.name == "memref.alloc" for op in module.walk())
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12,
     deadline=None,

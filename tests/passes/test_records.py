@@ -101,10 +101,9 @@ SEARCHES = st.builds(
 WIDTHS = st.sampled_from([128, 256, 512])
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", [pytest.param("cpu", marks=pytest.mark.slow), "sim"])
 @settings(max_examples=25, deadline=None, phases=[Phase.generate])
 @given(search=SEARCHES, bits=WIDTHS, seed=st.integers(0, 99))
-@pytest.mark.sampled(2)
 def test_records_are_those_of_the_loop(
     target: str, search: Search, bits: int, seed: int
 ):

@@ -249,6 +249,7 @@ def test_small_time_loops_stay_as_they_are(name: str, extent: int, steps: int):
     assert str(transformed(text, "wavefront")) == text
 
 
+@pytest.mark.slow
 def test_compiled_time_loops_give_the_bits_of_untiled_ones():
     """On threads by default; long enough for the tiles, and too short for them."""
     stencil = STENCILS["jacobi_1d"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from recurrence_programs import Recurrences, recurrences, same_bits
 from vector_runs import CACHES, WIDTHS, kernel, run, vectorized
@@ -21,6 +22,7 @@ def check(program: Recurrences, module: gcg.Module, target: str) -> None:
         assert same_bits(array, want[name]), name
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(recurrences(), WIDTHS, CACHES)
 def test_in_the_emulator(program: Recurrences, bits: int, cache: int):

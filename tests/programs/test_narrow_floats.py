@@ -63,6 +63,7 @@ def test_decisions_of_rounding(name: str, target: str):
     assert same(from_f64, nearest(x, name))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(), min_size=1, max_size=20), st.sampled_from(NAMES))
 def test_any_number_rounds_to_the_nearest(numbers: list[float], name: str):

@@ -81,6 +81,7 @@ FLAGS = st.tuples(st.booleans(), st.booleans())
 EXTENTS = st.tuples(*(st.integers(1, 70) for _ in range(3)))
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     EXTENTS,

@@ -81,6 +81,7 @@ def multiply_adds(instructions: list[str]) -> int:
 
 
 @pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.sampled(2)
 def test_a_step_is_multiply_adds_loads_and_broadcasts(name: str) -> None:
     (bits, registers), assemblies = compiled(HOSTS[name])
     if bits < 256:

@@ -126,6 +126,7 @@ gcg.compile(TEXT, target="cpu").f(np.ones(64, np.int32))
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("unbound", [False, True])
+@pytest.mark.sampled(3)
 def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> None:
     program = gcg.compile(MATMUL, target="cpu", threads=count)
     problems = [product(seed) for seed in range(4)]
@@ -143,6 +144,7 @@ def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> No
 
 
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
+@pytest.mark.sampled(2)
 def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg

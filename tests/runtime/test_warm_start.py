@@ -76,11 +76,13 @@ print(len(compiled.executable().stages) > 10, "matmul" in compiled.executable().
 """
 
 
+@pytest.mark.slow
 def test_numba_and_the_passes_may_come_later(folder: str) -> None:
     run(folder, "linalg_matmul_f32", PRODUCT, 2)
     assert run(folder, "linalg_matmul_f32", PRODUCT, 2, AFTER) == "loaded:\nTrue True"
 
 
+@pytest.mark.slow
 def test_other_options_and_extents_are_other_programs(folder: str) -> None:
     size = {"M": 64, "N": 64}
     run(folder, "row_sum", size, 1)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from tiling_nests import nests, scops
 from tiling_oracle import common, conflicts, execute
@@ -105,6 +106,7 @@ def test_imperfect_chains_are_refused():
     assert str(refusal) == "loop j holds more than loop k"
 
 
+@pytest.mark.slow
 @nests
 @given(scops())
 def test_tilings_and_interchanges_equal_enumeration(scop: Scop):

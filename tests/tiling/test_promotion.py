@@ -154,6 +154,7 @@ def within_extents(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(map(moved, nodes))
 
 
+@pytest.mark.slow
 @nests
 @given(scops(), st.data())
 def test_random_nests_find_and_leave_the_same_values(scop: Scop, data: st.DataObject):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tiling_nests import nests
@@ -116,6 +117,7 @@ def simulated(scop: Scop) -> set[str]:
     return broken
 
 
+@pytest.mark.slow
 @nests
 @given(kernels())
 def test_races_equal_simulation(scop: Scop):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from affine_texts import Program, programs
 from hypothesis import HealthCheck, Phase, given, settings
 from tiling_oracle import rows_of
@@ -11,6 +12,7 @@ from gpucodegen.passes.dependence_check import functions_with_body, lift_accesse
 from gpucodegen.tiling.depcheck import rows
 
 
+@pytest.mark.slow
 @settings(
     max_examples=300 * int(os.environ.get("GPUCODEGEN_FUZZ", "1")),
     database=None,
