@@ -154,6 +154,7 @@ from gpucodegen.errors.warnings import (
     SequentialFallback,
     TimeTilesUnproven,
     UndefinedRead,
+    UnknownCacheSize,
     UnregisteredOperationKept,
 )
 
@@ -249,6 +250,7 @@ __all__ = [
     "UnexpectedToken",
     "UnfinishedTransfer",
     "UnknownAlias",
+    "UnknownCacheSize",
     "UnknownFunction",
     "UnknownLoop",
     "UnknownOperation",
