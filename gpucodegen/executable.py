@@ -38,7 +38,7 @@ class Executable:
     options: Options
     kernels: tuple[KernelSpec, ...]
     transfers: tuple[PlannedTransfer, ...] = ()
-    groups: tuple[object, ...] = ()
+    groups: tuple[int | None, ...] = ()
     """Per argument, what those that may overlap have in common, or None."""
     types: tuple[Type | None, ...] = ()
     """What it was specialised to."""

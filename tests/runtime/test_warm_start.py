@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpucodegen.runtime.cache import OWN
 from tests.house.readme import ROOT
 
 RUN = """
@@ -90,7 +91,7 @@ def test_other_options_and_extents_are_other_programs(folder: str) -> None:
 @pytest.mark.parametrize("kind", ["text", "call", "program", "object"])
 def test_damaged_entries_are_made_again(folder: str, kind: str) -> None:
     run(folder, "trsm", None, 1)
-    for entry in (Path(folder) / kind).iterdir():
+    for entry in Path(folder, OWN, kind).iterdir():
         entry.write_bytes(entry.read_bytes()[:-9])
     assert "loaded:" in run(folder, "trsm", None, 1)
     assert run(folder, "trsm", None, 1) == "loaded:"
