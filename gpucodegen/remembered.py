@@ -46,11 +46,9 @@ class Record:
 def keep(
     source: Source, name: str, options: Options, form: Form, known: Checked
 ) -> None:
-    """Keep what a call taught, if the function it runs is on disk for all shapes."""
+    """Keep what a call taught, if the function it runs is on disk."""
     made = known.executable
-    has_arrays = any(kind == "array" for kind, _ in known.kinds)
-    is_general = options.specialize and has_arrays and not any(made.types)
-    if not made.place or is_general:
+    if not made.place:
         return
     record = Record(
         made.place,

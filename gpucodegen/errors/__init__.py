@@ -29,6 +29,7 @@ from gpucodegen.errors.base import (
 from gpucodegen.errors.compile import (
     AffineControlFlow,
     AmbiguousLoop,
+    CacheRefused,
     EffectsExceeded,
     EffectsMissing,
     ExternalFunction,
@@ -162,6 +163,7 @@ __all__ = [
     "AffineControlFlow",
     "AmbiguousLoop",
     "BranchMismatch",
+    "CacheRefused",
     "CacheUnusable",
     "CallMismatch",
     "CapturedValue",

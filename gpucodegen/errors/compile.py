@@ -241,3 +241,11 @@ class NoBenchmarks(CompileError):
         "Clone the repository, run 'pip install -e .' in it, and call that"
         " installation's 'gpucodegen bench'"
     )
+
+
+class CacheRefused(CompileError):
+    """A cache that cannot hold what was asked to be kept."""
+
+    code = "C140"
+    template = "nothing can be kept in the cache at {path}: {reason}"
+    remedy = "Set GPUCODEGEN_CACHE_DIR to a folder that you alone may write to"

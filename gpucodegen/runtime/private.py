@@ -106,8 +106,16 @@ class Folder:
             return None
         return status.st_mtime
 
-    def check(self, name: str) -> None:
-        """Refuse a file that others may change.  Raises OSError, Untrusted too."""
+    def check(self, name: str, *, create: bool = False) -> None:
+        """Refuse a file that others may change.  Raises OSError, Untrusted too.
+
+        With ``create`` on, one that is missing is made, empty.
+        """
+        if create:
+            with suppress(FileExistsError):
+                os.close(
+                    os.open(self._name(name), _CREATE, 0o600, dir_fd=self.descriptor)
+                )
         with self._opened(name):
             pass
 

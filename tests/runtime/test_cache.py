@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpucodegen import errors
+from gpucodegen import cli, errors, tuned
 from gpucodegen.runtime import cache, cache_size
 
 posix = pytest.mark.skipif(os.name != "posix", reason="folders have no modes")
@@ -69,8 +69,8 @@ def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(
     chosen = PLACES[place](named)
     chosen.chmod(0o700 | others)
     with pytest.warns(errors.CacheUnusable, match="others than you may write") as told:
-        assert STORE.get(KEY) is None
-        assert not STORE.put(OTHER, b"code")
+        found = STORE.get(KEY), STORE.put(OTHER, b"code")
+    assert found == (None, False)
     assert len(told) == 1
     assert str(chosen) in str(told[0].message)
     assert mode(chosen) == 0o700 | others
@@ -237,3 +237,56 @@ def test_only_entries_are_removed() -> None:
         path.write_text("mine")
     assert cache_size.shrink(cache.cache_folder, 0).entries == 2
     assert all(path.exists() for path in mine)
+
+
+# What users see and ask for.
+
+
+def test_doctor_and_the_command_tell_what_there_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keys = filled(3)
+    assert cli.main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert f"{cache.cache_directory()}: 3 entries, 0.0 MiB of 1024" in told
+    tuned.tuning_store()
+    assert cli.main(["cache", "clear"]) == 0
+    told = capsys.readouterr().out
+    assert "removed 3 entries" in told
+    assert "tuned schedules stay" in told
+    assert not any(present(keys))
+    assert tuned.is_there()
+    assert cli.main(["cache", "clear", "--tuned"]) == 0
+    assert "and the tuned schedules" in capsys.readouterr().out
+    assert not tuned.is_there()
+    assert cli.main(["cache"]) == 0
+    assert "0 entries" in capsys.readouterr().out
+
+
+def test_there_may_be_nothing_to_remove(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cache", "show"]) == cli.main(["cache", "clear"]) == 0
+    assert capsys.readouterr().out.count("empty") == 1
+
+
+@posix
+def test_a_folder_of_others_is_neither_shown_nor_cleared(
+    named: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named.mkdir()
+    named.chmod(0o777)
+    assert cli.main(["doctor"]) == 0
+    assert "not used, since others than you" in capsys.readouterr().out
+    assert cli.main(["cache", "clear"]) == 1
+    assert "nothing can be kept" in capsys.readouterr().err
+
+
+@posix
+def test_schedules_that_others_could_have_tuned_are_not_used() -> None:
+    assert not tuned.is_there()
+    assert mode(tuned.tuning_store().path) == 0o600
+    assert tuned.is_there()
+    tuned.tuning_path().chmod(0o666)
+    with pytest.warns(errors.CacheUnusable):
+        assert not tuned.is_there()
+    with pytest.raises(errors.CacheRefused, match="others than you"):
+        tuned.tuning_store()
