@@ -55,7 +55,7 @@ def cleared(*, tuned: bool) -> str:
     try:
         removed = shrink(cache_folder, 0)
         with cache_folder() as folder:
-            names = [file.name for file in folder.files()]
+            names = [entry.name for entry in folder.entries()]
             kept = [name for name in names if name.startswith(DATABASE)]
             for name in kept if tuned else ():
                 folder.remove(name)

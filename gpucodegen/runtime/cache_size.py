@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from gpucodegen import errors
-from gpucodegen.runtime.private import NEW, File, Folder
+from gpucodegen.runtime.private import NEW, Folder
 
 VARIABLE = "GPUCODEGEN_CACHE_SIZE"
 DEFAULT = 1 << 30
@@ -35,6 +35,15 @@ _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 Opened = Callable[..., AbstractContextManager[Folder]]
 """The folder of the cache, or a kind's in it; entering raises OSError."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as its folder lists it; ``used``: when it was last, in seconds."""
+
+    name: str
+    size: int
+    used: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +137,12 @@ def usage(opened: Opened) -> Usage:
 def _files(opened: Opened, stack: ExitStack) -> Iterator[tuple[Folder, File]]:
     """The files of all kinds, with their folders, which the stack closes."""
     with opened() as own:
-        kinds = own.folders()
+        kinds = [e.name for e in own.entries() if e.is_dir(follow_symlinks=False)]
     for kind in kinds:
         with suppress(OSError):  # not the user's alone: nothing of it is used
             place = stack.enter_context(opened(kind))
-            for file in place.files():
-                yield place, file
+            for entry in place.entries():
+                with suppress(FileNotFoundError):  # removed by another process
+                    status = entry.stat(follow_symlinks=False)
+                    if entry.is_file(follow_symlinks=False):
+                        yield place, File(entry.name, status.st_size, status.st_mtime)

@@ -16,7 +16,6 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 HAS_OWNERS = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
@@ -46,21 +45,14 @@ class Untrusted(OSError):
         super().__init__(errno.EPERM, reason, str(path))
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file as its folder lists it; ``used``: when it was last, in seconds."""
-
-    name: str
-    size: int
-    used: float
-
-
-@dataclass(frozen=True, slots=True)
 class Folder:
     """An open folder; its ``descriptor`` is None where folders cannot be opened."""
 
-    path: Path
-    descriptor: int | None
+    __slots__ = ("descriptor", "path")
+
+    def __init__(self, path: Path, descriptor: int | None) -> None:
+        self.path = path
+        self.descriptor = descriptor
 
     def read(self, name: str) -> bytes:
         """A file.  Raises OSError, Untrusted among them.
@@ -119,22 +111,11 @@ class Folder:
         with self._opened(name):
             pass
 
-    def files(self) -> Iterator[File]:
-        """Its files, without links."""
-        for entry in self._entries():
-            with suppress(FileNotFoundError):  # removed by another process
-                if entry.is_file(follow_symlinks=False):
-                    status = entry.stat(follow_symlinks=False)
-                    yield File(entry.name, status.st_size, status.st_mtime)
-
-    def folders(self) -> list[str]:
-        """The names of the folders in it, without links."""
-        return [e.name for e in self._entries() if e.is_dir(follow_symlinks=False)]
-
-    def _entries(self) -> list[os.DirEntry[str]]:
+    def entries(self) -> list[os.DirEntry[str]]:
+        """What it holds."""
         place = self.path if self.descriptor is None else self.descriptor
-        with os.scandir(place) as entries:
-            return list(entries)
+        with os.scandir(place) as found:
+            return list(found)
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[int, os.stat_result]]:
