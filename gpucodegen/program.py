@@ -61,7 +61,7 @@ class Program:
 
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""
-        if name not in self._functions:
+        if not isinstance(name, str) or name not in self._functions:
             if name not in self._source.defined:
                 raise self._undefined(name)
             self._functions[name] = Function(self._source, name, self.options)
@@ -142,11 +142,11 @@ class Program:
         return self[name].executable().assembly()
 
     def _undefined(self, name: str) -> errors.Error:
-        op = self.module.functions.get(name)
-        if op is not None:
-            return errors.ExternalFunction(op.location, name=name)
-        known = list(self.module.functions)
-        advice = errors.did_you_mean(name, known)
+        functions = self.module.functions
+        if name in list(functions):
+            return errors.ExternalFunction(functions[name].location, name=name)
+        known = list(functions)
+        advice = errors.did_you_mean(str(name), known)
         known_names = errors.one_of(known) or "none"
         return errors.UnknownFunction(name=name, known=known_names, advice=advice)
 
@@ -322,13 +322,18 @@ class Function:
         if target not in TARGETS:
             raise errors.UnknownTarget(target=target)
         if target == "auto":
-            on_device = any(hasattr(a, "__cuda_array_interface__") for a in arguments)
-            return "cuda" if on_device else "cpu"
+            target = "cuda" if any(map(_is_on_gpu, arguments)) else "cpu"
         if target == "cuda" and arguments:
             from gpucodegen.runtime.device import require_cuda
 
             require_cuda()
         return target
+
+
+def _is_on_gpu(argument: object) -> bool:
+    from gpucodegen.runtime.buffers import offers
+
+    return offers(argument, "__cuda_array_interface__")
 
 
 def _form(arguments: tuple[Any, ...]) -> Form:

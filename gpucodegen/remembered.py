@@ -113,16 +113,17 @@ def _tuned(options: Options) -> object:
     from gpucodegen.tuned import tuning_path
 
     path = tuning_path()
-    return [*map(_stamp, sorted(path.parent.glob(f"{path.name}*")))]
+    names = (path.name + suffix for suffix in ("", "-wal", "-journal"))
+    return [_stamp(path.with_name(name)) for name in names]
 
 
 def _stamp(path: Path) -> object:
-    """What changes with a file; other processes may remove it at any time.
+    """What changes with a file; None for one that nobody can look at.
 
-    >>> _stamp(Path("nothing.sqlite-shm"))
+    >>> _stamp(Path("nothing.sqlite-wal"))
     """
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return None
-    return path.name, status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

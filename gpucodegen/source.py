@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
+from gpucodegen.options import flag
 from gpucodegen.runtime import cache
 from gpucodegen.runtime.collection import collected_afterwards
 
@@ -83,12 +84,16 @@ def read(
 ) -> Source:
     """A text, the file at a path, or a module, parsed now or by an earlier process.
 
-    Raises ParseError, VerifyError, UnreadableFile.
+    Raises ParseError, VerifyError, UnreadableFile, NotASource.
 
     >>> read("func.func @f() { return }").defined
     ('f',)
     """
     if not isinstance(source, str | os.PathLike):
+        from gpucodegen.dialects.builtin import Module
+
+        if not isinstance(source, Module):
+            raise errors.NotASource(actual=_described(source))
         return of_module(source)
     found = unparsed(source, allow_unregistered=allow_unregistered)
     _parse_or_recall(found)
@@ -103,10 +108,21 @@ def unparsed(
     >>> unparsed("module {}", allow_unregistered=False).filename
     '<string>'
     """
+    allow = flag("allow_unregistered", allow_unregistered)
+    if not isinstance(filename, str):
+        hint = "Pass a text, such as 'matmul.mlir'"
+        raise errors.InvalidOption(name="filename", value=filename, hint=hint)
     if isinstance(source, str):
-        return Source(source, filename or NO_FILE, allow_unregistered)
-    path = os.fspath(source)
-    return Source(_contents(path), filename or path, allow_unregistered)
+        return Source(source, filename or NO_FILE, allow)
+    if not isinstance(source, os.PathLike):
+        raise errors.NotASource(actual=_described(source))
+    path = os.fsdecode(source)
+    return Source(_contents(path), filename or path, allow)
+
+
+def _described(value: object) -> str:
+    """What was passed, in words: None, or its type."""
+    return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
 def _parse_or_recall(source: Source) -> None:

@@ -41,6 +41,7 @@ from gpucodegen.errors.compile import (
     NoBenchmarks,
     NoDevice,
     NoPicture,
+    NotASource,
     OutOfBounds,
     RaceFound,
     ResourceLimit,
@@ -59,6 +60,7 @@ from gpucodegen.errors.compile import (
     UseAfterFree,
 )
 from gpucodegen.errors.launch import (
+    CallsTooDeep,
     DivergentBarrier,
     DivisionByZero,
     HandlerResult,
@@ -166,6 +168,7 @@ __all__ = [
     "CacheRefused",
     "CacheUnusable",
     "CallMismatch",
+    "CallsTooDeep",
     "CapturedValue",
     "CodegenWarning",
     "CompileError",
@@ -209,6 +212,7 @@ __all__ = [
     "NoDevice",
     "NoPicture",
     "NotADimension",
+    "NotASource",
     "NotDominated",
     "Note",
     "OffloadHint",
