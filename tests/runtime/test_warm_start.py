@@ -117,3 +117,34 @@ print(len(told))
 def test_a_program_that_warns_warns_every_time(folder: str) -> None:
     for _ in range(2):
         assert run(folder, "trsm", None, 1, WARNS).splitlines()[-1] == "1"
+
+
+NUMBERS = """
+import sys, gpucodegen as gcg, numpy as np
+TEXT = '''func.func @f(%x: memref<4xcomplex<f32>>, %y: memref<4xf32>,
+    %a: complex<f32>, %b: complex<f64>, %c: i1, %d: bf16, %e: ui8) {
+  %k = complex.re %b : complex<f64>
+  %s = arith.truncf %k : f64 to f32
+  %w = arith.extf %d : bf16 to f32
+  %n = arith.select %c, %s, %w : f32
+  affine.for %i = 0 to 4 {
+    affine.store %a, %x[%i] : memref<4xcomplex<f32>>
+    affine.store %n, %y[%i] : memref<4xf32>
+  }
+  return
+}'''
+x, y = np.zeros(4, np.complex64), np.zeros(4, np.float32)
+for chosen, wanted in ((True, 3), (False, 2.5)):
+    for _ in range(2):
+        function = gcg.compile(TEXT, target="cpu").f
+        function(x, y, 1 - 2j, 3 + 4j, chosen, 2.5, 200)
+        assert (x == 1 - 2j).all() and (y == wanted).all(), (x, y)
+print("numba" in sys.modules)
+"""
+
+
+def test_numbers_of_every_type_reach_kept_kernels(folder: str) -> None:
+    first, later = (
+        run(folder, "trsm", None, 1, NUMBERS).splitlines()[-1] for _ in range(2)
+    )
+    assert (first, later) == ("True", "False")
