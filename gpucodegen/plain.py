@@ -54,7 +54,7 @@ def _written(value: Any) -> Any:
         case tuple() | list():
             return [_written(each) for each in cast("list[Any]", value)]
         case np.ndarray():
-            return _array(value)
+            return _array(cast("np.ndarray[Any, Any]", value))
         case Mapping():
             given = cast("Mapping[Any, Any]", value)
             if CLASS in given or not all(type(key) is str for key in given):

@@ -61,9 +61,9 @@ class Program:
 
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""
-        if not isinstance(name, str) or name not in self._functions:
-            if name not in self._source.defined:
-                raise self._undefined(name)
+        if name not in self._source.defined:  # a tuple, so that it may be anything
+            raise self._undefined(name)
+        if name not in self._functions:
             self._functions[name] = Function(self._source, name, self.options)
         return self._functions[name]
 

@@ -46,6 +46,8 @@ def plain(value: Any) -> Any:
 
 
 def _truth(value: Any) -> bool:
+    if type(value) is bool:
+        return value
     if operator.index(plain(value)) not in {0, 1}:
         raise ValueError(value)
     return bool(value)
@@ -67,13 +69,12 @@ def _complex(value: Any) -> complex:
 
 
 _TEXTS = str, bytes, bytearray
-_LAST = (1 << 63) - 1
 
 
 def _index(value: Any) -> int:
     """A signed word; one that is larger would be cut."""
-    number = operator.index(value)
-    if -_LAST - 1 <= number <= _LAST:
+    number = value if type(value) is int else operator.index(value)
+    if -0x8000_0000_0000_0000 <= number <= 0x7FFF_FFFF_FFFF_FFFF:
         return number
     message = f"{number} does not fit 64 bits"
     raise OverflowError(message)

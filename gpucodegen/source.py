@@ -11,7 +11,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gpucodegen import errors
 from gpucodegen.options import flag
@@ -69,6 +69,15 @@ class Source:
         )
 
 
+def _checked(source: object) -> Module:
+    """A module; anything else is refused."""
+    from gpucodegen.dialects.builtin import Module
+
+    if isinstance(source, Module):
+        return source
+    raise errors.NotASource(actual=_described(source))
+
+
 def of_module(module: Module) -> Source:
     """A module as a source.
 
@@ -90,20 +99,18 @@ def read(
     ('f',)
     """
     if not isinstance(source, str | os.PathLike):
-        from gpucodegen.dialects.builtin import Module
-
-        if not isinstance(source, Module):
-            raise errors.NotASource(actual=_described(source))
-        return of_module(source)
+        return of_module(_checked(source))
     found = unparsed(source, allow_unregistered=allow_unregistered)
     _parse_or_recall(found)
     return found
 
 
 def unparsed(
-    source: str | os.PathLike[str], filename: str = "", *, allow_unregistered: bool
+    source: object, filename: object = "", *, allow_unregistered: bool
 ) -> Source:
     """A text or the contents of a file; ``filename`` is what locations call it.
+
+    Raises UnreadableFile, NotASource, InvalidOption.
 
     >>> unparsed("module {}", allow_unregistered=False).filename
     '<string>'
@@ -116,7 +123,7 @@ def unparsed(
         return Source(source, filename or NO_FILE, allow)
     if not isinstance(source, os.PathLike):
         raise errors.NotASource(actual=_described(source))
-    path = os.fsdecode(source)
+    path = os.fsdecode(cast("os.PathLike[str]", source))
     return Source(_contents(path), filename or path, allow)
 
 

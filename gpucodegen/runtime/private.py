@@ -14,7 +14,7 @@ import io
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -118,7 +118,7 @@ class Folder:
             return list(found)
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[tuple[int, os.stat_result]]:
+    def _opened(self, name: str) -> Generator[tuple[int, os.stat_result]]:
         """A regular file that only the user may change."""
         path = self.path / name
         try:
@@ -148,7 +148,7 @@ class Folder:
 @contextmanager
 def folder(
     root: Path, names: Sequence[str] = (), *, create: bool = False
-) -> Iterator[Folder]:
+) -> Generator[Folder]:
     """The folder ``names`` below a root, open; all of them are the user's alone.
 
     With ``create`` on, those that are missing are made, for the user alone; the mode of

@@ -6,6 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,18 @@ def test_the_limit_holds_while_a_process_writes(
         STORE.put(cache.digest("limit", number), bytes(1000))
         assert cache_size.usage(cache.cache_folder).size <= 20 << 10
     assert not STORE.put(KEY, bytes(21 << 10))
+
+
+def test_several_may_write_and_remove_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUCODEGEN_CACHE_SIZE", "20K")
+
+    def work(worker: int) -> set[bytes | None]:
+        keys = [cache.digest(worker, number % 7) for number in range(40)]
+        return {STORE.put(key, bytes(900)) and STORE.get(key) for key in keys}
+
+    with ThreadPoolExecutor(4) as pool:
+        found = set[bytes | None]().union(*pool.map(work, range(4)))
+    assert found <= {bytes(900), None}
 
 
 def test_a_limit_of_nothing_keeps_nothing(
