@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
+from gpucodegen.source import read
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -77,8 +79,8 @@ class Analysis(Mapping[str, FunctionAnalysis]):
         return "\n".join(map(str, self.functions.values()))
 
 
-def analyze(module: Module) -> Analysis:
-    """Analyse every function with a body.
+def analyze(source: str | os.PathLike[str] | Module) -> Analysis:
+    """Analyse every function with a body: of a text, of a file, or of a module.
 
     Accesses out of bounds and reads of cells that hold nothing are warnings; where the
     extents of arguments decide, the analysis says what they must fulfil.
@@ -93,7 +95,7 @@ def analyze(module: Module) -> Analysis:
     ...   }
     ...   return
     ... }'''
-    >>> analysis = gcg.analyze(gcg.parse(text))["shift"]
+    >>> analysis = gcg.analyze(text)["shift"]
     >>> [(loop.loop.name, loop.kind.value) for loop in analysis.loops]
     [('i', 'sequential')]
     >>> str(analysis.loops[0].distance[0])
@@ -103,6 +105,7 @@ def analyze(module: Module) -> Analysis:
     from gpucodegen.passes.check_reads import warn_undefined
     from gpucodegen.passes.lifting import Surroundings
 
+    module = read(source).module
     check_module(module)
     surroundings = Surroundings.of(module)
     analyses = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpucodegen.options import make_options
+from gpucodegen.options import flag, make_options
 from gpucodegen.source import read, unparsed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def parse(
     """Parse and verify MLIR of any vintage: a ``str`` is text, a path is a file.
 
     ``filename`` is only used in locations.  Raises ParseError, VerifyError,
-    UnreadableFile.
+    UnreadableFile, NotASource.
 
     >>> print(parse("func.func @f() { return }"))
     module {
@@ -41,6 +41,8 @@ def compile(  # noqa: A001 - the public name
     **options: object,
 ) -> Program:
     """Compile MLIR: a ``str`` is text, a path is a file, a module is a module.
+
+    Raises ParseError, VerifyError, UnreadableFile, NotASource, InvalidOption.
 
     Options are those of `gpucodegen.options.Options`.  Functions are compiled when they
     are first called, for the shapes they are called with.
@@ -65,7 +67,7 @@ def compile(  # noqa: A001 - the public name
     from gpucodegen.program import Program
 
     chosen = make_options(options)
-    allow = allow_unregistered or bool(chosen.handlers)
+    allow = flag("allow_unregistered", allow_unregistered) or bool(chosen.handlers)
     return Program(read(source, allow_unregistered=allow), chosen)
 
 

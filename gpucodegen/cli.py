@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "run": "run a function on arrays",
     "tune": "find and store the best tile sizes",
     "bench": "the benchmark tables: programs against their peers (in a clone)",
+    "cache": "what is kept on disk, and how to remove it",
     "doctor": "what was found on this machine, and how to install what is missing",
 }
 

@@ -39,7 +39,7 @@ class Executable:
     options: Options
     kernels: tuple[KernelSpec, ...]
     transfers: tuple[PlannedTransfer, ...] = ()
-    groups: tuple[object, ...] = ()
+    groups: tuple[int | None, ...] = ()
     """Per argument, what those that may overlap have in common, or None."""
     types: tuple[Type | None, ...] = ()
     """What it was specialised to."""
@@ -107,7 +107,10 @@ class Executable:
 
         def launch() -> Any:
             resident = to_device()
-            result = host(runtime, *resident)
+            try:
+                result = host(runtime, *resident)
+            except RecursionError as problem:
+                raise self._too_deep() from problem
             from_device()
             return None if result is None else results(result, arguments, resident)
 
@@ -115,8 +118,18 @@ class Executable:
 
     def run(self, arguments: Sequence[Any], values: Sequence[Any]) -> Any:
         """One call on values that kernels reach where they are."""
-        result = self.host(self.runtime, *values)
+        try:
+            result = self.host(self.runtime, *values)
+        except RecursionError as problem:
+            raise self._too_deep() from problem
         return None if result is None else self._results(result, arguments, values)
+
+    def _too_deep(self) -> Exception:
+        from sys import getrecursionlimit
+
+        from gpucodegen.errors import CallsTooDeep
+
+        return CallsTooDeep(function=self.name, depth=getrecursionlimit())
 
     def _results(
         self, result: Any, arguments: Sequence[Any], values: Sequence[Any]

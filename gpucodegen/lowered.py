@@ -6,14 +6,14 @@ an earlier process made of them, so that this one needs neither passes nor isl.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpucodegen import plain
 from gpucodegen.options import Options
 from gpucodegen.runtime import cache
-from gpucodegen.runtime.spec import KernelSpec
+from gpucodegen.runtime.spec import Constant, KernelSpec
 
 if TYPE_CHECKING:
     from gpucodegen.emit.copy_plan import PlannedTransfer
@@ -27,13 +27,13 @@ class Lowered:
 
     host_source: str
     kernels: tuple[KernelSpec, ...]
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Constant]
     python_name: str
     source: str
     written: tuple[bool, ...]
     overwritten: tuple[bool, ...]
     transfers: tuple[PlannedTransfer, ...]
-    groups: tuple[object, ...]
+    groups: tuple[int | None, ...]
 
 
 def key_of(
@@ -67,15 +67,15 @@ def load(key: str) -> Lowered | None:
     if payload is None:
         return None
     try:
-        return pickle.loads(payload)  # noqa: S301 - checked, in a private folder
-    except Exception:  # noqa: BLE001 - whatever a damaged record raises
+        return plain.loaded(payload)
+    except Exception:  # noqa: BLE001 - whatever a record of another form raises
         return None
 
 
 def keep(key: str, lowered: Lowered) -> bool:
     """Keep a function; one that cannot be written down is made again every time."""
     try:
-        payload = pickle.dumps(lowered)
-    except (pickle.PicklingError, TypeError, AttributeError):
+        payload = plain.dumped(lowered)
+    except TypeError:
         return False
     return STORE.put(key, payload)

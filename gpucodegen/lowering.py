@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
+    from gpucodegen.emit.copy_plan import PlannedTransfer
+    from gpucodegen.emit.program import GlobalConstant
     from gpucodegen.ir.types import Type
     from gpucodegen.lowered import Lowered
     from gpucodegen.options import Options
     from gpucodegen.passes.base import ModulePass
+    from gpucodegen.runtime.spec import Constant
 
 Stages = list[tuple[str, "Module"]]
 """The name of each pass and what it made; printing takes longer than many a pass."""
@@ -43,14 +47,42 @@ def lower(
     return Lowered(
         emitted.host_source,
         tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
-        dict(emitted.constants),
+        {key: _constant(value) for key, value in emitted.constants.items()},
         entry.python_name,
         emitted.source_of(name),
         tuple(entry.written),
         tuple(entry.overwritten),
-        emitted.transfers_of(name),
-        alias_groups(mapped.functions[name]),
+        tuple(map(_placed, emitted.transfers_of(name))),
+        _numbered(alias_groups(mapped.functions[name])),
     )
+
+
+def _constant(value: GlobalConstant) -> Constant:
+    """A constant with its numbers as an array."""
+    import numpy as np
+
+    from gpucodegen.runtime.spec import Constant
+
+    values = value.values
+    numbers = None if values is None else np.asarray(values)
+    return Constant(value.shape, value.dtype, numbers)
+
+
+def _placed(transfer: PlannedTransfer) -> PlannedTransfer:
+    """A transfer with its place in a file, if there is one, as its location."""
+    from gpucodegen.ir.locations import file_location
+
+    location = transfer.location
+    return replace(transfer, location=location and file_location(location))
+
+
+def _numbered(groups: Sequence[object]) -> tuple[int | None, ...]:
+    """Groups as numbers: all that matters is which are the same.
+
+    >>> _numbered(["a", None, "b", "a"])
+    (0, None, 2, 0)
+    """
+    return tuple(None if g is None else groups.index(g) for g in groups)
 
 
 def map_module(

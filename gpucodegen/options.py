@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from gpucodegen import errors
+from gpucodegen.scalars import plain
 
 TARGETS = ("auto", "cpu", "cuda", "sim")
 
@@ -62,25 +63,53 @@ class Options:
                 raise errors.InvalidOption(name=name, value=value, hint=hint)
 
     def _rules(self) -> list[tuple[str, bool, str]]:
-        sizes = (*self.tile_sizes, *self.register_tile)
         return [
+            *(
+                (name, type(getattr(self, name)) is bool, "Pass True or False")
+                for name in FLAGS
+            ),
+            *(
+                (
+                    name,
+                    all(n >= 0 for n in getattr(self, name)),
+                    "Pass a sequence of integers >= 0",
+                )
+                for name in SIZES
+            ),
             (
                 "threads",
                 self.threads is None or _is_count(self.threads),
                 "Pass an integer >= 1",
             ),
+            ("alias", self.alias in ("refuse", "trust"), "Pass 'refuse' or 'trust'"),
             (
-                "tile_sizes",
-                all(n >= 0 for n in sizes),
-                "Pass a sequence of integers >= 0",
+                "handlers",
+                _are_handlers(self.handlers),
+                "Pass a mapping of names of operations to functions",
             ),
-            ("alias", self.alias in {"refuse", "trust"}, "Pass 'refuse' or 'trust'"),
             (
                 "reassociate",
                 not (self.exact and self.reassociate),
                 "Set only one of exact and reassociate",
             ),
         ]
+
+
+FLAGS = tuple(f.name for f in fields(Options) if type(f.default) is bool)
+SIZES = "tile_sizes", "register_tile"
+
+
+def flag(name: str, value: object) -> bool:
+    """An option that is on or off.  Raises InvalidOption for any other value.
+
+    >>> flag("exact", True)
+    True
+    """
+    value = plain(value)
+    if type(value) is not bool:
+        hint = "Pass True or False"
+        raise errors.InvalidOption(name=name, value=value, hint=hint)
+    return value
 
 
 def make_options(values: dict[str, object]) -> Options:
@@ -92,17 +121,23 @@ def make_options(values: dict[str, object]) -> Options:
                 name, known, f"Known options: {', '.join(known)}"
             )
             raise errors.InvalidOption(name=name, value=value, hint=hint.rstrip("?."))
-    for name in ("tile_sizes", "register_tile"):
+    values = {name: plain(value) for name, value in values.items()}
+    for name in SIZES:
         values[name] = _sizes(name, values.get(name, ()))
     return Options(**values)  # type: ignore[arg-type]
 
 
 def _is_count(value: object) -> bool:
-    """Whether it is a positive integer, of Python or of NumPy."""
-    try:
-        return operator.index(value) >= 1  # type: ignore[arg-type]
-    except TypeError:
+    """Whether it is a positive integer."""
+    return type(value) is int and value >= 1
+
+
+def _are_handlers(value: object) -> bool:
+    """Whether it maps texts to what can be called."""
+    if not isinstance(value, Mapping):
         return False
+    given = cast("Mapping[object, object]", value)
+    return all(isinstance(n, str) and callable(f) for n, f in given.items())
 
 
 def _sizes(name: str, value: object) -> tuple[int, ...]:

@@ -61,9 +61,9 @@ class Program:
 
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""
+        if name not in self._source.defined:  # a tuple, so that it may be anything
+            raise self._undefined(name)
         if name not in self._functions:
-            if name not in self._source.defined:
-                raise self._undefined(name)
             self._functions[name] = Function(self._source, name, self.options)
         return self._functions[name]
 
@@ -142,16 +142,18 @@ class Program:
         return self[name].executable().assembly()
 
     def _undefined(self, name: str) -> errors.Error:
-        op = self.module.functions.get(name)
-        if op is not None:
-            return errors.ExternalFunction(op.location, name=name)
-        known = list(self.module.functions)
-        advice = errors.did_you_mean(name, known)
+        functions = self.module.functions
+        if name in list(functions):
+            return errors.ExternalFunction(functions[name].location, name=name)
+        known = list(functions)
+        advice = errors.did_you_mean(str(name), known)
         known_names = errors.one_of(known) or "none"
         return errors.UnknownFunction(name=name, known=known_names, advice=advice)
 
 
-Key = tuple[str, tuple["Type | None", ...]]
+Types = tuple["Type | None", ...]
+"""What arguments say beyond the types of the function."""
+Key = tuple[str, Types]
 
 
 @dataclass(slots=True)
@@ -242,13 +244,14 @@ class Function:
         found = self._recall(form, arguments)
         if found is not None:
             return found
-        executable, values = self._prepared(arguments)
+        executable, values, types = self._prepared(arguments)
         if executable.target == "cpu":
-            types, alias = self.view.type.inputs, self.options.alias
-            known = checked(executable, types, arguments, values, alias=alias)
+            inputs, alias = self.view.type.inputs, self.options.alias
+            known = checked(executable, inputs, arguments, values, alias=alias)
             if known is not None:
                 self._learn(form, known, arguments)
-                remembered.keep(self.source, self.name, self.options, form, known)
+                if self._wanted(types) == executable.types:
+                    remembered.keep(self.source, self.name, self.options, form, known)
         return executable, values
 
     def _recall(
@@ -272,8 +275,10 @@ class Function:
         self._checked[form] = known
         self._use(known.executable, known.direct(arguments))
 
-    def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Executable, list[Any]]:
-        """What runs these arguments, and the buffers and numbers made of them."""
+    def _prepared(
+        self, arguments: tuple[Any, ...]
+    ) -> tuple[Executable, list[Any], Types]:
+        """What runs these arguments, the buffers and numbers, and the types of them."""
         from gpucodegen.signature import Signature
 
         target = self._target(arguments)
@@ -282,11 +287,9 @@ class Function:
         types = signature.specialized(buffers)
         executable = self.executable(target, types)
         executable.check(signature, arguments, buffers, alias=self.options.alias)
-        return executable, buffers
+        return executable, buffers, types
 
-    def executable(
-        self, target: str = "", types: tuple[Type | None, ...] | None = None
-    ) -> Executable:
+    def executable(self, target: str = "", types: Types | None = None) -> Executable:
         """The compiled function; without arguments the last one, or the generic one."""
         from gpucodegen.executable import build
 
@@ -294,11 +297,9 @@ class Function:
             return self._last
         target = target or self._target(())
         known = self._executables
-        generic = (None,) * len(self.view.arguments)
-        if types is None or not self.options.specialize:
-            types = generic
+        types = self._wanted(types)
         if (target, types) not in known and len(known) >= MAX_SPECIALIZATIONS:
-            types = generic
+            types = self._wanted(None)
         key = (target, types)
         if key not in known:
             try:
@@ -310,18 +311,29 @@ class Function:
         self._use(known[key])
         return known[key]
 
+    def _wanted(self, types: Types | None) -> Types:
+        """What is compiled for arguments of these types, until it is too much."""
+        if types is None or not self.options.specialize:
+            return (None,) * len(self.view.arguments)
+        return types
+
     def _target(self, arguments: tuple[Any, ...]) -> str:
         target = os.environ.get("GPUCODEGEN_TARGET") or self.options.target
         if target not in TARGETS:
             raise errors.UnknownTarget(target=target)
         if target == "auto":
-            on_device = any(hasattr(a, "__cuda_array_interface__") for a in arguments)
-            return "cuda" if on_device else "cpu"
+            target = "cuda" if any(map(_is_on_gpu, arguments)) else "cpu"
         if target == "cuda" and arguments:
             from gpucodegen.runtime.device import require_cuda
 
             require_cuda()
         return target
+
+
+def _is_on_gpu(argument: object) -> bool:
+    from gpucodegen.runtime.buffers import offers
+
+    return offers(argument, "__cuda_array_interface__")
 
 
 def _form(arguments: tuple[Any, ...]) -> Form:

@@ -7,20 +7,20 @@ decides over them, so what is found is what this process would make, too.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen import lowered
+from gpucodegen import lowered, plain
 from gpucodegen.executable import load as load_executable
 from gpucodegen.lowering import Stages
 from gpucodegen.repeated import Checked, Form, Kind, Touching, remade
 from gpucodegen.runtime import cache
 
 if TYPE_CHECKING:
+    from gpucodegen.ir.types import Type
     from gpucodegen.options import Options
     from gpucodegen.source import Source
 
@@ -31,35 +31,33 @@ STORE = cache.Store("call")
 class Record:
     """A `Checked` call on disk.
 
-    ``place``: the key of the lowered function.  ``types`` of its arguments, pickled by
-    themselves: only who asks for the stages reads them, and needs their module.
+    ``place``: the key of the lowered function.  ``types`` that its arguments were
+    specialised to, as text: only who asks for the stages parses them.
     ``sizes`` are those of tiles that were chosen by tuning.
     """
 
     place: str
     kinds: tuple[Kind, ...]
     apart: tuple[Touching, ...]
-    types: bytes
+    types: tuple[str | None, ...]
     sizes: tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def keep(
     source: Source, name: str, options: Options, form: Form, known: Checked
 ) -> None:
-    """Keep what a call taught, if the function it runs is on disk for all shapes."""
+    """Keep what a call taught, if the function it runs is on disk."""
     made = known.executable
-    has_arrays = any(kind == "array" for kind, _ in known.kinds)
-    is_general = options.specialize and has_arrays and not any(made.types)
-    if not made.place or is_general:
+    if not made.place:
         return
     record = Record(
         made.place,
         known.kinds,
         known.apart,
-        pickle.dumps(made.types),
+        tuple(None if ty is None else str(ty) for ty in made.types),
         (made.options.tile_sizes, made.options.register_tile),
     )
-    STORE.put(_key(source, name, options, form), pickle.dumps(record))
+    STORE.put(_key(source, name, options, form), plain.dumped(record))
 
 
 def load(
@@ -69,8 +67,8 @@ def load(
     payload = STORE.get(_key(source, name, options, form)) if source.text else None
     record: Record | None = None
     if payload is not None:
-        with suppress(Exception):  # whatever a damaged record raises
-            record = pickle.loads(payload)  # noqa: S301 - checked, in a private folder
+        with suppress(Exception):  # whatever a record of another form raises
+            record = plain.loaded(payload)
     kept = None if record is None else lowered.load(record.place)
     if record is None or kept is None:
         return None
@@ -81,12 +79,26 @@ def load(
         from gpucodegen.lowering import lower
 
         stages: Stages = []
-        key = "cpu", pickle.loads(record.types)  # noqa: S301 - as above
-        lower(source.module, name, key, chosen, stages)
+        lower(source.module, name, ("cpu", _types(record.types)), chosen, stages)
         return stages
 
     executable = load_executable(kept, "cpu", name, chosen, [], lower_again)
     return remade(executable, record.kinds, record.apart, arguments)
+
+
+def _types(texts: Sequence[str | None]) -> tuple[Type | None, ...]:
+    """Types of their texts.
+
+    >>> print(*_types(["memref<2xf32>", None]))
+    memref<2xf32> None
+    """
+    from gpucodegen.dialects.func import Function
+    from gpucodegen.parser import parse_module
+
+    written = ", ".join(text for text in texts if text is not None)
+    module = parse_module(f"func.func private @f({written})", allow_unregistered=True)
+    parsed = iter(Function(module.functions["f"]).type.inputs)
+    return tuple(None if text is None else next(parsed) for text in texts)
 
 
 def _key(source: Source, name: str, options: Options, form: Form) -> str:
@@ -101,16 +113,17 @@ def _tuned(options: Options) -> object:
     from gpucodegen.tuned import tuning_path
 
     path = tuning_path()
-    return [*map(_stamp, sorted(path.parent.glob(f"{path.name}*")))]
+    names = (path.name + suffix for suffix in ("", "-wal", "-journal"))
+    return [_stamp(path.with_name(name)) for name in names]
 
 
 def _stamp(path: Path) -> object:
-    """What changes with a file; other processes may remove it at any time.
+    """What changes with a file; None for one that nobody can look at.
 
-    >>> _stamp(Path("nothing.sqlite-shm"))
+    >>> _stamp(Path("nothing.sqlite-wal"))
     """
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return None
-    return path.name, status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

@@ -23,11 +23,11 @@ def scalar_conversion(kind: str) -> Convert | None:
     (-56, 200)
     """
     if kind in NARROW:
-        return lambda value: of_bits(to_bits(float(value), kind), kind)
+        return lambda value: of_bits(to_bits(_real(value), kind), kind)
     if kind in _PLAIN:
         return _PLAIN[kind]
     if _FLOAT.fullmatch(kind):
-        return float
+        return _real
     integer = _INTEGER.fullmatch(kind)
     if integer is None:
         return None
@@ -35,10 +35,49 @@ def scalar_conversion(kind: str) -> Convert | None:
     return lambda value: _integer(value, width, unsigned=unsigned)
 
 
+def plain(value: Any) -> Any:
+    """A number of NumPy as one of Python; anything else as it is.
+
+    >>> import numpy as np
+    >>> plain(np.True_), plain("no")
+    (True, 'no')
+    """
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
 def _truth(value: Any) -> bool:
-    if operator.index(value) not in {0, 1}:
+    if type(value) is bool:
+        return value
+    if operator.index(plain(value)) not in {0, 1}:
         raise ValueError(value)
     return bool(value)
+
+
+def _real(value: Any) -> float:
+    """What `float` makes of anything but a text."""
+    if type(value) is float:
+        return value
+    if isinstance(value, _TEXTS):
+        raise TypeError(value)
+    return float(value)
+
+
+def _complex(value: Any) -> complex:
+    if isinstance(value, _TEXTS):
+        raise TypeError(value)
+    return complex(value)
+
+
+_TEXTS = str, bytes, bytearray
+
+
+def _index(value: Any) -> int:
+    """A signed word; one that is larger would be cut."""
+    number = value if type(value) is int else operator.index(value)
+    if -0x8000_0000_0000_0000 <= number <= 0x7FFF_FFFF_FFFF_FFFF:
+        return number
+    message = f"{number} does not fit 64 bits"
+    raise OverflowError(message)
 
 
 def _integer(value: Any, width: int, *, unsigned: bool) -> int:
@@ -53,8 +92,8 @@ def _integer(value: Any, width: int, *, unsigned: bool) -> int:
 
 
 _PLAIN: dict[str, Convert] = {
-    "complex<f32>": complex,
-    "complex<f64>": complex,
-    "index": operator.index,
+    "complex<f32>": _complex,
+    "complex<f64>": _complex,
+    "index": _index,
     "i1": _truth,
 }

@@ -15,6 +15,7 @@ from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.types import (
     ComplexType,
     FloatType,
+    IndexType,
     MemRefType,
     Shape,
     TensorType,
@@ -74,12 +75,12 @@ class Signature:
             raise errors.UnsupportedType(type=ty, target="a call from Python")
         try:
             return convert(value)
-        except (TypeError, ValueError, OverflowError) as problem:
+        except Exception as problem:  # whatever the methods of an object raise
             raise errors.WrongArgumentType(
                 function=self.function,
                 argument=name,
                 expected=_description(ty),
-                actual=f"{type(value).__name__} {value!r:.40}",
+                actual=_shown(value),
             ) from problem
 
     def _buffer(
@@ -190,5 +191,20 @@ def _description(ty: Type) -> str:
     match ty:
         case FloatType() | ComplexType():
             return f"a number ({ty})"
+        case IndexType():
+            return "an integer of 64 bits (index)"
         case _:
             return f"an integer ({ty})"
+
+
+def _shown(value: object) -> str:
+    """The beginning of a value, behind its type.
+
+    >>> _shown("2"), _shown(10**99)[:24]
+    ("str '2'", 'int 10000000000000000000')
+    """
+    try:
+        text = f"{value!r:.40}"
+    except Exception:  # noqa: BLE001 - as far as the object tells it
+        text = ""
+    return f"{type(value).__name__} {text}".rstrip()

@@ -11,9 +11,10 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gpucodegen import errors
+from gpucodegen.options import flag
 from gpucodegen.runtime import cache
 from gpucodegen.runtime.collection import collected_afterwards
 
@@ -68,6 +69,15 @@ class Source:
         )
 
 
+def _checked(source: object) -> Module:
+    """A module; anything else is refused."""
+    from gpucodegen.dialects.builtin import Module
+
+    if isinstance(source, Module):
+        return source
+    raise errors.NotASource(actual=_described(source))
+
+
 def of_module(module: Module) -> Source:
     """A module as a source.
 
@@ -83,30 +93,43 @@ def read(
 ) -> Source:
     """A text, the file at a path, or a module, parsed now or by an earlier process.
 
-    Raises ParseError, VerifyError, UnreadableFile.
+    Raises ParseError, VerifyError, UnreadableFile, NotASource.
 
     >>> read("func.func @f() { return }").defined
     ('f',)
     """
     if not isinstance(source, str | os.PathLike):
-        return of_module(source)
+        return of_module(_checked(source))
     found = unparsed(source, allow_unregistered=allow_unregistered)
     _parse_or_recall(found)
     return found
 
 
 def unparsed(
-    source: str | os.PathLike[str], filename: str = "", *, allow_unregistered: bool
+    source: object, filename: object = "", *, allow_unregistered: bool
 ) -> Source:
     """A text or the contents of a file; ``filename`` is what locations call it.
+
+    Raises UnreadableFile, NotASource, InvalidOption.
 
     >>> unparsed("module {}", allow_unregistered=False).filename
     '<string>'
     """
+    allow = flag("allow_unregistered", allow_unregistered)
+    if not isinstance(filename, str):
+        hint = "Pass a text, such as 'matmul.mlir'"
+        raise errors.InvalidOption(name="filename", value=filename, hint=hint)
     if isinstance(source, str):
-        return Source(source, filename or NO_FILE, allow_unregistered)
-    path = os.fspath(source)
-    return Source(_contents(path), filename or path, allow_unregistered)
+        return Source(source, filename or NO_FILE, allow)
+    if not isinstance(source, os.PathLike):
+        raise errors.NotASource(actual=_described(source))
+    path = os.fsdecode(cast("os.PathLike[str]", source))
+    return Source(_contents(path), filename or path, allow)
+
+
+def _described(value: object) -> str:
+    """What was passed, in words: None, or its type."""
+    return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
 def _parse_or_recall(source: Source) -> None:

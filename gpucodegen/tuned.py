@@ -14,10 +14,24 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
 
 
+DATABASE = "tuning.sqlite"
+
+
 def tuning_store() -> Any:
-    """The database of trials in the cache directory."""
+    """The database of trials in the cache directory, which must be the user's alone.
+
+    Raises CacheRefused.
+    """
+    from gpucodegen import errors
+    from gpucodegen.runtime.cache import cache_directory, cache_folder
     from gpucodegen.tiling.store import Store
 
+    try:
+        with cache_folder(create=True) as folder:
+            folder.check(DATABASE, create=True)
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise errors.CacheRefused(path=cache_directory(), reason=reason) from problem
     return Store(tuning_path())
 
 
@@ -25,7 +39,23 @@ def tuning_path() -> Path:
     """Where that database lies, once something was tuned."""
     from gpucodegen.runtime.cache import cache_directory
 
-    return cache_directory() / "tuning.sqlite"
+    return cache_directory() / DATABASE
+
+
+def is_there() -> bool:
+    """Whether something was tuned, by the user; a warning if others could have."""
+    from gpucodegen.runtime.cache import cache_folder, refused
+    from gpucodegen.runtime.private import Untrusted
+
+    try:
+        with cache_folder() as folder:
+            folder.check(DATABASE)
+    except Untrusted as problem:
+        refused(problem)
+        return False
+    except OSError:
+        return False
+    return True
 
 
 def tuning_identity(program: Program, name: str, arguments: Sequence[Any]) -> str:
@@ -64,7 +94,7 @@ def tuned_options(
     """The options with the stored best point, if this function was tuned here."""
     if not options.tuned or options.tile_sizes or options.register_tile:
         return options
-    if not tuning_path().exists():
+    if not is_there():
         return options
     from gpucodegen.runtime.processor import host_name
     from gpucodegen.schedules import with_point

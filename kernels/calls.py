@@ -29,14 +29,15 @@ def form_of(a: Array, b: Array, *options: object) -> Hashable:
     >>> form_of(a, b, "auto") == form_of(b, a, "auto") != form_of(a, b.T, "auto")
     True
     """
-    left = type(a), a.shape, _strides(a), a.dtype
-    right = type(b), b.shape, _strides(b), b.dtype
-    return required_target(), left, right, options
+    return required_target(), _layout(a), _layout(b), options
 
 
-def _strides(array: Array) -> Hashable:
-    """None for what is no array: that is told later, to those who ask for its form."""
-    return getattr(array, "strides", None)
+def _layout(array: Array) -> Hashable:
+    """The type alone of what is no array: who prepares its call refuses it."""
+    try:
+        return type(array), array.shape, array.strides, array.dtype
+    except Exception:  # noqa: BLE001 - whatever other libraries raise
+        return type(array)
 
 
 @dataclass(slots=True)

@@ -75,6 +75,8 @@ def _prepared(
     target: str,
 ) -> Call:
     """What a call of these shapes needs, after all checks."""
+    xp = library(x, function="conv2d", argument="x")
+    library(w, function="conv2d", argument="w")
     require_rank(x, 4, function="conv2d", argument="x")
     require_rank(w, 4, function="conv2d", argument="w")
     axes, image, filters = axes_of(layout), x.shape, w.shape
@@ -82,7 +84,6 @@ def _prepared(
     window = Window(extents, *steps)
     widths = window.padding(padding, (image[axes.image[0]], image[axes.image[1]]))
     shape = axes.result_shape(image, filters[axes.filters], window, widths)
-    xp = library(x, function="conv2d", argument="x")
     return Call(xp, _kernel(axes.file, x.dtype, steps, widths, target), shape)
 
 

@@ -44,9 +44,10 @@ MANY = 1 << 13
 
 def _prepared(a: Array, b: Array, target: str) -> Call:
     """What a call of these shapes needs, after all checks."""
+    xp = library(a, function="matmul", argument="a")
+    library(b, function="matmul", argument="b")
     require_rank(a, 2, function="matmul", argument="a")
     require_rank(b, 2, function="matmul", argument="b")
-    xp = library(a, function="matmul", argument="a")
     turned = is_turned(a) and prod(a.shape) >= MANY, is_turned(b)
     kernel = _kernel(a.dtype, turned, target)
     return Call(xp, kernel, (a.shape[0], b.shape[1]), turned if any(turned) else ())

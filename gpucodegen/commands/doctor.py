@@ -23,6 +23,7 @@ ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 SETTINGS = (
     "GPUCODEGEN_TARGET",
     "GPUCODEGEN_CACHE_DIR",
+    "GPUCODEGEN_CACHE_SIZE",
     "NUMBA_NUM_THREADS",
     "OMP_NUM_THREADS",
 )
@@ -58,7 +59,7 @@ def _version(name: str) -> str:
 
 
 def _devices() -> list[str]:
-    from gpucodegen.runtime.cache import cache_directory
+    from gpucodegen.commands.cache import summary
     from gpucodegen.runtime.device import describe
 
-    return [*describe(), f"cache       {cache_directory()}"]
+    return [*describe(), f"cache       {summary()}"]

@@ -29,6 +29,7 @@ from gpucodegen.errors.base import (
 from gpucodegen.errors.compile import (
     AffineControlFlow,
     AmbiguousLoop,
+    CacheRefused,
     EffectsExceeded,
     EffectsMissing,
     ExternalFunction,
@@ -40,6 +41,7 @@ from gpucodegen.errors.compile import (
     NoBenchmarks,
     NoDevice,
     NoPicture,
+    NotASource,
     OutOfBounds,
     RaceFound,
     ResourceLimit,
@@ -58,6 +60,7 @@ from gpucodegen.errors.compile import (
     UseAfterFree,
 )
 from gpucodegen.errors.launch import (
+    CallsTooDeep,
     DivergentBarrier,
     DivisionByZero,
     HandlerResult,
@@ -155,6 +158,7 @@ from gpucodegen.errors.warnings import (
     SequentialFallback,
     TimeTilesUnproven,
     UndefinedRead,
+    UnknownCacheSize,
     UnregisteredOperationKept,
 )
 
@@ -162,8 +166,10 @@ __all__ = [
     "AffineControlFlow",
     "AmbiguousLoop",
     "BranchMismatch",
+    "CacheRefused",
     "CacheUnusable",
     "CallMismatch",
+    "CallsTooDeep",
     "CapturedValue",
     "CodegenWarning",
     "CompileError",
@@ -207,6 +213,7 @@ __all__ = [
     "NoDevice",
     "NoPicture",
     "NotADimension",
+    "NotASource",
     "NotDominated",
     "Note",
     "OffloadHint",
@@ -250,6 +257,7 @@ __all__ = [
     "UnexpectedToken",
     "UnfinishedTransfer",
     "UnknownAlias",
+    "UnknownCacheSize",
     "UnknownFunction",
     "UnknownLoop",
     "UnknownOperation",

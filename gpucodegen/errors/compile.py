@@ -72,8 +72,8 @@ class InvalidPassOption(CompileError):
     remedy = "{hint}"
 
 
-class UnknownFunction(CompileError):
-    """A function the module does not define."""
+class UnknownFunction(CompileError, AttributeError):
+    """A function the module does not define: `hasattr` is False."""
 
     code = "C009"
     template = "no function '{name}'"
@@ -104,8 +104,8 @@ class UnsupportedMemorySpace(CompileError):
     remedy = "Known spaces: {known}"
 
 
-class ExternalFunction(CompileError):
-    """A call of a function without a body."""
+class ExternalFunction(CompileError, AttributeError):
+    """A call of a function without a body: `hasattr` is False."""
 
     code = "C013"
     template = "function '{name}' has no body"
@@ -240,4 +240,23 @@ class NoBenchmarks(CompileError):
     remedy = (
         "Clone the repository, run 'pip install -e .' in it, and call that"
         " installation's 'gpucodegen bench'"
+    )
+
+
+class CacheRefused(CompileError):
+    """A cache that cannot hold what was asked to be kept."""
+
+    code = "C140"
+    template = "nothing can be kept in the cache at {path}: {reason}"
+    remedy = "Set GPUCODEGEN_CACHE_DIR to a folder that you alone may write to"
+
+
+class NotASource(CompileError):
+    """Something else where MLIR is due."""
+
+    code = "C141"
+    template = "MLIR cannot be read from {actual}"
+    remedy = (
+        "Pass its text, the path of its file as pathlib.Path, or a module that"
+        " gpucodegen.parse made"
     )

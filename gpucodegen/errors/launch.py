@@ -178,3 +178,11 @@ class UnreadableBuffer(LaunchError):
     code = "L021"
     template = "{function}: argument {argument} does not offer its memory: {reason}"
     remedy = "Pass a dense array in main memory or on a GPU, without a gradient"
+
+
+class CallsTooDeep(LaunchError):
+    """A function that calls itself deeper than Python allows."""
+
+    code = "L140"
+    template = "the calls in {function} are more than {depth} deep"
+    remedy = "Write the recursion as a loop, or call sys.setrecursionlimit first"

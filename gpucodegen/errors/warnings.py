@@ -58,7 +58,7 @@ class CacheUnusable(CodegenWarning):
 
     code = "W007"
     template = "the cache at {path} cannot be used: {reason}"
-    remedy = "Set GPUCODEGEN_CACHE_DIR to a writable private directory"
+    remedy = "Set GPUCODEGEN_CACHE_DIR to a folder that you alone may write to"
 
 
 class MissingVisibility(CodegenWarning):
@@ -116,3 +116,11 @@ class TimeTilesUnproven(CodegenWarning):
     code = "W017"
     template = "the time loops of '{function}' run without tiles: {reason}"
     remedy = "Pass time_tiles=False to start without them"
+
+
+class UnknownCacheSize(CodegenWarning):
+    """A size of the cache that is no number of bytes."""
+
+    code = "W140"
+    template = "GPUCODEGEN_CACHE_SIZE={value} is no size, so 1 GiB is taken"
+    remedy = "Write a number of bytes, or one with K, M, G or T, such as 500M"

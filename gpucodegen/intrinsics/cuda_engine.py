@@ -79,9 +79,22 @@ def engine_version() -> str:
     """The version of the engine and of the toolkit under it."""
     from importlib import metadata
 
-    names = ("numba-cuda", "nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink")
-    found = [f"{n} {metadata.version(n)}" for n in names if _is_installed(n)]
+    found = [f"{n} {metadata.version(n)}" for n in TOOLKIT if _is_installed(n)]
     return ", ".join(found)
+
+
+TOOLKIT = (
+    "numba",
+    "numba-cuda",
+    "llvmlite",
+    "numpy",
+    "cuda-core",
+    "nvidia-nvvm",
+    "nvidia-cuda-nvcc-cu12",
+    "nvidia-nvjitlink",
+    "nvidia-nvjitlink-cu12",
+)
+"""The packages whose versions decide over the machine code."""
 
 
 def _is_installed(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.elements import element
-from gpucodegen.ir.float_formats import SMALL
+from gpucodegen.ir.float_formats import NARROW, SMALL
 
 CPU, GPU = "the CPU", "the GPU"
 
@@ -135,23 +135,45 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
     module = type(value).__module__.partition(".")[0]
     if module == "cupy":
         return value
-    if hasattr(value, "__cuda_array_interface__"):
-        return _cupy().asarray(value)
-    if hasattr(value, "__dlpack__"):
+    for protocol, array_of in _PROTOCOLS.items():
+        if not offers(value, protocol):
+            continue
         try:
-            return _from_dlpack(value)
-        except (BufferError, ValueError) as error:
+            return array_of(value)
+        except Exception as problem:  # whatever another library raises
+            reason = str(problem).partition("\n")[0] or type(problem).__name__
             raise errors.UnreadableBuffer(
-                function=function, argument=expected.name, reason=error
-            ) from error
-    if hasattr(value, "__array_interface__"):
-        return np.asarray(value)
+                function=function,
+                argument=expected.name,
+                reason=reason.removesuffix("."),
+                advice=_as_bits(expected.dtype),
+            ) from problem
     raise errors.WrongArgumentType(
         function=function,
         argument=expected.name,
         expected="an array, as numpy.asarray makes",
         actual=type(value).__name__,
     )
+
+
+def offers(value: object, protocol: str) -> bool:
+    """Whether an object has an attribute, which may be anything of another library.
+
+    >>> offers(np.zeros(3), "__array_interface__"), offers(3, "__dlpack__")
+    (True, False)
+    """
+    try:
+        return hasattr(value, protocol)
+    except Exception:  # noqa: BLE001 - a property that tells why it has none
+        return False
+
+
+def _as_bits(dtype: str) -> str:
+    """What helps where another library's elements have no NumPy type."""
+    names = NUMPY_NAMES[dtype]
+    if dtype not in NARROW:
+        return ""
+    return f"Pass an array of {names[0]}, or of its bits, such as .view({names[-1]})"
 
 
 CPU_DEVICE_TYPES = {1, 3}
@@ -165,9 +187,24 @@ def _from_dlpack(value: Any) -> Any:
     return _cupy().from_dlpack(value)
 
 
-def _cupy() -> Any:
-    import cupy
+def _from_cuda(value: Any) -> Any:
+    return _cupy().asarray(value)
 
+
+_PROTOCOLS: dict[str, Callable[[Any], Any]] = {
+    "__cuda_array_interface__": _from_cuda,
+    "__dlpack__": _from_dlpack,
+    "__array_interface__": np.asarray,
+}
+"""How arrays of other libraries offer their memory, the best way first."""
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as problem:
+        message = "it lies on a GPU, and CuPy is not installed"
+        raise ImportError(message) from problem
     return cupy
 
 

@@ -1,32 +1,52 @@
 """Compiled code on disk: content-addressed, checked, private to the user.
 
-An entry is ``<key>.bin``: a line with the digest of the payload, then the payload.  A
-key names content and versions, so an entry never goes stale; one that fails its digest
-is removed and rebuilt.
+An entry is ``<key>.bin``: a line with the digest of key and payload, then the payload.
+A key names content and versions, so an entry never goes stale; one that fails its
+digest is removed and rebuilt.  A folder that anybody else may change is neither read
+nor written (`gpucodegen.runtime.private`); `gpucodegen.runtime.cache_size` removes what
+was not used for longest.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from gpucodegen import errors
+from gpucodegen.runtime.private import Folder, Untrusted, folder
 
-MAGIC = b"gpucodegen-1 "
+_T = TypeVar("_T")
+MAGIC = b"gpucodegen-2 "
+OWN = "gpucodegen-cache"
+"""The folder of the cache in one that the user names, which may hold anything else."""
+
+
+def _place() -> tuple[Path, tuple[str, ...]]:
+    """The first folder that has to be the user's alone, and that of the cache in it."""
+    chosen = os.environ.get("GPUCODEGEN_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute(), (OWN,)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("gpucodegen", appauthor=False)), ()
 
 
 def cache_directory() -> Path:
-    """The cache directory: ``GPUCODEGEN_CACHE_DIR`` or the user's own."""
-    chosen = os.environ.get("GPUCODEGEN_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    import platformdirs
+    """Where the cache is: in ``GPUCODEGEN_CACHE_DIR``, or the user's own."""
+    root, names = _place()
+    return root.joinpath(*names)
 
-    return Path(platformdirs.user_cache_dir("gpucodegen", appauthor=False))
+
+def cache_folder(*kinds: str, create: bool = False) -> AbstractContextManager[Folder]:
+    """The folder of the cache, or one in it, open.  Entering raises OSError."""
+    root, names = _place()
+    return folder(root, (*names, *kinds), create=create)
 
 
 def digest(*parts: object) -> str:
@@ -55,14 +75,22 @@ def sources_digest() -> str:
     """Changes whenever a file of this package, or a version of islpy, does."""
     from importlib.metadata import version
 
-    root = Path(__file__).parents[1]
-    found: list[tuple[str, int, int]] = []
-    for folder, _, files in os.walk(root, followlinks=True):
-        for name in files:
-            if name.endswith(".py"):
-                status = (path := Path(folder, name)).stat()
-                found.append((str(path), status.st_size, status.st_mtime_ns))
-    return digest(sorted(found), version("islpy"))
+    found = sorted(_stamps(str(Path(__file__).parents[1])))
+    return digest(found, version("islpy"))
+
+
+def _stamps(place: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of every Python file in a folder; links are folders too.
+
+    By the system's own listing: paths as objects would take twice as long.
+    """
+    with os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _stamps(entry.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,49 +105,70 @@ class Store:
 
     def get(self, key: str) -> bytes | None:
         """The payload of an entry, or None if it is missing or damaged."""
-        path = self.path(f"{key}.bin")
-        try:
-            content = path.read_bytes()
-        except OSError:
+        content = self.read(f"{key}.bin")
+        if content is None:
             return None
         header, _, payload = content.partition(b"\n")
-        if header == _header(payload):
+        if header == self._header(key, payload):
             return payload
-        path.unlink(missing_ok=True)
+        self._guarded(lambda place: place.remove(f"{key}.bin"))
         return None
 
     def put(self, key: str, payload: bytes) -> bool:
         """Store a payload; an unusable cache is a warning, and False."""
-        return write(self.path(f"{key}.bin"), _header(payload) + b"\n" + payload)
+        return self.write(f"{key}.bin", self._header(key, payload) + b"\n" + payload)
 
+    def read(self, name: str) -> bytes | None:
+        """A file, or None; one that others may change is a warning, and None."""
+        return self._guarded(lambda place: place.read(name))
 
-def _header(payload: bytes) -> bytes:
-    return MAGIC + hashlib.sha256(payload).hexdigest().encode()
+    def write(self, name: str, content: bytes) -> bool:
+        """Write a file; an unusable cache is a warning, and False.
 
+        False, too, if it is larger than the whole cache may be.
+        """
+        from gpucodegen.runtime import cache_size
 
-def write(path: Path, content: bytes) -> bool:
-    """Write a file so that readers see all of it or nothing."""
-    try:
-        _private_folder(path.parent)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        if len(content) > cache_size.limit():
+            return False
+
+        def written(place: Folder) -> bool:
+            place.write(name, content)
+            return True
+
+        if not self._guarded(written, create=True):
+            return False
+        cache_size.wrote(len(content), cache_folder)
+        return True
+
+    def _guarded(
+        self, action: Callable[[Folder], _T], *, create: bool = False
+    ) -> _T | None:
+        """What an action on the folder gives; None if that cannot be used.
+
+        What is only missing, or not to be read, is no reason for a warning.
+        """
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
-        errors.tell(errors.CacheUnusable(path=cache_directory(), reason=reason))
-        return False
-    return True
+            with cache_folder(self.kind, create=create) as place:
+                return action(place)
+        except OSError as problem:
+            if create or isinstance(problem, Untrusted):
+                refused(problem)
+        return None
+
+    def _header(self, key: str, payload: bytes) -> bytes:
+        checked = hashlib.sha256(f"{self.kind}/{key}\n".encode())
+        checked.update(payload)
+        return MAGIC + checked.hexdigest().encode()
 
 
-def _private_folder(path: Path) -> None:
-    """Create a folder that only the user may enter."""
-    root = cache_directory()
-    for part in (root, path):
-        part.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.name == "posix" and root.stat().st_mode & 0o077:
-        root.chmod(0o700)
+_TOLD: set[tuple[Path, str]] = set()
+"""Reasons not to use a cache that were warned of."""
+
+
+def refused(problem: OSError) -> None:
+    """Warn that the cache cannot be used, once for each reason."""
+    told = cache_directory(), problem.strerror or str(problem)
+    if told not in _TOLD:
+        _TOLD.add(told)
+        errors.tell(errors.CacheUnusable(path=told[0], reason=told[1]))

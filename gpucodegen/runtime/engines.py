@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 
+from gpucodegen import errors
 from gpucodegen.intrinsics.elements import element
 from gpucodegen.runtime.buffers import Buffer
 from gpucodegen.runtime.spec import KernelSpec
@@ -112,7 +114,12 @@ def contents_of(value: Any) -> tuple[np.ndarray, str]:
         return value, names[str(value.dtype)]
     from gpucodegen.intrinsics.sim.casts import to_storage
 
-    array = np.zeros(value.shape, storage(value.dtype))
+    kind = storage(value.dtype)
+    try:
+        array = np.zeros(value.shape, kind)
+    except (MemoryError, ValueError) as problem:
+        size = prod(value.shape) * kind.itemsize
+        raise errors.OutOfMemory(size=size) from problem
     if value.values is not None:
         given = np.asarray(value.values)
         stored = np.asarray(to_storage(given, value.dtype))

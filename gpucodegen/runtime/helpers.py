@@ -42,6 +42,7 @@ def _errors() -> dict[str, int]:
 
 
 ALLOWED = {
+    "numba_complex_adaptor",
     "numba_do_raise",
     "numba_gil_ensure",
     "numba_gil_release",

@@ -11,26 +11,32 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
+from gpucodegen.intrinsics.elements import element
 from gpucodegen.runtime import cache as disk
 from gpucodegen.runtime import helpers, threads
 from gpucodegen.runtime.spec import KernelSpec
 
 OBJECTS = disk.Store("object")
-TYPES = {
-    "i8": ctypes.c_int8,
-    "i16": ctypes.c_int16,
-    "i32": ctypes.c_int32,
-    "i64": ctypes.c_int64,
-    "index": ctypes.c_int64,
-    "f32": ctypes.c_float,
-    "f64": ctypes.c_double,
+POINTER = (ctypes.c_void_p,)
+TYPES: dict[str, tuple[Any, ...]] = {
+    "int8": (ctypes.c_int8,),
+    "int16": (ctypes.c_int16,),
+    "int32": (ctypes.c_int32,),
+    "int64": (ctypes.c_int64,),
+    "boolean": (ctypes.c_bool,),
+    "float32": (ctypes.c_float,),
+    "float64": (ctypes.c_double,),
+    "complex64": (ctypes.c_float, ctypes.c_float),
+    "complex128": (ctypes.c_double, ctypes.c_double),
 }
-"""Numbers that are passed as C passes them."""
+"""How C passes a number that Numba calls so: a complex one as its two parts."""
 
 Entry = Callable[..., None]
 
@@ -38,7 +44,7 @@ Entry = Callable[..., None]
 def keep(spec: KernelSpec, compiled: Any) -> None:
     """Store what Numba compiled, if it can be loaded without it."""
     library = compiled.library
-    if _types(spec) is None or library.has_dynamic_globals:
+    if library.has_dynamic_globals:
         return
     entry = compiled.fndesc.llvm_cfunc_wrapper_name
     code = library._get_compiled_object()  # noqa: SLF001
@@ -58,30 +64,36 @@ def _undefined(module: Any) -> Iterable[str]:
             yield symbol.name
 
 
-def is_kept(spec: KernelSpec) -> bool:
-    """Whether a later process finds the kernel, or could not have it from here."""
-    return _types(spec) is None or OBJECTS.get(_key(spec)) is not None
-
-
-def load(spec: KernelSpec) -> Entry | None:
-    """The kernel as it was kept; None if it was not, or if Numba is here anyway."""
-    if "numba" in sys.modules:
-        return None
-    types = _types(spec)
-    stored = None if types is None else OBJECTS.get(_key(spec))
-    if types is None or stored is None:
-        return None
-    if spec.parallel and not threads.provided():
+def load(spec: KernelSpec) -> tuple[Entry, int] | None:
+    """The kernel as it was kept, and where its code lies; None if it was not."""
+    stored = OBJECTS.get(_key(spec))
+    if stored is None or (spec.parallel and not threads.provided()):
         return None
     address = address_in(stored)
-    return ctypes.CFUNCTYPE(None, *types)(address) if address else None
+    return (_function(spec, address), address) if address else None
 
 
-def address_of(function: Any) -> int:
-    """Where the code of what `load` returns lies."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+def _function(spec: KernelSpec, address: int) -> Entry:
+    """A kernel as a function of addresses and numbers."""
+    passed = [_passed(*parameter) for parameter in spec.signature]
+    function = ctypes.CFUNCTYPE(None, *chain.from_iterable(passed))(address)
+    if all(len(types) == 1 for types in passed):
+        return function
+
+    def entry(*arguments: Any) -> None:
+        pairs = zip(passed, arguments, strict=True)
+        parts = ((a.real, a.imag) if len(types) == 2 else (a,) for types, a in pairs)
+        function(*chain.from_iterable(parts))
+
+    return entry
 
 
+def _passed(kind: str, dtype: str) -> tuple[Any, ...]:
+    """C's types of a parameter."""
+    return POINTER if kind == "pointer" else TYPES[element(dtype).carrier]
+
+
+@cache
 def address_in(stored: bytes) -> int:
     """Link an object; the address of its function, 0 if the process lacks a symbol."""
     import llvmlite.binding as llvm
@@ -90,19 +102,10 @@ def address_in(stored: bytes) -> int:
     facts = json.loads(header)
     if not all(map(_is_found, facts["needs"])):
         return 0
-    engine = _engine()
+    engine = _engine_without(facts["entry"])
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return int(engine.get_function_address(facts["entry"]))
-
-
-def _types(spec: KernelSpec) -> Sequence[Any] | None:
-    """C's types of the parameters, or None if one has none."""
-    kinds = [
-        ctypes.c_void_p if kind == "pointer" else TYPES.get(dtype)
-        for kind, dtype in spec.signature
-    ]
-    return None if None in kinds else kinds
 
 
 def _is_found(symbol: str) -> bool:
@@ -118,12 +121,24 @@ def _is_found(symbol: str) -> bool:
     return bool(address)
 
 
-@cache
-def _engine() -> Any:
-    """Where object files are linked; lives as long as the process."""
+_ENGINES: list[tuple[Any, set[str]]] = []
+"""Where object files are linked, and their entries; they live as long as the process.
+
+Numba names a function by its text and its flags, and not by its number of threads.
+"""
+
+
+def _engine_without(entry: str) -> Any:
+    """An engine that has no such entry yet, and has one from now on."""
     import llvmlite.binding as llvm
 
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    for engine, entries in _ENGINES:
+        if entry not in entries:
+            entries.add(entry)
+            return engine
+    made = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    _ENGINES.append((made, {entry}))
+    return made
 
 
 def machine() -> Any:
@@ -153,6 +168,7 @@ def host() -> tuple[object, ...]:
     """What machine code depends on besides its source; told without Numba."""
     import llvmlite
     import llvmlite.binding as llvm
+    import numpy as np
 
     settings = [item for item in os.environ.items() if item[0].startswith("NUMBA_")]
     return (
@@ -161,5 +177,16 @@ def host() -> tuple[object, ...]:
         sorted(settings),
         llvmlite.__version__,
         version("numba"),
-        sys.version_info[:2],
+        np.__version__,
+        *interpreter(),
     )
+
+
+def interpreter() -> tuple[object, ...]:
+    """What the layout of Python's own objects depends on.
+
+    >>> sys.implementation.cache_tag in interpreter()
+    True
+    """
+    flags = getattr(sys, "abiflags", "")
+    return sys.implementation.cache_tag, flags, EXTENSION_SUFFIXES[0], sys.platform

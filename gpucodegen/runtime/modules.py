@@ -28,13 +28,11 @@ def load(source: str) -> ModuleType:
 
 
 def _executed(name: str, source: str) -> ModuleType:
-    path = SOURCES.path(f"{name}.py")
-    text = source.encode()
-    if not path.is_file() or path.read_bytes() != text:
-        cache.write(path, text)
+    file, text = f"{name}.py", source.encode()
+    is_kept = SOURCES.read(file) == text or SOURCES.write(file, text)
     module = ModuleType(name)
-    module.__file__ = str(path)
-    code = compile(source, str(path), "exec")
+    module.__file__ = str(SOURCES.path(file)) if is_kept else f"<{name}>"
+    code = compile(source, module.__file__, "exec")
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,15 @@ class KernelSpec:
     def signature(self) -> tuple[tuple[str, str], ...]:
         """(kind, dtype) of every parameter."""
         return tuple((p.kind, p.dtype) for p in self.params)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The contents of global memory that is not written.
+
+    ``values`` is None when it starts uninitialised, and holds one number for a splat.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    values: Any

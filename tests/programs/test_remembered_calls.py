@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen import errors, parser, tuning
+from gpucodegen import errors, parser, program, tuning
 
 TEXT = """
 func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32, %n: i8) -> i8 {
@@ -129,6 +129,52 @@ def test_a_bound_call_is_remembered(parses: list[str]) -> None:
         gcg.compile(TEXT, target="cpu").axpy.bind(x, y, 1.0, 0)()
         assert y[0] == times
     assert len(parses) == 1
+
+
+STATIC = """
+func.func @scale(%x: memref<8xf32>, %y: memref<8xf32>, %a: f32) {
+  affine.for %i = 0 to 8 {
+    %v = affine.load %x[%i] : memref<8xf32>
+    %w = arith.mulf %v, %a : f32
+    affine.store %w, %y[%i] : memref<8xf32>
+  }
+  return
+}
+"""
+GROWING = """
+func.func @double(%x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  affine.for %i = 0 to %m {
+    %v = affine.load %x[%i] : memref<?xf32>
+    %w = arith.addf %v, %v : f32
+    affine.store %w, %x[%i] : memref<?xf32>
+  }
+  return
+}
+"""
+
+
+def test_shapes_that_the_text_says_are_remembered(parses: list[str]) -> None:
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    for factor in (2, 3):
+        gcg.compile(STATIC, target="cpu").scale(x, y, factor)
+        assert y[0] == factor
+    assert len(parses) == 1
+
+
+def test_calls_after_too_many_shapes_are_not(
+    parses: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "MAX_SPECIALIZATIONS", 1)
+    made = gcg.compile(GROWING, target="cpu")
+    for n in (4, 5):
+        made.double(np.ones(n, np.float32))
+    for parsed, n in ((1, 4), (2, 5)):
+        x = np.ones(n, np.float32)
+        gcg.compile(GROWING, target="cpu").double(x)
+        assert x[0] == 2
+        assert len(parses) == parsed
 
 
 def test_a_text_that_warns_is_parsed_every_time(parses: list[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpucodegen.runtime.cache import OWN
 from tests.house.readme import ROOT
 
 RUN = """
@@ -94,7 +95,7 @@ def test_other_options_and_extents_are_other_programs(folder: str) -> None:
 @pytest.mark.sampled(3)
 def test_damaged_entries_are_made_again(folder: str, kind: str) -> None:
     run(folder, "trsm", None, 1)
-    for entry in (Path(folder) / kind).iterdir():
+    for entry in Path(folder, OWN, kind).iterdir():
         entry.write_bytes(entry.read_bytes()[:-9])
     assert "loaded:" in run(folder, "trsm", None, 1)
     assert run(folder, "trsm", None, 1) == "loaded:"
@@ -120,3 +121,34 @@ print(len(told))
 def test_a_program_that_warns_warns_every_time(folder: str) -> None:
     for _ in range(2):
         assert run(folder, "trsm", None, 1, WARNS).splitlines()[-1] == "1"
+
+
+NUMBERS = """
+import sys, gpucodegen as gcg, numpy as np
+TEXT = '''func.func @f(%x: memref<4xcomplex<f32>>, %y: memref<4xf32>,
+    %a: complex<f32>, %b: complex<f64>, %c: i1, %d: bf16, %e: ui8) {
+  %k = complex.re %b : complex<f64>
+  %s = arith.truncf %k : f64 to f32
+  %w = arith.extf %d : bf16 to f32
+  %n = arith.select %c, %s, %w : f32
+  affine.for %i = 0 to 4 {
+    affine.store %a, %x[%i] : memref<4xcomplex<f32>>
+    affine.store %n, %y[%i] : memref<4xf32>
+  }
+  return
+}'''
+x, y = np.zeros(4, np.complex64), np.zeros(4, np.float32)
+for chosen, wanted in ((True, 3), (False, 2.5)):
+    for _ in range(2):
+        function = gcg.compile(TEXT, target="cpu").f
+        function(x, y, 1 - 2j, 3 + 4j, chosen, 2.5, 200)
+        assert (x == 1 - 2j).all() and (y == wanted).all(), (x, y)
+print("numba" in sys.modules)
+"""
+
+
+def test_numbers_of_every_type_reach_kept_kernels(folder: str) -> None:
+    first, later = (
+        run(folder, "trsm", None, 1, NUMBERS).splitlines()[-1] for _ in range(2)
+    )
+    assert (first, later) == ("True", "False")

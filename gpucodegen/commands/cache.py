@@ -1,0 +1,70 @@
+"""``gpucodegen cache``: what is kept on disk, and how to remove it."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpucodegen import errors
+
+ACTIONS = ("show", "clear")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("action", nargs="?", choices=ACTIONS, default="show")
+    parser.add_argument(
+        "--tuned", action="store_true", help="clear: tuned schedules as well"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show what there is, or remove it."""
+    if options.action == "show":
+        print(summary())
+        return 0
+    print(cleared(tuned=options.tuned))
+    return 0
+
+
+def summary() -> str:
+    """The folder, the entries in it and the limit, or why it is not used."""
+    from gpucodegen.runtime.cache import cache_directory, cache_folder
+    from gpucodegen.runtime.cache_size import limit, usage
+
+    place = cache_directory()
+    try:
+        found = usage(cache_folder)
+    except FileNotFoundError:
+        return f"{place}: empty"
+    except OSError as problem:
+        return f"{place}: not used, since {problem.strerror or problem}"
+    most = limit() / (1 << 20)
+    return f"{place}: {found} of {most:.0f}; 'gpucodegen cache clear' empties it"
+
+
+def cleared(*, tuned: bool) -> str:
+    """Remove all entries, and tuned schedules if so told; what was removed.
+
+    Raises CacheRefused.
+    """
+    from gpucodegen.runtime.cache import cache_directory, cache_folder
+    from gpucodegen.runtime.cache_size import shrink
+    from gpucodegen.tuned import DATABASE
+
+    place = cache_directory()
+    try:
+        removed = shrink(cache_folder, 0)
+        with cache_folder() as folder:
+            names = [entry.name for entry in folder.entries()]
+            kept = [name for name in names if name.startswith(DATABASE)]
+            for name in kept if tuned else ():
+                folder.remove(name)
+    except FileNotFoundError:
+        return f"{place}: nothing to remove"
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise errors.CacheRefused(path=place, reason=reason) from problem
+    schedules = "" if not kept else ", and the tuned schedules"
+    if kept and not tuned:
+        schedules = "; tuned schedules stay, 'cache clear --tuned' removes them"
+    return f"{place}: removed {removed}{schedules}"

@@ -1,0 +1,206 @@
+"""Folders and files that only the user may change.
+
+What lies in the cache is linked into the process, so nobody else may have put it there.
+A folder is opened from the one above it and not by its path, never over a link, and is
+asked for its owner and mode when it is open: nothing can be exchanged in between.  The
+way to the first folder is the system's affair, links in it included.  Where files have
+no owners as POSIX knows them, they are trusted as the system guards them.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+HAS_OWNERS = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
+FOREIGN_WRITERS = stat.S_IWGRP | stat.S_IWOTH
+NEW = ".new-"
+"""What the names of files begin with that are not complete."""
+DAY = 24 * 60 * 60.0
+
+
+def _flags(*names: str) -> int:
+    """Those that the system has of flags of ``open``."""
+    found = 0
+    for name in names:
+        found |= getattr(os, name, 0)
+    return found
+
+
+_FOLDER = _flags("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
+_READ = _flags("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+_CREATE = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
+
+
+class Untrusted(OSError):
+    """Somebody else owns, or may change, what was to be used; or it is a link."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(errno.EPERM, reason, str(path))
+
+
+class Folder:
+    """An open folder; its ``descriptor`` is None where folders cannot be opened."""
+
+    __slots__ = ("descriptor", "path")
+
+    def __init__(self, path: Path, descriptor: int | None) -> None:
+        self.path = path
+        self.descriptor = descriptor
+
+    def read(self, name: str) -> bytes:
+        """A file.  Raises OSError, Untrusted among them.
+
+        One that was last used a day ago counts as used now.
+        """
+        with self._opened(name) as (descriptor, status):
+            with io.FileIO(descriptor, closefd=False) as file:
+                content = file.read()
+            if time.time() - status.st_mtime > DAY:
+                with suppress(OSError):
+                    self._touch(name, descriptor)
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file so that readers see all of it or nothing.  Raises OSError."""
+        temporary = f"{NEW}{os.getpid()}-{os.urandom(8).hex()}"
+        at = self.descriptor
+        place = os.open(self._name(temporary), _CREATE, 0o600, dir_fd=at)
+        try:
+            with os.fdopen(place, "wb") as file:
+                file.write(content)
+            ends = self._name(temporary), self._name(name)
+            os.replace(*ends, src_dir_fd=at, dst_dir_fd=at)
+        except BaseException:
+            self.remove(temporary)
+            raise
+
+    def remove(self, name: str) -> bool:
+        """Remove a file, or a link; whether it was still there."""
+        try:
+            os.unlink(self._name(name), dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def used(self, name: str) -> float | None:
+        """When a file was last used, in seconds; None if it is not there."""
+        try:
+            at = self.descriptor
+            status = os.stat(self._name(name), dir_fd=at, follow_symlinks=False)
+        except OSError:
+            return None
+        return status.st_mtime
+
+    def check(self, name: str, *, create: bool = False) -> None:
+        """Refuse a file that others may change.  Raises OSError, Untrusted too.
+
+        With ``create`` on, one that is missing is made, empty.
+        """
+        if create:
+            with suppress(FileExistsError):
+                os.close(
+                    os.open(self._name(name), _CREATE, 0o600, dir_fd=self.descriptor)
+                )
+        with self._opened(name):
+            pass
+
+    def entries(self) -> list[os.DirEntry[str]]:
+        """What it holds."""
+        place = self.path if self.descriptor is None else self.descriptor
+        with os.scandir(place) as found:
+            return list(found)
+
+    @contextmanager
+    def _opened(self, name: str) -> Generator[tuple[int, os.stat_result]]:
+        """A regular file that only the user may change."""
+        path = self.path / name
+        try:
+            place = os.open(self._name(name), _READ, dir_fd=self.descriptor)
+        except OSError as problem:
+            if problem.errno == errno.ELOOP:
+                raise Untrusted(path, f"{name} is a link") from problem
+            raise
+        try:
+            status = os.fstat(place)
+            if not stat.S_ISREG(status.st_mode):
+                raise Untrusted(path, f"{name} is no file")
+            _check_owner(path, status)
+            yield place, status
+        finally:
+            os.close(place)
+
+    def _touch(self, name: str, descriptor: int) -> None:
+        by_number = os.utime in os.supports_fd
+        os.utime(descriptor if by_number else self._name(name))
+
+    def _name(self, name: str) -> str:
+        """The name from the open folder on, or the path."""
+        return name if self.descriptor is not None else str(self.path / name)
+
+
+@contextmanager
+def folder(
+    root: Path, names: Sequence[str] = (), *, create: bool = False
+) -> Generator[Folder]:
+    """The folder ``names`` below a root, open; all of them are the user's alone.
+
+    With ``create`` on, those that are missing are made, for the user alone; the mode of
+    a folder that exists is never changed.  Raises OSError, Untrusted among them.
+    """
+    if create:
+        root.parent.mkdir(parents=True, exist_ok=True)
+    found = _entered(Folder(root.parent, None), root, create=create)
+    try:
+        for name in names:
+            inner = _entered(found, found.path / name, create=create)
+            _close(found)
+            found = inner
+        yield found
+    finally:
+        _close(found)
+
+
+def _entered(outer: Folder, path: Path, *, create: bool) -> Folder:
+    """A folder of an open one, or of a path."""
+    at = outer.descriptor
+    name = str(path) if at is None else path.name
+    if create:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=at)
+    if not HAS_OWNERS:
+        if path.is_symlink() or not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "no folder", str(path))
+        return Folder(path, None)
+    try:
+        place = os.open(name, _FOLDER, dir_fd=at)
+    except OSError as problem:
+        if problem.errno in {errno.ELOOP, errno.ENOTDIR} and path.is_symlink():
+            raise Untrusted(path, f"{path} is a link") from problem
+        raise
+    try:
+        _check_owner(path, os.fstat(place))
+    except BaseException:
+        os.close(place)
+        raise
+    return Folder(path, place)
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    if not HAS_OWNERS:
+        return
+    if status.st_uid != os.geteuid():
+        raise Untrusted(path, f"{path} belongs to user {status.st_uid}, not to you")
+    if status.st_mode & FOREIGN_WRITERS:
+        raise Untrusted(path, f"others than you may write to {path}")
+
+
+def _close(opened: Folder) -> None:
+    if opened.descriptor is not None:
+        os.close(opened.descriptor)
