@@ -136,9 +136,10 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.outline_cpu import OutlineCpu
     from gpucodegen.passes.privatize import Privatize
     from gpucodegen.passes.propagate_aliases import PropagateAliases
-    from gpucodegen.runtime.processor import cpu, thread_count
+    from gpucodegen.runtime.processor import cpu
 
-    host, threads = cpu(), options.threads or thread_count()
+    host = cpu()
+    threads = options.threads or host.threads
     return [
         Privatize(),
         ExpandCopies(host.caches.second),

@@ -1,11 +1,13 @@
 """Markers that depend on the machine: a GPU, and the CUDA compiler without one.
 
-``--update-golden`` rewrites the files that hold what is generated.
+``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
+runs everything as if on a processor of `gpucodegen.runtime.processors`.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from functools import cache
 
 import pytest
@@ -42,6 +44,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite files of generated text"
     )
+    parser.addoption(
+        "--processor", metavar="NAME", help="compile and plan for it: sse2, avx2-512k"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Numba reads the environment when it is imported, and so do other processes."""
+    name = config.getoption("--processor")
+    if name is None:
+        return
+    from gpucodegen.runtime.processors import PROCESSORS, runs_here
+
+    if name not in PROCESSORS or not runs_here(PROCESSORS[name]):
+        raise pytest.UsageError(f"this machine does not run code for {name!r}")
+    os.environ |= PROCESSORS[name].variables
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
