@@ -171,7 +171,7 @@ def _rows(options: Options, host: Cpu) -> Sequence[ModulePass]:
         vector_bits=host.vector_bits,
         registers=host.vector_registers,
         cache=host.caches.second,
-        shared=host.caches.shared,
+        shared=host.caches.shared_by(1),
         relaxed=options.reassociate,
         exact=options.exact,
         first_cache=host.caches.first,
@@ -211,5 +211,5 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
         relaxed=options.reassociate,
         exact=options.exact,
         first_cache=host.caches.first,
-        shared=host.caches.shared,
+        shared=host.caches.shared_by(threads),
     )

@@ -23,6 +23,9 @@ ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 SETTINGS = (
     "GPUCODEGEN_TARGET",
     "GPUCODEGEN_CACHE_DIR",
+    "GPUCODEGEN_CACHES",
+    "NUMBA_CPU_NAME",
+    "NUMBA_CPU_FEATURES",
     "NUMBA_NUM_THREADS",
     "OMP_NUM_THREADS",
 )

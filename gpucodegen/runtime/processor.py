@@ -22,7 +22,7 @@ SECOND = 1 << 20
 FIRST = 1 << 15
 """Bytes of caches that nobody tells the size of."""
 CACHES = "GPUCODEGEN_CACHES"
-"""Variable with the caches to plan for: ``32K,512K,32M``."""
+"""Variable with the caches to plan for, and who shares the last: ``32K,512K,32M,2``."""
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 """Variables that say on how many threads programs run; the first that is set does."""
 UNITS = {"K": 10, "M": 20}
@@ -32,16 +32,32 @@ UNITS = {"K": 10, "M": 20}
 class Caches:
     """Bytes of the caches of data: two levels of a core, and that which cores share.
 
-    >>> str(Caches(32 << 10, 512 << 10, 32 << 20))
-    '32K,512K,32M'
+    ``sharers``: how many processors share one such cache.
+
+    >>> str(Caches(32 << 10, 512 << 10, 32 << 20, 8))
+    '32K,512K,32M,8'
     """
 
     first: int = FIRST
     second: int = SECOND
     shared: int = 0
+    sharers: int = 2
+
+    def shared_by(self, threads: int) -> int:
+        """Bytes of shared caches that so many threads may count on together.
+
+        Each has its part; where few of those who share a cache are ours, half of it is
+        taken to be left to them.
+
+        >>> zen = Caches(shared=32 << 20, sharers=8)
+        >>> [zen.shared_by(threads) >> 20 for threads in (1, 4, 8, 64)]
+        [16, 16, 32, 256]
+        """
+        return max(self.shared // 2, self.shared * threads // self.sharers)
 
     def __str__(self) -> str:
-        return ",".join(map(_size, (self.first, self.second, self.shared)))
+        sizes = map(_size, (self.first, self.second, self.shared))
+        return ",".join((*sizes, str(self.sharers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +100,7 @@ class Cpu:
     def __str__(self) -> str:
         return (
             f"{self.name}, {self.vector_registers} vector registers of"
-            f" {self.vector_bits} bits, caches {self.caches}, {self.threads} threads"
+            f" {self.vector_bits} bits, caches {self.caches}"
         )
 
 
@@ -137,24 +153,36 @@ def caches() -> Caches:
     >>> 0 < caches().first < caches().second
     True
     """
-    sizes = list(map(_bytes, os.environ.get(CACHES, "").split(",")))
-    if len(sizes) == 3 and all(sizes[:2]):
-        return Caches(*sizes)
+    *sizes, sharers = f"{os.environ.get(CACHES, '')},,,".split(",")[:4]
+    first, second, shared = map(_bytes, sizes)
+    if first and second:
+        return Caches(first, second, shared, int(sharers) if sharers.isdigit() else 2)
     return _told_caches()
 
 
 @cache
 def _told_caches() -> Caches:
-    data, second, shared = map(_cache_bytes, (0, 2, 3))
-    return Caches(data or FIRST, second or SECOND, shared)
+    data, second, shared = (_bytes(_told(i, "size")) for i in (0, 2, 3))
+    sharers = _members(_told(3, "shared_cpu_list"))
+    return Caches(data or FIRST, second or SECOND, shared, sharers or cores())
 
 
-def _cache_bytes(index: int) -> int:
+def _told(index: int, fact: str) -> str:
     """Of the caches as Linux counts them: data, instructions, then the other levels."""
     with suppress(OSError):
-        place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size")
-        return _bytes(place.read_text("ascii").strip())
-    return 0
+        place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/{fact}")
+        return place.read_text("ascii").strip()
+    return ""
+
+
+def _members(text: str) -> int:
+    """How many a list of Linux names.
+
+    >>> [_members(text) for text in ("0-3,8-11", "0,2", "")]
+    [8, 2, 0]
+    """
+    ranges = [list(map(int, part.split("-"))) for part in text.split(",") if part]
+    return sum(ends[-1] - ends[0] + 1 for ends in ranges)
 
 
 def _bytes(text: str) -> int:
@@ -183,9 +211,9 @@ def thread_count() -> int:
     return min(wanted_threads() or processors(), processors())
 
 
-def wanted_threads() -> int:
+def wanted_threads(names: tuple[str, ...] = THREADS) -> int:
     """Threads that variables ask for; 0 if none does."""
-    for name in THREADS:
+    for name in names:
         chosen = os.environ.get(name, "").partition(",")[0].strip()
         if chosen.isdigit() and int(chosen) > 0:
             return int(chosen)

@@ -23,18 +23,18 @@ CASCADE = HASWELL | frozenset(
     " rdseed".split()
 )
 
-AVX512 = Cpu("cascadelake", CASCADE, Caches(32 * K, 1 * M, 32 * M))
+AVX512 = Cpu("cascadelake", CASCADE, Caches(32 * K, 1 * M, 32 * M, 8))
 """32 registers of 512 bits, a second cache of 1 MiB."""
-AVX2 = Cpu("x86-64-v3", HASWELL, Caches(32 * K, 512 * K, 32 * M))
-"""16 registers of 256 bits, a second cache of 512 KiB: a Zen 3."""
-AVX2_SMALL = Cpu("x86-64-v3", HASWELL, Caches(32 * K, 256 * K, 8 * M))
+AVX2 = Cpu("x86-64-v3", HASWELL, Caches(32 * K, 512 * K, 32 * M, 2))
+"""16 registers of 256 bits, a second cache of 512 KiB: a Zen 3 of two cores."""
+AVX2_SMALL = Cpu("x86-64-v3", HASWELL, Caches(32 * K, 256 * K, 8 * M, 8))
 """The same with 256 KiB: a Haswell."""
-SSE2 = Cpu("x86-64", OLDEST, Caches(32 * K, 256 * K, 4 * M))
+SSE2 = Cpu("x86-64", OLDEST, Caches(32 * K, 256 * K, 4 * M, 2))
 """16 registers of 128 bits; no fused multiply-add, no masks, no 16-bit floats."""
 NEON = Cpu(
     "neoverse-n1",
     frozenset("aes crc dotprod fp-armv8 fullfp16 lse neon rcpc sha2".split()),
-    Caches(64 * K, 1 * M, 32 * M),
+    Caches(64 * K, 1 * M, 32 * M, 8),
 )
 """32 registers of 128 bits."""
 
