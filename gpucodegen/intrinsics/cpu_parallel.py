@@ -31,7 +31,8 @@ POOL = ir.FunctionType(I64, [I64] * 4)
 def parallel_for(threads: int) -> Any:
     """``parallel_for(body, n, values)``: ``body(begin, end, *values)`` for parts of n.
 
-    Not 0 if not all of them ran, and the kernel shall return.  ``body`` is a jitted function; at most ``threads`` parts run at a time.
+    Not 0 if not all of them ran, and the kernel shall return.  ``body`` is a jitted
+    function; at most ``threads`` parts run at a time.
     """
 
     @intrinsic

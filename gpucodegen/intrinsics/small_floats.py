@@ -1,6 +1,7 @@
 """Floats that no instruction converts: a table or integers decode, integers encode.
 
-Those are all of up to eight bits, and f16 on processors that are old enough.  All is generated from the one description of the formats, `FloatFormat`.
+Those are all of up to eight bits, and f16 on processors that are old enough.  All is
+generated from the one description of the formats, `FloatFormat`.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def _computed(low: Lowering, bits: Any, format_: FloatFormat) -> Any:
     """Codes of a format of IEEE as float32.
 
     A code is the upper part of that float32 if exponents began at the same power of 2;
-    denormal ones are multiples of the smallest.  None is denormal afterwards, so it does
-    not matter whether the processor flushes those.
+    denormal ones are multiples of the smallest.  None is denormal afterwards, so that
+    it does not matter whether the processor flushes those.
     """
     builder = low.builder
     code = builder.zext(bits, shaped_like(I32, bits.type))

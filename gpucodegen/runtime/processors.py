@@ -1,4 +1,4 @@
-"""Processors by name, to plan for, and to compile for where the host has their features.
+"""Processors by name, to plan for, and to compile for where the host can run it.
 
     with stated(PROCESSORS["avx2-512k"]): ...
 

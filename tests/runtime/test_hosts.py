@@ -57,7 +57,8 @@ wide, squares = np.zeros(1 << 16, "f4"), np.zeros(1 << 16, "f2")
 program.halves(halves, wide, squares)
 with np.errstate(all="ignore"):
     expected = halves.astype("f4"), halves * halves
-same = [np.array_equal(*both, equal_nan=True) for both in zip(expected, (wide, squares))]
+found = zip(expected, (wide, squares))
+same = [np.array_equal(*both, equal_nan=True) for both in found]
 print(json.dumps({
     "error": float(abs(c - a.astype("f8") @ b.astype("f8")).max()),
     "registers": sorted(set(re.findall(r"%([xyz]mm)", assembly))),

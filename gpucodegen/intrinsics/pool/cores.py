@@ -28,9 +28,10 @@ SELDOM = 64
 def usable(workers: int) -> int:
     """How many threads may share a job; workers stay where the caller lets them be."""
     here, turn = core(), load(LOOKS)
-    if here >= 0 and (turn & (SELDOM - 1) == 0 or here != load(CORE)):
-        if looked() or here != load(CORE):
-            keep_off(workers)
+    has_moved = here != load(CORE)
+    is_time = here >= 0 and (has_moved or turn & (SELDOM - 1) == 0)
+    if is_time and (looked() or has_moved):
+        keep_off(workers)
     store(LOOKS, turn + 1)
     if load(CORES) == 0 or load(CROWDED):
         return MOST_THREADS

@@ -1,4 +1,4 @@
-"""What a loop needs of the interpreter to ask for signals, and of C to know the time."""
+"""What a loop needs of the interpreter, to ask for signals, and of C, for the time."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _look(code: Code) -> Any:
 
 
 look = Instruction(_look)
-"""``look()``: the cores that this thread may use are in `layout.MASK`; 0 if they are."""
+"""``look()``: the cores that this thread may use to `layout.MASK`; 0 if told."""
 core = Instruction(_core)
 """``core()`` that this thread runs on; -1 where nobody tells."""
 move = Instruction(_move)
