@@ -1,13 +1,16 @@
 """Markers that depend on the machine: a GPU, and the CUDA compiler without one.
 
 ``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
-runs everything as if on a processor of `gpucodegen.runtime.processors`.
+plans for a processor of `gpucodegen.runtime.processors`, and compiles for it if this
+machine runs its code.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
 
 import pytest
@@ -45,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden", action="store_true", help="rewrite files of generated text"
     )
     parser.addoption(
-        "--processor", metavar="NAME", help="compile and plan for it: sse2, avx2-512k"
+        "--processor", metavar="NAME", help="plan and compile for it: sse2, avx2-512k"
     )
 
 
@@ -56,9 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from gpucodegen.runtime.processors import PROCESSORS, runs_here
 
-    if name not in PROCESSORS or not runs_here(PROCESSORS[name]):
-        raise pytest.UsageError(f"this machine does not run code for {name!r}")
-    os.environ |= PROCESSORS[name].variables
+    if name not in PROCESSORS:
+        raise pytest.UsageError(f"{name!r} is none of {', '.join(PROCESSORS)}")
+    if runs_here(PROCESSORS[name]):
+        os.environ |= PROCESSORS[name].variables
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,6 +70,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, (found, reason) in NEEDS.items():
             if item.get_closest_marker(name) and not found():
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def processor(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The one that ``--processor`` names, where the environment does not state it."""
+    name = request.config.getoption("--processor")
+    if name is None:
+        yield
+        return
+    from gpucodegen.runtime.processor import stated
+    from gpucodegen.runtime.processors import PROCESSORS, runs_here
+
+    here = runs_here(PROCESSORS[name])
+    with nullcontext() if here else stated(PROCESSORS[name]):
+        yield
 
 
 @pytest.fixture(autouse=True)
