@@ -136,7 +136,9 @@ def facts() -> object:
 
     Asks neither Numba nor LLVM, for keys.
     """
-    return _STATED.get() or (caches(), thread_count())
+    found = _STATED.get()
+    told = found.variables if found else str(caches())
+    return told, thread_count()
 
 
 def host_name() -> str:

@@ -14,7 +14,8 @@ from gpucodegen.runtime.processors import AVX2, AVX512, PROCESSORS, SSE2
 from tests.programs.products import integers
 
 TEXT = """
-func.func @product(%A: memref<45x67xf32>, %B: memref<67x70xf32>, %C: memref<45x70xf32>) {
+func.func @product(%A: memref<45x67xf32>, %B: memref<67x70xf32>,
+                   %C: memref<45x70xf32>) {
   linalg.matmul ins(%A, %B : memref<45x67xf32>, memref<67x70xf32>)
                 outs(%C : memref<45x70xf32>)
   return

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime import processor, threads
+from gpucodegen.runtime import device, processor, threads
 from gpucodegen.runtime.processor import thread_count
 from gpucodegen.runtime.quota import told_quota
 from tests.house.readme import ROOT
@@ -134,6 +134,19 @@ def test_a_quota_of_time_says_how_many(
     monkeypatch.setattr(processor, "quota", lambda: quota)
     monkeypatch.setenv("NUMBA_NUM_THREADS", "64")
     assert thread_count() == expected
+
+
+def test_the_doctor_tells_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "cores", lambda: 8)
+    for module in (processor, device):
+        monkeypatch.setattr(module, "quota", lambda: 1.5)
+    monkeypatch.setattr(device, "cores", lambda: 8)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    (line,) = (line for line in device.describe() if line.startswith("threads"))
+    assert line.split(maxsplit=1)[1] == (
+        "2 of 8 cores that this process may use, a quota of 1.5 processors"
+    )
 
 
 SECOND, FIRST = "0::/box/job\n", "4:memory:/box\n2:cpu,cpuacct:/box/job\n0::/\n"
