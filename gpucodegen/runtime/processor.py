@@ -8,7 +8,7 @@ heavy at import.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ _STATED: ContextVar[Cpu | None] = ContextVar("stated", default=None)
 
 
 @contextmanager
-def stated(processor: Cpu) -> Iterator[Cpu]:
+def stated(processor: Cpu) -> Generator[Cpu]:
     """Plan for this processor; what is planned still runs on the host.
 
     >>> from gpucodegen.runtime.processors import NEON
