@@ -207,9 +207,9 @@ def thread_count() -> int:
 
     Not more than may run at a time, whatever variables say.
     """
-    stated_ = _STATED.get()
-    if stated_ is not None:
-        return stated_.threads
+    found = _STATED.get()
+    if found is not None:
+        return found.threads
     return min(wanted_threads() or processors(), processors())
 
 
