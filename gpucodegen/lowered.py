@@ -53,12 +53,12 @@ def key_of(
 def situation(options: Options) -> tuple[object, ...]:
     """What a program is compiled with and for: options, host, and this compiler."""
     from gpucodegen.runtime.machine_code import host
-    from gpucodegen.runtime.processor import caches, thread_count
+    from gpucodegen.runtime.processor import facts
 
     chosen = {field.name: getattr(options, field.name) for field in fields(options)}
     chosen["handlers"] = sorted(options.handlers)
     versions = host(), cache.sources_digest()
-    return chosen, thread_count(), caches(), *versions
+    return chosen, facts(), *versions
 
 
 def load(key: str) -> Lowered | None:

@@ -136,9 +136,10 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     from gpucodegen.passes.outline_cpu import OutlineCpu
     from gpucodegen.passes.privatize import Privatize
     from gpucodegen.passes.propagate_aliases import PropagateAliases
-    from gpucodegen.runtime.processor import cpu, thread_count
+    from gpucodegen.runtime.processor import cpu
 
-    host, threads = cpu(), options.threads or thread_count()
+    host = cpu()
+    threads = options.threads or host.threads
     return [
         Privatize(),
         ExpandCopies(host.caches.second),
@@ -170,7 +171,7 @@ def _rows(options: Options, host: Cpu) -> Sequence[ModulePass]:
         vector_bits=host.vector_bits,
         registers=host.vector_registers,
         cache=host.caches.second,
-        shared=host.caches.shared,
+        shared=host.caches.shared_by(1),
         relaxed=options.reassociate,
         exact=options.exact,
         first_cache=host.caches.first,
@@ -210,5 +211,5 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
         relaxed=options.reassociate,
         exact=options.exact,
         first_cache=host.caches.first,
-        shared=host.caches.shared,
+        shared=host.caches.shared_by(threads),
     )

@@ -179,7 +179,11 @@ class Function:
         return FunctionView(self.source.module.functions[self.name])
 
     def __call__(self, *arguments: Any) -> Any:
-        """Compile if these argument types are new, check, run, return the results."""
+        """Compile if these argument types are new, check, run, return the results.
+
+        `KeyboardInterrupt` leaves arrays that are written partly written; it comes
+        between pieces of loops that threads share, and after a kernel of one thread.
+        """
         done = self._direct(*arguments)
         return self._checked_call(arguments) if done is NotImplemented else done
 

@@ -2,7 +2,9 @@
 
 Of many cases alike, ``sampled`` leaves a few to the quick run.
 
-``--update-golden`` rewrites the files that hold what is generated.
+``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
+plans for a processor of `gpucodegen.runtime.processors`, and compiles for it if this
+machine runs its code.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -52,6 +56,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite files of generated text"
     )
+    parser.addoption(
+        "--processor", metavar="NAME", help="plan and compile for it: sse2, avx2-512k"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Numba reads the environment when it is imported, and so do other processes."""
+    name = config.getoption("--processor")
+    if name is None:
+        return
+    from gpucodegen.runtime.processors import PROCESSORS, runs_here
+
+    if name not in PROCESSORS:
+        raise pytest.UsageError(f"{name!r} is none of {', '.join(PROCESSORS)}")
+    if runs_here(PROCESSORS[name]):
+        os.environ |= PROCESSORS[name].variables
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,6 +93,21 @@ def thin_out(items: list[pytest.Item]) -> None:
             if places[name] % mark.args[0]:
                 item.add_marker(pytest.mark.slow)
             places[name] += 1
+
+
+@pytest.fixture(autouse=True)
+def processor(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The one that ``--processor`` names, where the environment does not state it."""
+    name = request.config.getoption("--processor")
+    if name is None:
+        yield
+        return
+    from gpucodegen.runtime.processor import stated
+    from gpucodegen.runtime.processors import PROCESSORS, runs_here
+
+    here = runs_here(PROCESSORS[name])
+    with nullcontext() if here else stated(PROCESSORS[name]):
+        yield
 
 
 @pytest.fixture(autouse=True)

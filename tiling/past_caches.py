@@ -13,8 +13,9 @@ LINE = 64
 """Bytes of a cache line."""
 BEYOND = 4
 """Second-level caches of data after which a loop nest finds nothing of it any more."""
-SHARED = 4
-"""The part of the cache of all cores that one finds its data in after a while."""
+SHARED = 2
+"""The part of its share of the common cache that a kernel finds its data in later: the
+rest holds what came between."""
 SEVERAL = 3 << 14
 """Bytes of the first cache from which on a core is taken to like several places."""
 FEWEST_LINES = 24
@@ -31,7 +32,7 @@ crowds the caches (batches of 64x128 f64 on a Zen 4: 1.3 to 1.9 of other stores)
 class Caches:
     """Bytes of the first and second level of a core, and of the one that cores share.
 
-    ``shared`` is 0 where nobody tells.
+    ``shared``: what the threads of a kernel may count on of it, 0 where nobody tells.
     """
 
     own: int
@@ -44,10 +45,15 @@ class Caches:
 
         A third level may be no faster than memory: copies of 1 MiB run at 0.7, of 8 MiB
         at 0.5 of the rate of streaming stores on an Ice Lake server with 48 MiB of it
-        and 1.25 MiB for each core.  On a Zen 4 with 32 MiB, sums of 3 MiB and a row run
-        at 1.7, of 5 MiB at 1.5, of 9 MiB at 0.75 of it.  `SEVERAL` parts those two.
+        and 1.25 MiB for each core; `SEVERAL` tells it from the others.
 
-        >>> Caches(1 << 20, 32 << 20, 1 << 15).kept == 8 << 20
+        On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run
+        at 1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50;
+        in two at 1.4 at 4 MiB and 8, 1.4 at 11, 1.25 at 16, 1.2 at 22, 0.9 at 32.
+        Transposed ones in one thread at 1.0 at 8 MiB, 0.8 at 11; in two at 1.4 at 11
+        and 1.0 at 16.  While others use the cache, all of this holds for half as much.
+
+        >>> Caches(1 << 20, 32 << 20, 1 << 15).kept == 16 << 20
         True
         >>> Caches(5 << 18, 48 << 20, 3 << 14).kept == 5 << 20
         True

@@ -31,7 +31,8 @@ POOL = ir.FunctionType(I64, [I64] * 4)
 def parallel_for(threads: int) -> Any:
     """``parallel_for(body, n, values)``: ``body(begin, end, *values)`` for parts of n.
 
-    ``body`` is a jitted function; at most ``threads`` parts run at a time.
+    Not 0 if not all of them ran, and the kernel shall return.  ``body`` is a jitted
+    function; at most ``threads`` parts run at a time.
     """
 
     @intrinsic
@@ -49,10 +50,9 @@ def parallel_for(threads: int) -> Any:
             total = target.cast(builder, args[1], sig.args[1], types.intp)
             pool = cgutils.get_or_insert_function(builder.module, POOL, ENTRY)
             addresses = [builder.ptrtoint(each, I64) for each in (work, place)]
-            builder.call(pool, [*addresses, total, I64(threads)])
-            return target.get_dummy_value()
+            return builder.call(pool, [*addresses, total, I64(threads)])
 
-        return signature(types.void, body, count, values), lower
+        return signature(types.int64, body, count, values), lower
 
     return shared
 

@@ -18,6 +18,7 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics import small_floats
+from gpucodegen.intrinsics.host import converts_halves
 from gpucodegen.intrinsics.lowering import (
     I32,
     I64,
@@ -39,10 +40,16 @@ def bits_type(name: str) -> ir.Type:
     return ir.IntType(8) if name in SMALL else I16
 
 
+def _in_steps(low: Lowering, name: str) -> bool:
+    """Whether integers make what no instruction does."""
+    is_half = name == "f16" and low.engine.name == "cpu"
+    return name in SMALL or (is_half and not converts_halves())
+
+
 def widen(low: Lowering, bits: Any, name: str) -> Any:
     """Bits of memory as float32, for a scalar or a piece."""
     builder = low.builder
-    if name in SMALL:
+    if _in_steps(low, name):
         return small_floats.decode(low, bits, name)
     if name == "f16":
         half = builder.bitcast(bits, shaped_like(ir.HalfType(), bits.type))
@@ -56,8 +63,8 @@ def widen(low: Lowering, bits: Any, name: str) -> Any:
 def narrow(low: Lowering, value: Any, name: str) -> Any:
     """float32 rounded to nearest, ties to even; the bits of a scalar or a piece."""
     builder, shape = low.builder, value.type
-    if name in SMALL:
-        return small_floats.encode(low, value, name)
+    if _in_steps(low, name):
+        return small_floats.encode(low, value, name, bits_type(name))
     if name == "f16":
         half = builder.fptrunc(value, shaped_like(ir.HalfType(), shape))
         return builder.bitcast(half, shaped_like(I16, shape))

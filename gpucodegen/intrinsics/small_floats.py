@@ -1,6 +1,7 @@
-"""Floats of up to eight bits in LLVM: a table decodes them, integers encode them.
+"""Floats that no instruction converts: a table or integers decode, integers encode.
 
-All is generated from the one description of the formats, `FloatFormat`.
+Those are all of up to eight bits, and f16 on processors that are old enough.  All is
+generated from the one description of the formats, `FloatFormat`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ CUDA_GLOBAL = 1
 
 def decode(low: Lowering, bits: Any, name: str) -> Any:
     """Codes as float32, for a scalar or a piece."""
+    if FORMATS[name].width > 8:
+        return _computed(low, bits, FORMATS[name])
     if not isinstance(bits.type, ir.VectorType):
         return _looked_up(low, bits, name)
     result = ir.Constant(shaped_like(F32, bits.type), ir.Undefined)
@@ -36,6 +39,36 @@ def decode(low: Lowering, bits: Any, name: str) -> Any:
         value = _looked_up(low, low.lane(bits, i), name)
         result = low.builder.insert_element(result, value, ir.Constant(I32, i))
     return result
+
+
+def _computed(low: Lowering, bits: Any, format_: FloatFormat) -> Any:
+    """Codes of a format of IEEE as float32.
+
+    A code is the upper part of that float32 if exponents began at the same power of 2;
+    denormal ones are multiples of the smallest.  None is denormal afterwards, so that
+    it does not matter whether the processor flushes those.
+    """
+    builder = low.builder
+    code = builder.zext(bits, shaped_like(I32, bits.type))
+    ty, sign_bit = code.type, 1 << (format_.width - 1)
+    magnitude = builder.and_(code, number(ty, sign_bit - 1))
+    widened = builder.shl(magnitude, number(ty, FRACTION_BITS - format_.fraction))
+    raised = number(ty, (BIAS - format_.offset) << FRACTION_BITS)
+    unit = 2.0 ** (format_.low - format_.fraction)
+    counted = builder.sitofp(magnitude, shaped_like(F32, ty))
+    small = builder.bitcast(builder.fmul(counted, number(counted.type, unit)), ty)
+    is_small = builder.icmp_unsigned("<", magnitude, number(ty, 1 << format_.fraction))
+    infinity = number(ty, format_.infinity)
+    chosen = builder.select(is_small, small, builder.add(widened, raised))
+    is_special = builder.icmp_unsigned(">=", magnitude, infinity)
+    special = builder.or_(widened, number(ty, INFINITE))
+    is_nan = builder.icmp_unsigned(">", magnitude, infinity)
+    quiet = number(ty, 1 << (FRACTION_BITS - 1))
+    special = builder.select(is_nan, builder.or_(special, quiet), special)
+    chosen = builder.select(is_special, special, chosen)
+    sign = builder.and_(code, number(ty, sign_bit))
+    sign = builder.shl(sign, number(ty, 32 - format_.width))
+    return builder.bitcast(builder.or_(chosen, sign), shaped_like(F32, ty))
 
 
 def _looked_up(low: Lowering, code: Any, name: str) -> Any:
@@ -66,7 +99,7 @@ def _table(low: Lowering, name: str) -> Any:
 # -- encoding --------------------------------------------------------------------------
 
 
-def encode(low: Lowering, value: Any, name: str) -> Any:
+def encode(low: Lowering, value: Any, name: str, integer: ir.Type = I8) -> Any:
     """float32 as codes: to nearest, ties to even, for a scalar or a piece."""
     builder, format_ = low.builder, FORMATS[name]
     bits = builder.bitcast(value, shaped_like(I32, value.type))
@@ -77,7 +110,7 @@ def encode(low: Lowering, value: Any, name: str) -> Any:
     code = builder.select(fits, code, number(code.type, format_.beyond))
     code = builder.select(is_nan, _nan(low, magnitude, format_), code)
     code = builder.or_(code, _sign(low, bits, code, is_nan, format_))
-    return builder.trunc(code, shaped_like(I8, code.type))
+    return builder.trunc(code, shaped_like(integer, code.type))
 
 
 def _rounded(low: Lowering, magnitude: Any, format_: FloatFormat) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.host import cpu_features
+from gpucodegen.intrinsics.host import WORD, cpu_features
 from gpucodegen.intrinsics.lowering import (
     Engine,
     Lowering,
@@ -21,7 +21,6 @@ from gpucodegen.intrinsics.lowering import (
 )
 from gpucodegen.intrinsics.vector_type import Tile
 
-WORD = 32
 PAIRS = {
     512: ("avx512bw", "llvm.x86.avx512.pmaddw.d.512"),
     256: ("avx2", "llvm.x86.avx2.pmadd.wd"),
@@ -30,14 +29,6 @@ PAIRS = {
 """Bits of a register: the feature and the name of sums of two 16-bit products."""
 VNNI = {512: "avx512vnni", 256: "avx512vl", 128: "avx512vl"}
 """Bits of a register: the feature beside AVX-512 VNNI that its instructions need."""
-
-
-def word_parts() -> int:
-    """Bits of the narrowest integers that the host multiplies as parts of words."""
-    features = cpu_features()
-    if "avx512vnni" in features:
-        return 8
-    return 16 if "sse2" in features else WORD
 
 
 def outerproduct_words(engine: Engine, m: int, n: int, left: str, right: str) -> Any:

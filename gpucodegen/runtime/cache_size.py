@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
@@ -69,7 +68,7 @@ def limit() -> int:
         return DEFAULT
     size = parsed(chosen)
     if size is None:
-        warnings.warn(errors.UnknownCacheSize(value=chosen), stacklevel=2)
+        errors.tell(errors.UnknownCacheSize(value=chosen))
         return DEFAULT
     return size
 

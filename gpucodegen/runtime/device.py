@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpucodegen import errors
-from gpucodegen.runtime.processor import cpu
+from gpucodegen.runtime.processor import cores, cpu
+from gpucodegen.runtime.quota import quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def has_cuda_compiler() -> bool:
 
 def describe() -> list[str]:
     """Lines for ``gpucodegen doctor``."""
-    lines = [f"CPU         {cpu()}"]
+    lines = [f"CPU         {cpu()}", f"threads     {_threads()}"]
     lines += [f"GPU         {gpu}" for gpu in gpus()]
     missing = missing_for_cuda()
     if missing is not None:
@@ -101,3 +102,8 @@ def describe() -> list[str]:
     compiler = "yes" if has_cuda_compiler() else "no: pip install 'gpucodegen[cuda13]'"
     lines.append(f"CUDA text compiles without a GPU: {compiler}")
     return lines
+
+
+def _threads() -> str:
+    limit = f"a quota of {quota():g} processors" if quota() else "no quota"
+    return f"{cpu().threads} of {cores()} cores that this process may use, {limit}"

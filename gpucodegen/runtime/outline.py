@@ -3,7 +3,9 @@
 Comes in: the text of a kernel with ``prange`` loops.  Goes out: its syntax tree, each
 of these loops a function of a range and of the variables that it takes from outside:
 
-    for i in prange(n): ...    =>    parallel_for(kernel_0, n, (a, b))
+    for i in prange(n): ...    =>    if parallel_for(kernel_0, n, (a, b)): return
+
+A kernel whose loop was interrupted goes no further: what follows may need all of it.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def outlined(source: str, name: str) -> Outlined:
     <BLANKLINE>
     def f(A, n):
         for t in range(3):
-            parallel_for(f_0, n, (A, t))
+            if parallel_for(f_0, n, (A, t)):
+                return
     """
     tree = ast.parse(source)
     position, kernel = next(
@@ -105,7 +108,7 @@ class _Outliner(ast.NodeTransformer):
         called: list[ast.expr] = [ast.Name(name, ast.Load()), *node.iter.args]
         call = ast.Call(ast.Name(CALL, ast.Load()), called, [])
         self.made.append((ast.copy_location(part, node), call))
-        return ast.copy_location(ast.Expr(call), node)
+        return ast.copy_location(ast.If(call, [ast.Return()], []), node)
 
     def _fresh(self, name: str) -> str:
         while name in self.used:

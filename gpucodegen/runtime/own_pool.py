@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from typing import Any
 
 from gpucodegen.intrinsics.pool import layout
@@ -18,6 +19,7 @@ STACK = 8 << 20
 DETACHED = {"Linux": 1, "Darwin": 2}
 ALIGNMENT = 8 * layout.LINE
 MODULE = "gpucodegen.intrinsics.pool.loops"
+FUNCTIONS = {layout.RAISE: "raise_kept", **layout.FUNCTIONS}
 
 
 def entry() -> int:
@@ -29,7 +31,7 @@ def entry() -> int:
     llvm.add_symbol(layout.MEMORY, ctypes.addressof(memory))
     _reset(libc, memory)
     os.register_at_fork(after_in_child=lambda: _reset(libc, memory))
-    found = address(MODULE, layout.FUNCTIONS, layout.ENTRY)
+    found = address(MODULE, FUNCTIONS, layout.ENTRY)
     assert found
     return found
 
@@ -46,8 +48,7 @@ def _memory(libc: Any) -> Any:
 def _reset(libc: Any, memory: Any) -> None:
     """A pool without workers: at first, and in the child of a fork."""
     ctypes.memset(memory, 0, ctypes.sizeof(memory))
-    for core in _allowed():
-        memory[layout.ALLOWED + core // 64] |= _bit(core % 64)
+    memory[layout.MAIN] = threading.main_thread().ident
     start = ctypes.addressof(memory)
     places = layout.MUTEX, layout.ATTRIBUTES, layout.SIGNAL, layout.FINISHED
     mutex, attributes, *conditions = (
@@ -60,15 +61,3 @@ def _reset(libc: Any, memory: Any) -> None:
     libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK))
     detached = DETACHED.get(os.uname().sysname, 1)
     libc.pthread_attr_setdetachstate(attributes, detached)
-
-
-def _allowed() -> list[int]:
-    """Cores that fit into a mask of the pool."""
-    if not hasattr(os, "sched_getaffinity"):
-        return []
-    return [core for core in os.sched_getaffinity(0) if core < 64 * layout.LINE]
-
-
-def _bit(number: int) -> int:
-    """A bit of a signed word."""
-    return ctypes.c_int64(1 << number).value

@@ -11,9 +11,11 @@ import os
 from threading import Lock
 
 from gpucodegen.intrinsics.pool.layout import ENTRY, MOST_THREADS
-from gpucodegen.runtime.processor import processors, thread_count
+from gpucodegen.runtime.processor import processors, thread_count, wanted_threads
 
 HAS_OWN = os.name == "posix"
+POOL = ("NUMBA_NUM_THREADS",)
+"""The variable that bounds all programs, whatever they ask for."""
 _TURN = Lock()
 _PROVIDED: list[bool] = []
 
@@ -21,16 +23,13 @@ _PROVIDED: list[bool] = []
 def count(wanted: int) -> int:
     """Threads of a kernel that shall run on so many, 0 for as many as variables say.
 
+    Not more than may run at a time: others would only take turns with those.
+
     >>> count(10**6) == count(10**7)
     True
     """
-    return min(wanted or thread_count(), _size(), MOST_THREADS)
-
-
-def _size() -> int:
-    """``NUMBA_NUM_THREADS`` or the number of processors: of the pool, at most."""
-    chosen = os.environ.get("NUMBA_NUM_THREADS", "").strip()
-    return int(chosen) if chosen.isdigit() and int(chosen) > 0 else processors()
+    most = min(wanted_threads(POOL) or MOST_THREADS, processors(), MOST_THREADS)
+    return min(wanted or thread_count(), most)
 
 
 def provided() -> bool:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.runtime.processor import stated
+from gpucodegen.runtime.processors import AVX512
 from tests.programs.products import integers
 
 ROWS, COLUMNS, STEPS = 230, 131, 131
@@ -54,6 +56,7 @@ def update(bounds: str, steps: int = STEPS) -> str:
     ("domain", "threads"), [("lower", 1), *((name, 2) for name in DOMAINS)]
 )
 @pytest.mark.sampled(3)
+@stated(AVX512)
 def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     bounds, inside = DOMAINS[domain]
     a, b = integers(ROWS, STEPS, dtype="f8"), integers(COLUMNS, STEPS, dtype="f8")

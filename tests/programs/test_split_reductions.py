@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.runtime.processor import Cpu, stated
+from gpucodegen.runtime.processors import AVX2, AVX512, NEON, SSE2
 from gpucodegen.tiling.cpu_problem import CpuModel, Problem
 from gpucodegen.tiling.register_tile import VectorUnit
 from gpucodegen.tiling.split_plan import reduction_parts
@@ -31,18 +33,39 @@ def splits(program: gcg.Program) -> bool:
     return "partial" in program.source("f")
 
 
-@pytest.mark.parametrize("threads", [2, 4, 8])
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+SPLIT = [
+    *((AVX512, name, threads) for name in SHAPES for threads in (2, 4, 8)),
+    (AVX2, "one tile", 4),
+    (AVX2, "some tiles", 8),
+    (NEON, "one row", 4),
+    (SSE2, "one tile", 8),
+]
+"""Narrower registers make more tiles, enough for more threads."""
+
+
+@pytest.mark.parametrize(("processor", "name", "threads"), SPLIT)
 @pytest.mark.sampled(4)
-def test_parts_add_up(shape: tuple[int, int, int], threads: int):
-    m, n, k = shape
+def test_parts_add_up(processor: Cpu, name: str, threads: int):
+    m, n, k = SHAPES[name]
     a, b, c = integers(m, k, most=2), integers(k, n, most=2), np.ones((m, n), "f4")
     program = gcg.compile(product(m, n, k), target="cpu", threads=threads)
-    program.f(a, b, c)
+    with stated(processor):
+        program.f(a, b, c)
     assert np.array_equal(c, 1 + a @ b)
     assert splits(program)
 
 
+@pytest.mark.parametrize(("processor", "threads"), [(AVX2, 2), (NEON, 2), (SSE2, 4)])
+@pytest.mark.parametrize("name", SHAPES)
+def test_tiles_enough_for_all_threads_are_not_split(
+    processor: Cpu, name: str, threads: int
+):
+    program = gcg.compile(product(*SHAPES[name]), target="cpu", threads=threads)
+    with stated(processor):
+        assert not splits(program)
+
+
+@stated(AVX512)
 def test_sums_are_the_same_in_every_run():
     rng = np.random.default_rng(0)
     a, b = rng.random((6, 20000), "f4"), rng.random((20000, 40), "f4")
@@ -57,6 +80,7 @@ def test_sums_are_the_same_in_every_run():
     assert np.allclose(found[0], a.astype("f8") @ b, rtol=1e-5)
 
 
+@stated(AVX512)
 def test_the_order_of_exact_sums_stays():
     kept = gcg.compile(product(6, 40, 20000), target="cpu", threads=4, exact=True)
     assert not splits(kept)
@@ -76,6 +100,7 @@ def test_the_order_of_exact_sums_stays():
     assert splits(gcg.compile(text, target="cpu", threads=4, reassociate=True))
 
 
+@stated(AVX512)
 def test_what_is_around_a_contraction_stays_with_the_last_sum():
     relu = """%z = arith.constant 0.0 : f32
       affine.for %i = 0 to 7 { affine.for %j = 0 to 33 {

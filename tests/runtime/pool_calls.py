@@ -9,6 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.layout import ENTRY
 from gpucodegen.runtime import threads
 
@@ -17,12 +18,21 @@ WORK = "void(int64, int64, int64)"
 
 @cache
 def parallel_for() -> Any:
-    """The pool's function: (work, data, count, threads)."""
+    """The pool's function: (work, data, count, threads), on any number of cores."""
     import llvmlite.binding as llvm
 
     assert threads.provided()
+    memory()[layout.CROWDED] = 1
     address = llvm.address_of_symbol(ENTRY)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(address)
+
+
+def memory() -> Any:
+    """The words of the pool."""
+    import llvmlite.binding as llvm
+
+    start = llvm.address_of_symbol(layout.MEMORY)
+    return (ctypes.c_int64 * layout.WORDS).from_address(start)
 
 
 @numba.extending.intrinsic

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 
 import pytest
 
+from gpucodegen.runtime.processor import Cpu
+from gpucodegen.runtime.processors import AVX2, SSE2, runs_here
+
+AVX = Cpu("sandybridge", SSE2.features | {"avx", "sse4.2", "popcnt"})
 HOSTS = {
-    "sse2": ("x86-64", "+sse2,+sse,+cx8,+fxsr,+mmx,+x87", "xmm", r"\bmulps\b"),
-    "avx": ("sandybridge", "+avx,+sse4.2,+popcnt,+sse2", "ymm", r"\bvmulps\b"),
-    "avx2": (
-        "haswell",
-        "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+sse4.2,+popcnt,+lzcnt,+movbe",
-        "ymm",
-        r"\bvfmadd\d+ps\b",
-    ),
+    "sse2": (SSE2, "xmm", r"\bmulps\b"),
+    "avx": (AVX, "ymm", r"\bvmulps\b"),
+    "avx2": (AVX2, "ymm", r"\bvfmadd\d+ps\b"),
 }
-"""Name: LLVM's processor and features, widest registers, what multiplies."""
+"""Name: the processor, its widest registers, what multiplies."""
 
 PROGRAM = """
 import json, re, sys
@@ -37,6 +35,16 @@ func.func @matmul(%A: memref<37x29xf32>, %B: memref<29x45xf32>, %C: memref<37x45
                outs(%C : memref<37x45xf32>)
   return
 }
+func.func @halves(%A: memref<65536xf16>, %B: memref<65536xf32>, %C: memref<65536xf16>) {
+  affine.for %i = 0 to 65536 {
+    %a = affine.load %A[%i] : memref<65536xf16>
+    %w = arith.extf %a : f16 to f32
+    affine.store %w, %B[%i] : memref<65536xf32>
+    %s = arith.mulf %a, %a : f16
+    affine.store %s, %C[%i] : memref<65536xf16>
+  }
+  return
+}
 '''
 rng = np.random.default_rng(0)
 a, b = rng.random((37, 29), "f4"), rng.random((29, 45), "f4")
@@ -44,30 +52,40 @@ c = np.zeros((37, 45), "f4")
 program = gcg.compile(text, target="cpu", threads=1)
 program.matmul(a, b, c)
 (assembly,) = program.assembly("matmul").values()
+halves = np.arange(1 << 16, dtype="u2").view("f2")
+wide, squares = np.zeros(1 << 16, "f4"), np.zeros(1 << 16, "f2")
+program.halves(halves, wide, squares)
+with np.errstate(all="ignore"):
+    expected = halves.astype("f4"), halves * halves
+found = zip(expected, (wide, squares))
+same = [np.array_equal(*both, equal_nan=True) for both in found]
 print(json.dumps({
     "error": float(abs(c - a.astype("f8") @ b.astype("f8")).max()),
     "registers": sorted(set(re.findall(r"%([xyz]mm)", assembly))),
     "multiplies": len(re.findall(sys.argv[1], assembly)),
     "libm": re.findall(r"\\bfmaf?\\b", assembly),
+    "halves": same,
 }))
 """
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 processor")
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.sampled(2)
-def test_matmul_for_a_host(host: str) -> None:
-    processor, features, widest, multiply = HOSTS[host]
-    named = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+def test_kernels_for_a_host(host: str) -> None:
+    processor, widest, multiply = HOSTS[host]
+    if not runs_here(processor):
+        pytest.skip("needs an x86-64 processor")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, multiply],
-        env=os.environ | named,
+        env=os.environ | processor.variables,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["error"] < 1e-5
     assert found["registers"][-1] == widest
     assert found["multiplies"] > 8
     assert not found["libm"]
+    assert found["halves"] == [True, True]

@@ -17,15 +17,10 @@ import sys
 
 import pytest
 
+from gpucodegen.runtime.processors import AVX2, AVX512
 from gpucodegen.tiling.register_tile import VectorUnit, choose_register_tile
 
-AVX2 = "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+sse4.2,+popcnt,+lzcnt,+movbe"
-AVX512 = f"{AVX2},+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd"
-HOSTS = {
-    "this": {},
-    "avx2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": AVX2},
-    "avx512": {"NUMBA_CPU_NAME": "skylake-avx512", "NUMBA_CPU_FEATURES": AVX512},
-}
+HOSTS = {"this": {}, "avx2": AVX2.variables, "avx512": AVX512.variables}
 EXTENT = 480
 
 PROGRAM = f"""

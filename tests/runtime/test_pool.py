@@ -10,7 +10,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -21,7 +20,7 @@ from gpucodegen.intrinsics.pool.words import PROCESSOR, mode, pause, set_mode
 from gpucodegen.runtime import machine_code, threads
 from gpucodegen.runtime.native_code import compiled
 from tests.house.readme import ROOT
-from tests.runtime.pool_calls import count_up, is_once, nested, parallel_for
+from tests.runtime.pool_calls import count_up, is_once, memory, nested, parallel_for
 
 FLUSHES = {"x86_64": 1 << 15, "aarch64": 1 << 24}.get(PROCESSOR, 0)
 """The bit of the mode that makes denormal numbers 0."""
@@ -68,16 +67,14 @@ def test_a_loop_in_a_loop_runs_where_it_is() -> None:
 
 
 def run(code: str) -> str:
-    """Output of a process that has ``is_once`` and ``memory``."""
+    """Output of a process that has ``is_once`` and the pool's ``words``."""
     head = f"""
 import ctypes, os, threading, time, sys
 sys.path.insert(0, {str(ROOT)!r})
 from gpucodegen.intrinsics.pool import layout
 from tests.runtime.pool_calls import *
-import llvmlite.binding as llvm
 parallel_for()
-start = llvm.address_of_symbol(layout.MEMORY)
-memory = (ctypes.c_int64 * layout.WORDS).from_address(start)
+words = memory()
 """
     done = subprocess.run(
         [sys.executable, "-c", head + code],
@@ -93,8 +90,9 @@ memory = (ctypes.c_int64 * layout.WORDS).from_address(start)
 
 def test_a_caller_does_not_wait_for_a_worker_that_never_comes() -> None:
     code = """
-memory[layout.STARTED] = 3  # as the caller sees workers that no core runs
-memory[layout.ALLOWED] = 0
+if sys.platform == "linux":  # nowhere else to move workers that are none
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+words[layout.STARTED] = 3  # as the caller sees workers that no core runs
 print(all(is_once(n, 4) for n in range(200)))
 """
     assert run(code) == "True"
@@ -103,9 +101,9 @@ print(all(is_once(n, 4) for n in range(200)))
 def test_without_threads_the_caller_does_all() -> None:
     code = """
 libc = ctypes.CDLL(None)
-attributes = ctypes.c_void_p(start + 8 * layout.ATTRIBUTES)
+attributes = ctypes.c_void_p(ctypes.addressof(words) + 8 * layout.ATTRIBUTES)
 libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 60))
-print(all(is_once(n, 4) for n in range(50)), memory[layout.STARTED])
+print(all(is_once(n, 4) for n in range(50)), words[layout.STARTED])
 """
     assert run(code) == "True 0"
 
@@ -115,13 +113,13 @@ def test_a_child_has_a_pool_of_its_own() -> None:
 def busy():
     while True:
         is_once(1000, 2)
-print(is_once(100, 3), memory[layout.STARTED])
+print(is_once(100, 3), words[layout.STARTED])
 threading.Thread(target=busy, daemon=True).start()
 for _ in range(20):
     child = os.fork()
     if child == 0:
-        before = memory[layout.STARTED]
-        good = before == 0 and is_once(100, 2) and memory[layout.STARTED] == 1
+        before, words[layout.CROWDED] = words[layout.STARTED], 1
+        good = before == 0 and is_once(100, 2) and words[layout.STARTED] == 1
         os._exit(0 if good else 3)
     assert os.waitpid(child, 0)[1] == 0
 print("children are well")
@@ -198,7 +196,8 @@ def last(begin: int, end: int, data: int) -> None:
 
 
 def test_a_caller_that_waits_long_sleeps_and_lends_its_core() -> None:
-    work, memory = in_c(last, 3), words_of_the_pool()
+    parallel_for()
+    work, words = in_c(last, 3), memory()
     address = ctypes.cast(work, ctypes.c_void_p).value
     seen: set[tuple[int, bool]] = set()
 
@@ -211,20 +210,14 @@ def test_a_caller_that_waits_long_sleeps_and_lends_its_core() -> None:
         caller = threading.Thread(target=call)
         caller.start()
         while caller.is_alive():
-            lends = memory[layout.CORE] == layout.NO_CORE
-            seen.add((memory[layout.WAITS], lends))
+            lends = words[layout.CORE] == layout.NO_CORE
+            seen.add((words[layout.WAITS], lends))
         if (1, sys.platform == "linux") in seen:
             break
     assert (1, sys.platform == "linux") in seen
     assert is_once(100, 2)
-    assert memory[layout.WAITS] == 0
-    assert memory[layout.CORE] != layout.NO_CORE
-
-
-def words_of_the_pool() -> Any:
-    parallel_for()
-    start = llvm.address_of_symbol(layout.MEMORY)
-    return (ctypes.c_int64 * layout.WORDS).from_address(start)
+    assert words[layout.WAITS] == 0
+    assert words[layout.CORE] != layout.NO_CORE
 
 
 def sums(count: int, limit: int) -> int:
@@ -253,17 +246,47 @@ def test_native_code_computes_as_python() -> None:
             assert call(count, limit) == sums(count, limit)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux moves threads")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux moves threads")
+WORKERS = """
+threads = lambda: {int(name) for name in os.listdir("/proc/self/task")}
+before, cores = threads(), sorted(os.sched_getaffinity(0))
+if len(cores) == 1:
+    print("one core")
+    sys.exit()
+assert is_once(100, 3)
+workers = threads() - before
+places = lambda: {frozenset(os.sched_getaffinity(worker)) for worker in workers}
+"""
+
+
+@LINUX
 def test_workers_leave_the_core_of_the_caller() -> None:
     code = """
-threads = lambda: {int(name) for name in os.listdir("/proc/self/task")}
-before = threads()
-cores = sorted(os.sched_getaffinity(0))
-for core in (cores[0], cores[-1], cores[0]):
-    os.sched_setaffinity(0, {core})
-    assert is_once(100, 3)
-    expected = set(cores) - {core} or {core}
-    assert all(os.sched_getaffinity(t) == expected for t in threads() - before)
-print(len(threads() - before))
+def is_apart():
+    is_once(100, 3)
+    (place,) = places()
+    here = words[layout.CORE]
+    return place == set(cores) - {here}
+print(len(workers), any(is_apart() for _ in range(100)))
 """
-    assert run(code) == "2"
+    assert run(WORKERS + code) in {"2 True", "one core"}
+
+
+@LINUX
+@pytest.mark.parametrize("whose", [["0"], ["0", "*workers"]], ids=["caller", "all"])
+def test_workers_stay_where_the_caller_may_be(whose: list[str]) -> None:
+    """Somebody takes cores away, of one thread or of all, and gives them back."""
+    code = f"""
+def move(allowed):
+    for thread in [{", ".join(whose)}]:
+        os.sched_setaffinity(thread, allowed)
+    words[layout.CROWDED] = 0
+    return all(is_once(100, 3) for _ in range(70)), words[layout.CORES]
+for left in (cores[:1], cores[-1:], cores):
+    print(*move(left), end=" ")
+assert places() == {{frozenset(cores) - {{words[layout.CORE]}}}}
+"""
+    found = run(WORKERS + code)
+    assert found == f"True 1 True 1 True {len(os.sched_getaffinity(0))}" or (
+        found == "one core"
+    )

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime import threads
+from gpucodegen.runtime import device, processor, threads
 from gpucodegen.runtime.processor import thread_count
+from gpucodegen.runtime.quota import told_quota
 from tests.house.readme import ROOT
 
 MATMUL = """
@@ -81,6 +82,8 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
 USED = """
 import numpy as np, gpucodegen as gcg
 from gpucodegen.intrinsics import cpu_parallel
+from gpucodegen.runtime import threads
+threads.processors = lambda: PROCESSORS
 used, made = [], cpu_parallel.parallel_for
 cpu_parallel.parallel_for = lambda count: used.append(count) or made(count)
 x = np.ones(64, np.int32)
@@ -90,8 +93,12 @@ print(used, x[0])
 """
 
 
-def test_programs_differ_in_threads_and_are_capped_by_the_pool() -> None:
-    assert run(USED, NUMBA_NUM_THREADS="4") == "[2, 3, 4, 2] 16"
+@pytest.mark.parametrize(("processors", "variable"), [(9, "4"), (4, "64"), (4, "4")])
+def test_programs_differ_in_threads_up_to_what_may_run(
+    processors: int, variable: str
+) -> None:
+    code = USED.replace("PROCESSORS", str(processors))
+    assert run(code, NUMBA_NUM_THREADS=variable) == "[2, 3, 4, 2] 16"
 
 
 @pytest.mark.parametrize(
@@ -100,18 +107,83 @@ def test_programs_differ_in_threads_and_are_capped_by_the_pool() -> None:
         ({"NUMBA_NUM_THREADS": "3"}, 3),
         ({"OMP_NUM_THREADS": "5,2"}, 5),
         ({"NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "5"}, 3),
-        ({"OMP_NUM_THREADS": "many"}, None),
+        ({"OMP_NUM_THREADS": "many"}, 8),
+        ({"NUMBA_NUM_THREADS": "64"}, 8),
+        ({}, 8),
     ],
 )
 def test_variables_say_how_many(
-    variables: dict[str, str], expected: int | None, monkeypatch: pytest.MonkeyPatch
+    variables: dict[str, str], expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(processor, "cores", lambda: 8)
+    monkeypatch.setattr(processor, "quota", lambda: 0.0)
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    processors = thread_count()
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert thread_count() == (expected or processors)
+    assert thread_count() == expected
+
+
+@pytest.mark.parametrize(
+    ("quota", "expected"), [(0.0, 8), (0.5, 1), (1.5, 2), (3.0, 3), (40.0, 8)]
+)
+def test_a_quota_of_time_says_how_many(
+    quota: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processor, "cores", lambda: 8)
+    monkeypatch.setattr(processor, "quota", lambda: quota)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "64")
+    assert thread_count() == expected
+
+
+def test_the_doctor_tells_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "cores", lambda: 8)
+    for module in (processor, device):
+        monkeypatch.setattr(module, "quota", lambda: 1.5)
+    monkeypatch.setattr(device, "cores", lambda: 8)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    (line,) = (line for line in device.describe() if line.startswith("threads"))
+    assert line.split(maxsplit=1)[1] == (
+        "2 of 8 cores that this process may use, a quota of 1.5 processors"
+    )
+
+
+SECOND, FIRST = "0::/box/job\n", "4:memory:/box\n2:cpu,cpuacct:/box/job\n0::/\n"
+GROUPS = {
+    "none": (SECOND, {}, 0),
+    "all of it": (SECOND, {"box/job/cpu.max": "max 100000\n"}, 0),
+    "two processors": (SECOND, {"box/job/cpu.max": "200000 100000\n"}, 2),
+    "of a group around": (SECOND, {"box/cpu.max": "150000 100000\n"}, 1.5),
+    "the least": (SECOND, {"cpu.max": "3 1", "box/job/cpu.max": "4 1"}, 3),
+    "the container's own": (SECOND, {"cpu.max": "50000 100000\n"}, 0.5),
+    "of the first version": (
+        FIRST,
+        {"cpu/box/cpu.cfs_quota_us": "250000", "cpu/box/cpu.cfs_period_us": "100000"},
+        2.5,
+    ),
+    "none of the first version": (
+        FIRST,
+        {"cpu/box/cpu.cfs_quota_us": "-1", "cpu/box/cpu.cfs_period_us": "100000"},
+        0,
+    ),
+    "not a number": (SECOND, {"cpu.max": "much\n"}, 0),
+}
+
+
+@pytest.mark.parametrize(("groups", "files", "expected"), GROUPS.values(), ids=GROUPS)
+def test_quotas_are_read_of_groups_of_both_versions(
+    groups: str, files: dict[str, str], expected: float, tmp_path: Path
+) -> None:
+    (tmp_path / "groups").write_text(groups)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert told_quota(tmp_path / "groups", tmp_path) == expected
+
+
+def test_a_system_without_groups_has_no_quota(tmp_path: Path) -> None:
+    assert told_quota(tmp_path / "groups", tmp_path) == 0
 
 
 def test_one_thread_by_variable_starts_no_pool() -> None:

@@ -2,7 +2,8 @@
 
 `layout` says what lies where in the memory of the pool, `words` and `system` are the
 instructions and the calls that it is made of, `shares` divides the units of a job,
-`cores` keeps workers off the caller's core, `loops` is what both do.  `by_numba` is the
+`cores` keeps workers off the caller's core, `interrupts` lets Python handle signals
+between units, `loops` is what both do.  `by_numba` is the
 same on Numba's pool.
 """
 

@@ -1,7 +1,10 @@
-"""Workers stay off the core of the caller.
+"""Workers stay off the core of the caller, and on those that the caller may use.
 
 A system that wakes a thread likes to put it beside the one that woke it.  The caller is
 always there, so a worker on its core only takes turns with it.
+
+Which those are, somebody may change at any time (``taskset -p``), so the caller looks
+again every now and then, and when it finds itself on another core.
 
 While the caller sleeps its core is free.  A worker whose own core others have taken can
 go on there.
@@ -10,22 +13,52 @@ go on there.
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.system import core, move
-from gpucodegen.intrinsics.pool.words import load, store
+from gpucodegen.intrinsics.pool.system import core, look, move
+from gpucodegen.intrinsics.pool.words import load, ones, store
 
 CORE, ALLOWED, MASK, LINE = layout.CORE, layout.ALLOWED, layout.MASK, layout.LINE
 NO_CORE, SHARES, BUSY = layout.NO_CORE, layout.SHARES, layout.BUSY
+MOST_THREADS = layout.MOST_THREADS
+CORES, LOOKS, CROWDED = layout.CORES, layout.LOOKS, layout.CROWDED
 WORD_BITS = 64
+SELDOM = 64
+"""Jobs after which the caller looks again which cores it may use."""
 
 
-def keep_off(workers: int, are_new: bool) -> None:
-    """Move workers off this thread's core if it has changed, or if they are new."""
+def usable(workers: int) -> int:
+    """How many threads may share a job; workers stay where the caller lets them be."""
+    here, turn = core(), load(LOOKS)
+    has_moved = here != load(CORE)
+    is_time = here >= 0 and (has_moved or turn & (SELDOM - 1) == 0)
+    if is_time and (looked() or has_moved):
+        keep_off(workers)
+    store(LOOKS, turn + 1)
+    if load(CORES) == 0 or load(CROWDED):
+        return MOST_THREADS
+    return load(CORES)
+
+
+def looked() -> int:
+    """Look which cores this thread may use; 1 if they are not the same as before."""
+    if look():
+        return 0
+    count, changed = 0, 0
+    for word in range(LINE):
+        cores = load(MASK + word)
+        changed |= cores != load(ALLOWED + word)
+        store(ALLOWED + word, cores)
+        count += ones(cores)
+    store(CORES, count)
+    return changed
+
+
+def keep_off(workers: int) -> None:
+    """Move workers off this thread's core."""
     here = core()
-    if here >= 0 and (are_new or here != load(CORE)):
-        store(CORE, here)
-        if all_but(here):
-            for thread in range(1, workers + 1):
-                move(thread)
+    store(CORE, here)
+    if here >= 0 and all_but(here):
+        for thread in range(1, workers + 1):
+            move(thread)
 
 
 def lend_core(workers: int) -> None:

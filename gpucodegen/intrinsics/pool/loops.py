@@ -8,7 +8,13 @@ loop alone.
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.cores import keep_off, lend_core
+from gpucodegen.intrinsics.pool.cores import keep_off, lend_core, usable
+from gpucodegen.intrinsics.pool.interrupts import (
+    is_stopped_here,
+    raise_kept,
+    unwatched,
+    watched_from,
+)
 from gpucodegen.intrinsics.pool.shares import share_out, take_part
 from gpucodegen.intrinsics.pool.system import (
     lock,
@@ -28,6 +34,8 @@ from gpucodegen.intrinsics.pool.words import (
     store,
     swap,
 )
+
+__all__ = ["parallel_for", "raise_kept", "worker"]
 
 OWNER, EPOCH, SLEEPERS, STARTED = (
     layout.OWNER,
@@ -57,18 +65,37 @@ PATIENCE = 8 * LOOKS
 """Pauses before a caller sleeps, and lends its core."""
 
 
-def parallel_for(work: int, data: int, count: int, threads: int) -> None:
-    """Call ``work(begin, end, data)`` for parts of ``range(count)`` on some threads."""
+def parallel_for(work: int, data: int, count: int, threads: int) -> int:
+    """Call ``work(begin, end, data)`` for parts of ``range(count)`` on some threads.
+
+    1 if Python shall raise what a signal's handler raised meanwhile: then not all parts
+    are done, and the kernel that called ends.
+    """
+    if is_stopped_here():
+        return 1
     units = min(count, UNITS_PER_THREAD * threads, MOST_UNITS)
     width = min(threads, units)
     if width > 1 and replace(OWNER, 0, 1):
-        hire(width - 1)
-        job = open_job(work, data, count, units, width)
-        take_part(job, width, 0)
-        wait_for(units, load(STARTED))
+        width = min(width, usable(load(STARTED)))
+        if width > 1:
+            share(work, data, count, units, width)
+        else:
+            call(work, 0, count, data)
         store(OWNER, 0)
     elif count > 0:
         call(work, 0, count, data)
+    return is_stopped_here()
+
+
+def share(work: int, data: int, count: int, units: int, width: int) -> None:
+    """Run a job on so many threads, this one among them."""
+    hire(width - 1)
+    job = open_job(work, data, count, units, width)
+    since = watched_from()
+    take_part(job, width, 0, since)
+    wait_for(units, load(STARTED))
+    if since:
+        unwatched()
 
 
 def hire(workers: int) -> None:
@@ -76,7 +103,8 @@ def hire(workers: int) -> None:
     before = load(STARTED)
     while load(STARTED) < workers and start(load(STARTED) + 1) == 0:
         add(STARTED, 1)
-    keep_off(load(STARTED), load(STARTED) != before)
+    if load(STARTED) != before:
+        keep_off(load(STARTED))
 
 
 def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
@@ -124,7 +152,7 @@ def worker(me: int) -> int:
         epoch = next_epoch(epoch)
         width = epoch & WIDTHS
         if me < width:
-            take_part(epoch >> WIDTH_BITS, width, me)
+            take_part(epoch >> WIDTH_BITS, width, me, 0)
     return 0
 
 

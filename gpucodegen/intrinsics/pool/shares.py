@@ -12,6 +12,7 @@ are done.  A thread that looks at the share of a later job finds another number 
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.interrupts import watched
 from gpucodegen.intrinsics.pool.system import lock, unlock, wake_caller
 from gpucodegen.intrinsics.pool.words import (
     add,
@@ -32,7 +33,7 @@ WORK, DATA, COUNT, UNITS, MODE, DONE = (
     layout.MODE,
     layout.DONE,
 )
-WAITS, BUSY = layout.WAITS, layout.BUSY
+WAITS, BUSY, STOPPED = layout.WAITS, layout.BUSY, layout.STOPPED
 UNIT_BITS, UNIT_MASK = layout.UNIT_BITS, layout.MOST_UNITS
 OWN_PART, OTHERS_PART = 8, 2
 """A thread takes an eighth of what is left to it, or half of what another has left."""
@@ -84,20 +85,36 @@ def do(units: int, me: int) -> None:
     store(SHARES + LINE * me + BUSY, 1)
     call(load(WORK), begin, stop, load(DATA))
     store(SHARES + LINE * me + BUSY, 0)
-    done = end - first
+    finish(end - first)
+
+
+def finish(done: int) -> None:
+    """Count units of the present job as done; a caller that sleeps may go on."""
+    parts = load(UNITS)
     if add(DONE, done) + done == parts and load(WAITS):
         lock()
         wake_caller()
         unlock()
 
 
-def take_part(job: int, width: int, me: int) -> None:
-    """Do units of a job, one's own first, until all are taken."""
+def take_part(job: int, width: int, me: int, start: int) -> None:
+    """Do units of a job, one's own first, until all are taken.
+
+    Who is watched from a ``start`` on takes the rest, and leaves it undone, once the
+    handler of a signal raised.
+    """
+    stopped = start and load(STOPPED)
     for step in range(width):
         thread = me + step
         if thread >= width:
             thread -= width
         units = taken(job, thread, step == 0)
         while units:
-            do(units, me)
+            if stopped:
+                finish((units & UNIT_MASK) - (units >> UNIT_BITS))
+            else:
+                do(units, me)
+                if start:
+                    start = watched(start)
+                    stopped = start and load(STOPPED)
             units = taken(job, thread, step == 0)

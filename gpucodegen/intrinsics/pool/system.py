@@ -93,6 +93,16 @@ def _move(code: Code, thread: Any) -> None:
         code.call("pthread_setaffinity_np", I32, [handle, *cores])
 
 
+def _look(code: Code) -> Any:
+    if sys.platform != "linux":
+        return word(-1)
+    mask = [word(MASK_BYTES), _address(code, layout.MASK)]
+    failed = code.call("sched_getaffinity", I32, [ir.Constant(I32, 0), *mask])
+    return code.builder.sext(failed, WORD)
+
+
+look = Instruction(_look)
+"""``look()``: the cores that this thread may use to `layout.MASK`; 0 if told."""
 core = Instruction(_core)
 """``core()`` that this thread runs on; -1 where nobody tells."""
 move = Instruction(_move)

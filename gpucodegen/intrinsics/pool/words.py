@@ -56,6 +56,12 @@ def _replace(code: Code, index: Any, old: Any, new: Any) -> Any:
     return code.builder.zext(code.builder.extract_value(made, 1), WORD)
 
 
+def _ones(code: Code, bits: Any) -> Any:
+    return code.call("llvm.ctpop.i64", WORD, [bits])
+
+
+ones = Instruction(_ones)
+"""``ones(word)``: how many of its bits are 1."""
 load = Instruction(_load)
 """``load(index)``."""
 store = Instruction(_store)
