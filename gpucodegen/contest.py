@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
 
 Launch = Callable[[], Any]
-REPETITIONS = 5
+REPETITIONS = 3
 SECONDS_PER_TRIAL = 0.2
 ROUNDS = range(9, 25)
 """Rounds of a final: the fewest, and those that fit its time."""
