@@ -172,11 +172,9 @@ def build(
     Text, where the source is one, finds what an earlier process made of it.
     """
     from gpucodegen import lowered as kept
-    from gpucodegen.tuned import tuned_options
 
     target, types = key
     module = source.module
-    options = tuned_options(module, name, types, options)
     stages: Stages = []
     known, place = None, ""
     if source.text:

@@ -296,6 +296,7 @@ class Function:
     def executable(self, target: str = "", types: Types | None = None) -> Executable:
         """The compiled function; without arguments the last one, or the generic one."""
         from gpucodegen.executable import build
+        from gpucodegen.tuned import tuned_options
 
         if not target and self._last is not None:
             return self._last
@@ -307,7 +308,8 @@ class Function:
         key = (target, types)
         if key not in known:
             try:
-                known[key] = build(self.source, self.name, key, self.options)
+                chosen = tuned_options(self.source.module, self.name, key, self.options)
+                known[key] = build(self.source, self.name, key, chosen)
             except errors.Error as error:
                 if self.source.text and not error.source_lines:
                     error.with_source(self.source.text)
@@ -320,6 +322,14 @@ class Function:
         if types is None or not self.options.specialize:
             return (None,) * len(self.view.arguments)
         return types
+
+    def key_for(self, arguments: tuple[Any, ...]) -> Key:
+        """Target and argument types that a first call with arguments compiles for."""
+        from gpucodegen.signature import Signature
+
+        signature = Signature.of(self.view)
+        types = signature.specialized(signature.convert(arguments))
+        return self._target(arguments), self._wanted(types)
 
     def _target(self, arguments: tuple[Any, ...]) -> str:
         target = os.environ.get("GPUCODEGEN_TARGET") or self.options.target

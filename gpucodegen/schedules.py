@@ -1,128 +1,162 @@
 """The schedules a function can be tuned over, and options that select one.
 
-A contraction is tuned over its register tile and reduction block, any other nest over
-the tile sizes of its outermost permutable band.
+Comes in: a program and the arguments of a call.  Goes out: what the passes that would
+compile it let tuning vary (`gpucodegen.tiling.knobs`), and their verdict on each point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
 from gpucodegen.options import Options
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.ir.operation import Operation
+    from gpucodegen.lowering import Key
+    from gpucodegen.passes.base import ModulePass
     from gpucodegen.program import Program
+    from gpucodegen.tiling.knobs import Knob
     from gpucodegen.tiling.space import Space
 
 Point = Mapping[str, int]
-CONTRACTION = ("rows", "columns", "k_block")
-TILE_SIZES = (1, 8, 16, 32, 64, 128, 256)
-REGISTER_ROWS = (1, 4, 6, 8, 12, 14)
-REGISTER_VECTORS = (1, 2, 3, 4)
-K_BLOCKS = (64, 128, 256, 512, 1024)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedules:
-    """The space of one function and the points to try first."""
+    """What a function can be tuned over.
 
-    space: Space
-    seeds: tuple[Point, ...]
+    ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
+    legal and worth a trial.  ``default``: the point of the compiler's own choices.
+    ``seeds``: the points to try first, the default before all others.
+    """
+
+    knob: Knob
+    refusal: Callable[[Point], str | None]
+
+    @property
+    def space(self) -> Space:
+        """The points of a search."""
+        from gpucodegen.tiling.space import Space
+
+        def objection(point: Point) -> object | None:
+            return self.knob.objection(point) or self.refusal(point)
+
+        return Space(self.knob.values, objection)
+
+    @property
+    def default(self) -> Point:
+        """Nothing asked for."""
+        return dict.fromkeys(self.knob.values, 0)
+
+    @property
+    def seeds(self) -> tuple[Point, ...]:
+        """Where a search begins."""
+        start = self.knob.start
+        return (self.default, start) if start else (self.default,)
+
+    def point_of(self, sizes: Sequence[int]) -> Point:
+        """Plain sizes by their names; those left out are the compiler's choice."""
+        names = list(self.knob.values)
+        extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
+        if self.knob.option == "register_tile":
+            extra = []
+        given = zip((*names, *extra), sizes, strict=False)
+        return self.default | dict(given)
 
 
 def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedules:
     """What can be tuned in a function called with these arguments."""
-    from gpucodegen.signature import Signature
-    from gpucodegen.tiling.space import Space
+    from gpucodegen.tiling.knobs import joined
 
-    signature = Signature.of(program[name].view)
-    types = signature.specialized(signature.convert(arguments))
-    module = _affine(program.module, name, types)
-    if _contractions(module, name):
-        return _register_tiles()
-    depth = _band_depth(module, name)
-    dimensions = {f"tile{i}": TILE_SIZES for i in range(depth)}
-    space = Space(dimensions, lambda point: objection(module, point))
-    untiled, square = (dict.fromkeys(dimensions, n) for n in (1, 32))
-    return Schedules(space, (square, untiled) if dimensions else ())
+    function = program[name]
+    mapping = _Mapping(function.key_for(arguments), function.options)
+    with catch_warnings():
+        simplefilter("ignore")  # compiling tells them
+        module = mapping.front(program.module, name)
+        knobs = mapping.knobs(module)
+        before_tiling = mapping.before_tiling(module)
+        knobs = knobs or mapping.tile((1,)).knobs(before_tiling)
 
+    def refusal(point: Point) -> str | None:
+        sizes = with_point(function.options, point).tile_sizes
+        return mapping.refusal(before_tiling, sizes) if sizes else None
 
-def _register_tiles() -> Schedules:
-    from gpucodegen.runtime.processor import cpu
-    from gpucodegen.tiling.space import Space
-
-    lanes = cpu().vector_bits // 32
-    columns = tuple(lanes * n for n in REGISTER_VECTORS)
-    values = (REGISTER_ROWS, columns, K_BLOCKS)
-    space = Space(dict(zip(CONTRACTION, values, strict=True)))
-    seed: Point = dict(zip(CONTRACTION, (8, 3 * lanes, 512), strict=True))
-    return Schedules(space, (seed,))
+    return Schedules(joined(knobs), refusal)
 
 
-def point_of(sizes: Sequence[int], schedules_: Schedules) -> Point:
-    """A candidate given as plain sizes, by the names of the space's dimensions."""
-    names = list(schedules_.space.dimensions)
-    if names != list(CONTRACTION):
-        names = [f"tile{i}" for i in range(len(sizes))]
-    return dict(zip(names, sizes, strict=False))
+@dataclass(frozen=True, slots=True)
+class _Mapping:
+    """The passes that compile a function for a target and argument types."""
+
+    key: Key
+    options: Options
+
+    def front(self, module: Module, name: str) -> Module:
+        """The affine nests of a function."""
+        from gpucodegen.passes.base import run_pipeline
+        from gpucodegen.passes.reachable import reachable
+        from gpucodegen.pipeline import front_passes
+
+        passes = front_passes(name, self.key[1], self.options.handlers)
+        return run_pipeline(reachable(module, name), passes, verify=False)
+
+    def passes(self, sizes: tuple[int, ...] = ()) -> list[ModulePass]:
+        """Those that map the nests, with tiles of given sizes."""
+        from gpucodegen.pipeline import mapping_passes
+
+        options = replace(self.options, tile_sizes=sizes, verify=False)
+        return mapping_passes(self.key[0], options)
+
+    def knobs(self, module: Module) -> list[Knob]:
+        """What the passes report of the nests that they map in ways of their own."""
+        found: list[Knob] = []
+        for pass_ in self.passes():
+            found += pass_.knobs(module)
+            module = pass_.apply(module)
+        return found
+
+    def before_tiling(self, module: Module) -> Module:
+        """The nests as the pass sees them that tiles."""
+        from gpucodegen.passes.base import run_pipeline
+
+        passes = self.passes((1,))
+        return run_pipeline(module, passes[: _tiling(passes)], verify=False)
+
+    def tile(self, sizes: tuple[int, ...]) -> ModulePass:
+        """The pass that tiles."""
+        passes = self.passes(sizes)
+        return passes[_tiling(passes)]
+
+    def refusal(self, module: Module, sizes: tuple[int, ...]) -> str | None:
+        """Why compiling with these tile sizes fails, or None."""
+        try:
+            self.tile(sizes).apply(module)
+        except errors.IllegalTransformation as refused:
+            return refused.message
+        return None
+
+
+def _tiling(passes: Sequence[ModulePass]) -> int:
+    """The number of the pass that carries out tile sizes."""
+    return next(n for n, pass_ in enumerate(passes) if pass_.name == "tile")
 
 
 def with_point(options: Options, point: Point) -> Options:
-    """Options that compile with the sizes of a point."""
-    if set(point) <= set(CONTRACTION):
-        return replace(
-            options, register_tile=tuple(point.get(k, 0) for k in CONTRACTION)
-        )
-    return replace(options, tile_sizes=tuple(point.values()))
+    """Options that compile with the sizes of a point; zeros at the end ask nothing.
 
+    >>> with_point(Options(), {"tile0": 8, "tile1": 0}).tile_sizes
+    (8,)
+    >>> with_point(Options(), {"rows": 0, "columns": 0, "k_block": 0}) == Options()
+    True
+    """
+    from gpucodegen.tiling.knobs import REGISTER_TILE
 
-def objection(module: Module, point: Point) -> str | None:
-    """Why tiling by these sizes is illegal, or None."""
-    from gpucodegen.passes.loops.tile import Tile
-
-    sizes = tuple(point.values())
-    try:
-        Tile(sizes).apply(module)
-    except errors.IllegalTransformation as refusal:
-        return refusal.message
-    return None
-
-
-def _affine(module: Module, name: str, types: tuple[Any, ...]) -> Module:
-    from gpucodegen.passes.base import run_pipeline
-    from gpucodegen.passes.reachable import reachable
-    from gpucodegen.pipeline import front_passes
-
-    return run_pipeline(reachable(module, name), front_passes(name, types))
-
-
-def _nests(module: Module, name: str) -> list[Operation]:
-    (block,) = module.functions[name].regions[0].blocks
-    return [op for op in block.operations if op.name == "affine.for"]
-
-
-def _contractions(module: Module, name: str) -> bool:
-    from gpucodegen.passes.analysis import analyse
-    from gpucodegen.passes.contraction.recognize import recognize
-    from gpucodegen.passes.distribute import distribute
-
-    (block,) = module.functions[name].regions[0].blocks
-    return any(
-        recognize(piece)
-        for op in _nests(module, name)
-        for piece in distribute(op, analyse([op], block.operations))
-    )
-
-
-def _band_depth(module: Module, name: str) -> int:
-    """Length of the shortest outermost permutable band among the nests."""
-    from gpucodegen.analysis import analyze_function
-
-    bands = analyze_function(name, module.functions[name]).bands
-    outermost = [len(band.loops) for band in bands if not band.outer]
-    return min(outermost, default=0)
+    sizes = list(point.values())
+    while sizes and not sizes[-1]:
+        sizes.pop()
+    option = "register_tile" if set(point) <= set(REGISTER_TILE) else "tile_sizes"
+    return replace(options, **{option: tuple(sizes)}) if sizes else options

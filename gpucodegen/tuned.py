@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from gpucodegen.options import Options
 
@@ -11,13 +12,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.program import Program
+    from gpucodegen.lowering import Key
+    from gpucodegen.tiling.store import Store
 
 
 DATABASE = "tuning.sqlite"
 
 
-def tuning_store() -> Any:
+def tuning_store() -> Store:
     """The database of trials in the cache directory, which must be the user's alone.
 
     Raises CacheRefused.
@@ -58,46 +60,46 @@ def is_there() -> bool:
     return True
 
 
-def tuning_identity(program: Program, name: str, arguments: Sequence[Any]) -> str:
-    """Key of what was tuned: the function's IR, shapes, machine and versions."""
-    from gpucodegen.runtime.processor import host_name
-    from gpucodegen.signature import Signature
+def tuning_identity(module: Module, name: str, key: Key, options: Options) -> str:
+    """Key of what is tuned: all that decides over the code, and so over its speed.
 
-    function = program[name]
-    signature = Signature.of(function.view)
-    types = signature.specialized(signature.convert(arguments))
-    return identity(program.module, name, types, function.options, host_name())
-
-
-def identity(
-    module: Module, name: str, types: Sequence[object], options: Options, host: str
-) -> str:
-    """The key for known argument types."""
-    from importlib.metadata import version
-
+    That is the function's IR, target, argument types, options, host and versions.  What
+    tuning itself chooses, and checks around the same code, have no part in it.
+    """
+    from gpucodegen.lowered import situation
     from gpucodegen.passes.reachable import reachable
     from gpucodegen.tiling.store import tuning_key
 
+    target, types = key
+    plain = replace(
+        options,
+        target=target,
+        tile_sizes=(),
+        register_tile=(),
+        verify=True,
+        alias="refuse",
+        tuned=True,
+    )
     return tuning_key(
         ir=str(reachable(module, name)),
         function=name,
-        types=[str(ty) for ty in types],
-        host=host,
-        threads=str(options.threads),
-        versions=[version("gpucodegen"), version("numba")],
+        types=list(map(str, types)),
+        situation=situation(plain),
+        versions=[version(package) for package in PACKAGES],
     )
 
 
-def tuned_options(
-    module: Module, name: str, types: Sequence[object], options: Options
-) -> Options:
-    """The options with the stored best point, if this function was tuned here."""
+PACKAGES = ("gpucodegen", "llvmlite", "numba", "numpy")
+"""Their versions decide over the code."""
+
+
+def tuned_options(module: Module, name: str, key: Key, options: Options) -> Options:
+    """The options with the stored winner, if this function was tuned here."""
     if not options.tuned or options.tile_sizes or options.register_tile:
         return options
     if not is_there():
         return options
-    from gpucodegen.runtime.processor import host_name
     from gpucodegen.schedules import with_point
 
-    best = tuning_store().best(identity(module, name, types, options, host_name()))
-    return options if best is None else with_point(options, best.point)
+    winner = tuning_store().winner(tuning_identity(module, name, key, options))
+    return options if winner is None else with_point(options, winner)

@@ -1,57 +1,81 @@
-"""``gpucodegen.tune``: time legal tile sizes, keep the best for `compile`."""
+"""``gpucodegen.tune``: time legal tile sizes, keep the best for `compile`.
+
+The default schedule is timed first.  The fastest others meet it in a final, all in
+turn on the same arrays, and one is stored only if it is faster there beyond noise.
+"""
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
-from gpucodegen.options import Options
-from gpucodegen.schedules import Schedules, point_of, schedules, with_point
-from gpucodegen.source import of_module
+from gpucodegen.contest import Contest
+from gpucodegen.schedules import Schedules, schedules
 from gpucodegen.tuned import tuning_identity, tuning_store
 
 if TYPE_CHECKING:
     import os
 
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.program import Program
-    from gpucodegen.tiling.search import Memory, Trial
+    from gpucodegen.tiling.search import Trial
+    from gpucodegen.tiling.store import Session
 
 Point = Mapping[str, int]
-REPETITIONS = 5
-SECONDS_PER_TRIAL = 0.2
+FINALISTS = 3
+"""Schedules that meet the default in the final."""
 
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """Every trial of a tuning and the best of them."""
+    """Every trial of a tuning, and what came of it.
+
+    ``default``: the point of the compiler's own choices.  ``winner``: the point that is
+    faster and now stored, if there is one.  ``gain``: how many times as fast it is.
+    """
 
     function: str
     trials: tuple[Trial, ...]
+    default: Point
+    winner: Point | None = None
+    gain: float = 1.0
 
     @property
     def best(self) -> Trial | None:
-        """The fastest trial that ran."""
-        timed = [trial for trial in self.trials if trial.seconds is not None]
-        return min(timed, key=lambda trial: trial.seconds or 0.0, default=None)
+        """The trial of the schedule that `compile` uses from now on, if it ran."""
+        used = self.default if self.winner is None else self.winner
+        return next((trial for trial in self.trials if trial.point == used), None)
 
     def __str__(self) -> str:
         lines = [f"@{self.function}: {len(self.trials)} trials"]
         order = sorted(self.trials, key=lambda t: (t.seconds is None, t.seconds or 0.0))
         for trial in order:
-            point = ", ".join(f"{k}={v}" for k, v in trial.point.items())
+            is_default = trial.point == self.default
+            point = "default" if is_default else shown(trial.point)
             took = (
                 trial.reason
                 if trial.seconds is None
                 else f"{trial.seconds * 1e3:.3f} ms"
             )
             lines.append(f"  {point}: {trial.status.value} {took}")
-        return "\n".join(lines)
+        return "\n".join([*lines, self._verdict()])
+
+    def _verdict(self) -> str:
+        if self.winner is None:
+            return "nothing is faster than the default beyond noise"
+        return (
+            f"stored: {shown(self.winner)}, {self.gain:.2f} times the default's speed"
+        )
+
+
+def shown(point: Point) -> str:
+    """A point as a line shows it.
+
+    >>> shown({"rows": 4, "columns": 0})
+    'rows=4, columns=0'
+    """
+    return ", ".join(f"{name}={size}" for name, size in point.items())
 
 
 def tune(
@@ -64,82 +88,84 @@ def tune(
 ) -> TuneResult:
     """Search tile sizes for one function called with these arguments.
 
-    ``candidates`` are tile sizes to try instead of searching; an illegal one is
-    reported as such, with the reason, and never run.  The arguments are copied, so they
-    keep their contents.  The winner is stored for this function, these shapes and this
-    machine, and used by `compile` from then on, in other processes too.
+    ``trials``: schedules to time, the default one first.  ``candidates`` are tile sizes
+    to try instead of searching; a 0 is the compiler's own choice.  What `compile` would
+    refuse is reported as illegal, with the reason, and never run.  The arguments are
+    copied, so they keep their contents.  A schedule that is faster than the default is
+    stored for this function, these shapes, options and this machine, and used by
+    `compile` from then on, in other processes too; where none is, none is stored.
     """
-    from gpucodegen.tiling.search import search
-
     chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
     program = compile_source(source, **chosen)
-    base = program[name].options
+    function = program[name]
     found = schedules(program, name, arguments)
-    session = tuning_store().session(tuning_identity(program, name, arguments))
+    key = function.key_for(arguments)
+    identity = tuning_identity(program.module, name, key, function.options)
+    session = tuning_store().session(identity)
+    contest = Contest.of(program, name, arguments)
+    if candidates is None:
+        made = _searched(found, contest, session, trials)
+    else:
+        points = [found.default, *map(found.point_of, candidates)]
+        made = _tried(points, found, contest, session)
+    winner, gain = _final(found.default, made, contest)
+    session.crown(winner)
+    return TuneResult(name, made, found.default, winner, gain)
 
-    def measure(point: Point) -> float:
-        return _time(program, name, with_point(base, point), arguments)
 
-    if candidates is not None:
-        points = [point_of(sizes, found) for sizes in candidates]
-        return TuneResult(name, _try_all(points, found, measure, session))
-    outcome = search(
-        found.space, measure, budget=trials, seeds=found.seeds, memory=session
-    )
-    return TuneResult(name, outcome.trials)
-
-
-def _try_all(
-    points: Sequence[Point],
-    found: Schedules,
-    measure: Callable[[Point], float],
-    session: Memory,
+def _searched(
+    found: Schedules, contest: Contest, session: Session, trials: int
 ) -> tuple[Trial, ...]:
-    """One trial per given point; illegal ones are recorded and not run."""
-    from gpucodegen.tiling.search import Status, Trial
+    """The trials of a search, the default first."""
+    from gpucodegen.tiling.search import search
 
-    trials: list[Trial] = []
-    for point in points:
-        reason = found.space.objection(point)
-        if reason is not None:
-            trial = Trial(point, Status.ILLEGAL, reason=str(reason))
-        else:
-            try:
-                trial = Trial(point, Status.OK, measure(point))
-            except errors.Error as failure:
-                trial = Trial(point, Status.FAILED, reason=failure.message)
-        session.claim(point)
-        session.remember(trial)
-        trials.append(trial)
-    return tuple(trials)
+    outcome = search(
+        found.space,
+        contest.seconds,
+        budget=max(1, trials),
+        seeds=found.seeds,
+        memory=session,
+    )
+    return outcome.trials
 
 
-def _time(
-    program: Program, name: str, options: Options, arguments: Sequence[Any]
-) -> float:
-    """Median seconds of a bound call on copies of the arguments."""
-    from gpucodegen.program import Program
+def _tried(
+    points: Sequence[Point], found: Schedules, contest: Contest, session: Session
+) -> tuple[Trial, ...]:
+    """The trials of given points; what the compiler refuses is not run."""
+    from gpucodegen.tiling.search import search
+    from gpucodegen.tiling.space import Space
 
-    copies = [a.copy() if hasattr(a, "copy") else a for a in arguments]
-    source = of_module(program.module)
-    launch = Program(source, replace(options, tuned=False))[name].bind(*copies)
-    launch()
-    times: list[float] = []
-    begun = time.perf_counter()
-    while len(times) < REPETITIONS or time.perf_counter() - begun < SECONDS_PER_TRIAL:
-        start = time.perf_counter()
-        launch()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    given = Space(found.knob.values, found.refusal)
+    outcome = search(
+        given,
+        contest.seconds,
+        budget=len(points),
+        seeds=points,
+        memory=session,
+        moves=False,
+    )
+    return outcome.trials
 
 
-def require_best(result: TuneResult) -> Trial:
-    """The best trial, or an error if nothing ran."""
-    if result.best is None:
-        reasons = "; ".join(trial.reason for trial in result.trials[:3])
-        raise errors.LaunchFailed(
-            kernel=result.function,
-            reason=reasons or "no candidate",
-            hint="Widen the space",
-        )
-    return result.best
+def _final(
+    default: Point, trials: Sequence[Trial], contest: Contest
+) -> tuple[Point | None, float]:
+    """The point that is faster than the default, and how many times as fast it is."""
+    from gpucodegen.tiling.verdict import is_faster, ratio
+
+    timed = sorted((t.seconds, n) for n, t in enumerate(trials) if t.seconds)
+    fastest = [trials[n].point for _, n in timed]
+    finalists = [point for point in fastest if point != default][:FINALISTS]
+    if not finalists:
+        return None, 1.0
+    theirs, *others = contest.rounds([default, *finalists])
+    proven = [
+        (1 / ratio(own, theirs), -n)
+        for n, own in enumerate(others)
+        if is_faster(own, theirs)
+    ]
+    if not proven:
+        return None, 1.0
+    gain, n = max(proven)
+    return finalists[-n], gain

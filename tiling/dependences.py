@@ -8,7 +8,7 @@ count, so that keeping them keeps every value. What isl cannot decide is a depen
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from .isl import IN, OUT, Interval, Map
@@ -106,6 +106,7 @@ def dependences(
     >>> print(found[0].witness)
     S at (i=0) writes A[1] and S at (i=1) reads it where N=2
     """
+    answers = Answers(model, carriers)
     sharing: dict[str, list[Reference]] = {}
     for reference in model.references:
         sharing.setdefault(reference.access.array, []).append(reference)
@@ -114,7 +115,7 @@ def dependences(
         for source in model.references
         for sink in sharing[source.access.array]
         if may_conflict(source, sink)
-        for dependence in between(model, source, sink, carriers)
+        for dependence in answers.between(source, sink)
     )
 
 
@@ -124,23 +125,52 @@ def may_conflict(source: Reference, sink: Reference) -> bool:
     return a.array == b.array and (a.writes or b.writes)
 
 
-def between(
-    model: Model,
-    source: Reference,
-    sink: Reference,
-    carriers: Collection[str] | None = None,
-) -> Iterator[Dependence]:
-    """The dependences from one reference to another, outermost carrier first.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Conflicting instances at a level; ``assumed`` where isl gave no answer."""
 
-    A statement is executed as a whole: within one instance there is none.
-    """
-    one_statement = source.instances is sink.instances
-    for level, pairs in levels(model, source, sink, carriers):
-        if level is None and one_statement:
-            continue
-        empty = model.solver.ask(pairs.is_empty, None)
-        if not empty:
-            yield Dependence(model, source, sink, level, pairs, assumed=empty is None)
+    level: int | None
+    pairs: Map
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The dependences between references; what differs by a shift is asked once."""
+
+    model: Model
+    carriers: Collection[str] | None = None
+    known: dict[object, tuple[Answer, ...]] = field(
+        default_factory=dict[object, tuple[Answer, ...]]
+    )
+
+    def between(self, source: Reference, sink: Reference) -> Iterator[Dependence]:
+        """The dependences from one reference to another, outermost carrier first.
+
+        A statement is executed as a whole: within one instance there is none.
+        """
+        one_statement = source.instances is sink.instances
+        is_ordered = not one_statement and before_in_text(source, sink)
+        (shape, at), (other, to) = source.form, sink.form
+        shift = tuple(a - b for a, b in zip(at, to, strict=True))
+        key = shape, other, shift, is_ordered
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = tuple(self._asked(source, sink, one_statement))
+        for answer in found:
+            yield Dependence(
+                self.model, source, sink, answer.level, answer.pairs, answer.assumed
+            )
+
+    def _asked(
+        self, source: Reference, sink: Reference, one_statement: bool
+    ) -> Iterator[Answer]:
+        for level, pairs in levels(self.model, source, sink, self.carriers):
+            if level is None and one_statement:
+                continue
+            empty = self.model.solver.ask(pairs.is_empty, None)
+            if not empty:
+                yield Answer(level, pairs, empty is None)
 
 
 def levels(

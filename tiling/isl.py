@@ -98,6 +98,9 @@ class Solver:
     context: islpy.Context = field(default_factory=islpy.Context)
     _maps: dict[str, Map] = field(default_factory=dict[str, Map])
     _sets: dict[str, Set] = field(default_factory=dict[str, Set])
+    _numbers: dict[object, int] = field(default_factory=dict[object, int])
+    asked: int = 0
+    """Queries so far: what the work of an analysis grows with."""
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
         """The answer of ``query``, or ``otherwise`` when isl gives none."""
@@ -121,6 +124,7 @@ class Solver:
         if self.spent > self.limits.seconds:
             self.overruns += 1
             raise _OverLimit
+        self.asked += 1
         start = thread_time()
         self.context.set_max_operations(self.limits.operations)
         try:
@@ -148,6 +152,10 @@ class Solver:
         except islpy.Error:
             return True
         return False
+
+    def number(self, thing: object) -> int:
+        """A short name of a thing: equal things, and no others, have the same."""
+        return self._numbers.setdefault(thing, len(self._numbers))
 
     def map(self, text: str) -> Map:
         """The relation written as isl text; each text is read once."""

@@ -8,6 +8,7 @@ Comes in: a `Scop`. Goes out: a `Model`, in which every statement has
   there is one;
 * ``relations``: instance -> cell, one per access, restricted to the domain; ``exact``
   tells which of them hold nothing but what is certainly touched when executed;
+  ``forms``: the same up to a shift of the cells, and that shift (`translation`);
 * ``doubts``: why an instance may not be executed.
 
 Tuples carry no names: relations of different statements are told apart by who holds
@@ -32,6 +33,11 @@ from .scop import (
     Statement,
     Wait,
 )
+from .translation import shifts_of
+
+
+Form = tuple[int, tuple[int, ...]]
+"""The number of a shape, and shifts: relations of equal forms are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class Instances:
     domain: Set
     relations: tuple[Map, ...]
     exact: tuple[bool, ...]
+    forms: tuple[Form, ...]
     tag: Map | None
 
     @property
@@ -97,6 +104,11 @@ class Reference:
     def exact(self) -> bool:
         """Whether each instance certainly touches exactly these cells."""
         return self.instances.exact[self.position]
+
+    @property
+    def form(self) -> Form:
+        """The relation up to a shift, and that shift."""
+        return self.instances.forms[self.position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +262,10 @@ class _Builder:
                 frame.exact and cell.exact and access.exact
                 for cell, access in zip(cells, accesses, strict=True)
             ),
+            forms=tuple(
+                self._form(around, access, cell)
+                for cell, access in zip(cells, accesses, strict=True)
+            ),
             tag=self._tag(around, node),
         )
 
@@ -272,6 +288,14 @@ class _Builder:
         if key not in self.relations:
             self.relations[key] = self._cells(around, access)
         return self.relations[key]
+
+    def _form(self, around: Around, access: Access, cells: _Cells) -> Form:
+        """What decides over the relation, shifts apart."""
+        array = self.arrays.get(access.array)
+        scope = array.scope if array else ()
+        moved, shifts = shifts_of(access.indices)
+        shape = (around.key, scope, moved, access.span, access.where, cells.exact)
+        return self.solver.number(shape), shifts
 
     def _cells(self, around: Around, access: Access) -> _Cells:
         names = [loop.name for loop in around.loops]

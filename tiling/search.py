@@ -106,8 +106,11 @@ def search(
     memory: Memory | None = None,
     random: Random | None = None,
     observe: Callable[[Trial], None] | None = None,
+    moves: bool = True,
 ) -> Outcome:
     """Search with at most ``budget`` measurements; ``seeds`` are tried first.
+
+    Without ``moves`` nothing else is tried.
 
     >>> space = Space({"i": (8, 16, 32, 64), "j": (8, 16, 32, 64)})
     >>> found = search(space, lambda p: abs(p["i"] - 32) + abs(p["j"] - 16) + 1.0)
@@ -115,6 +118,10 @@ def search(
     {'i': 32, 'j': 16}
     """
     walk = _Walk(space, measure, memory or Notebook(), budget, observe)
+    if not moves:
+        for point in seeds:
+            walk.trial(point)
+        return Outcome(tuple(walk.trials.values()))
     random = random or Random(0)  # noqa: S311  (repeatable, not secret)
     for start in _starts(space, seeds, random, walk):
         walk.descend(start, random)

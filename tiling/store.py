@@ -1,9 +1,11 @@
 """The store of tuned schedules: every trial ever made, in one SQLite file.
 
-Comes in: a key (what was tuned, on what), points and their trials. Goes out: the best
-point of a key. Several processes may work on one key: a point is claimed before it is
-measured, and claims of processes that died are taken over after a while. A file that is
-damaged or of another version is set aside and begun anew, not trusted.
+Comes in: a key (what was tuned, on what), points and their trials, and the winner of
+each key, if one was proven faster than the default. Goes out: that winner. Seconds of
+trials do not decide over it: they were taken at different times. Several processes may
+work on one key: a point is claimed before it is measured, and claims of processes that
+died are taken over after a while. A file that is damaged or of another version is set
+aside and begun anew, not trusted.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from pathlib import Path
 from .search import Status, Trial
 from .space import Point
 
-VERSION = 1
+VERSION = 2
+"""Form of the file, and what is meant by its rows."""
 STALE_SECONDS = 600.0
 _RUNNING = "running"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -31,7 +34,9 @@ create table if not exists trial (
     seconds real, reason text not null, process integer, since real not null,
     primary key (key, point)
 ) without rowid;
-create index if not exists fastest on trial (key, seconds);
+create table if not exists winner (
+    key text primary key, point text not null
+) without rowid;
 pragma user_version = {VERSION};
 """
 
@@ -57,7 +62,8 @@ class Store:
     >>> session.claim({"i": 64}), session.claim({"i": 64})
     (True, False)
     >>> session.remember(Trial({"i": 64}, Status.OK, 0.5))
-    >>> store.best("matmul on this machine").point
+    >>> session.crown({"i": 64})
+    >>> store.winner("matmul on this machine")
     {'i': 64}
     >>> folder.cleanup()
     """
@@ -79,14 +85,18 @@ class Store:
         trials = (_trial(*row) for row in rows)
         return tuple(trial for trial in trials if trial is not None)
 
-    def best(self, key: str) -> Trial | None:
-        """The fastest trial of a key."""
-        return next((t for t in self.trials(key) if t.seconds is not None), None)
+    def winner(self, key: str) -> Point | None:
+        """The point of a key that is faster than the default; None: none is known."""
+        query = "select point from winner where key = ?"
+        with self.connection() as database:
+            row = database.execute(query, (key,)).fetchone()
+        return None if row is None else _point(*row)
 
     def forget(self, key: str) -> None:
-        """Remove all trials of a key."""
+        """Remove all that is known of a key."""
         with self.connection() as database:
             database.execute("delete from trial where key = ?", (key,))
+            database.execute("delete from winner where key = ?", (key,))
 
     @contextmanager
     def connection(self) -> Generator[sqlite3.Connection, None, None]:
@@ -146,6 +156,15 @@ class Session:
                 "insert or replace into trial values (?, ?, ?, ?, ?, ?, ?)", row
             )
 
+    def crown(self, point: Point | None) -> None:
+        """Make a point the winner of the key; None: nothing beats the default."""
+        with self.store.connection() as database:
+            if point is None:
+                database.execute("delete from winner where key = ?", (self.key,))
+                return
+            row = self.key, _text(point)
+            database.execute("insert or replace into winner values (?, ?)", row)
+
 
 def _sound(path: Path) -> bool:
     """Whether the file is absent, empty, or an intact store of this version."""
@@ -187,12 +206,19 @@ def _text(point: Mapping[str, int]) -> str:
     return json.dumps(dict(point), sort_keys=True, separators=(",", ":"))
 
 
-def _trial(point: str, status: str, seconds: float | None, reason: str) -> Trial | None:
-    """A row as a trial; None if it is not one that this store wrote."""
+def _point(text: str) -> Point | None:
+    """A point as this store writes it; None for anything else."""
     try:
-        sizes = json.loads(point)
-        if not all(type(size) is int for size in sizes.values()):
-            return None
-        return Trial(sizes, Status(status), seconds, reason)
+        sizes = json.loads(text)
+        is_sound = all(type(size) is int and size >= 0 for size in sizes.values())
     except (ValueError, AttributeError):
         return None
+    return sizes if is_sound else None
+
+
+def _trial(text: str, status: str, seconds: float | None, reason: str) -> Trial | None:
+    """A row as a trial; None if it is not one that this store wrote."""
+    point = _point(text)
+    with suppress(ValueError):
+        return None if point is None else Trial(point, Status(status), seconds, reason)
+    return None

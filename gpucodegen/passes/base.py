@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.knobs import Knob
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,15 @@ class ModulePass:
     def apply(self, module: Module) -> Module:
         """The rewritten module."""
         return module
+
+    def knobs(self, module: Module) -> Sequence[Knob]:
+        """What the options of this pass let tuning vary in a module that it gets.
+
+        It holds an entry for each nest that the pass maps in a way of its own, even if
+        no option reaches it.
+        """
+        del module
+        return ()
 
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
         """What it means that the pass gave a module that breaks a rule."""

@@ -41,7 +41,7 @@ from gpucodegen.tiling.gpu_plan import GpuPlan, plan_contraction
 
 @dataclass(slots=True)
 class GpuMapper:
-    """Maps one function; collects the kernels it makes."""
+    """Maps one function; collects its kernels, and the nests that are contractions."""
 
     module: str
     definitions: Mapping[Value, Operation]
@@ -49,6 +49,7 @@ class GpuMapper:
     surroundings: Surroundings = field(default_factory=Surroundings)
     contractions: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
+    contracted: list[Operation] = field(default_factory=list[Operation])
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
@@ -140,6 +141,7 @@ class GpuMapper:
         legal = only_accumulates(analysis.dependences)
         if contraction is None or groups is None or not legal:
             return self._generic(nest, analysis, context)
+        self.contracted.append(nest)
         rows, columns = extent(groups.rows), extent(groups.columns)
         plan = self.plan or plan_contraction(rows, columns)
         return self._launch(gpu.lower(contraction, groups, plan))

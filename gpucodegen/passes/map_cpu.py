@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.base import ModulePass
+from gpucodegen.passes.contraction.choice import lower_contraction
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.functions import in_functions, users, with_blocks
 from gpucodegen.passes.lifting import Surroundings
-from gpucodegen.passes.parallel_loops import CpuMapping, map_operations
-from gpucodegen.tiling.cpu_problem import FIRST_CACHE, CpuModel, CpuTiles
+from gpucodegen.passes.parallel_loops import CpuMapping, Lower, map_operations
+from gpucodegen.tiling.cpu_plan import plan_contraction
+from gpucodegen.tiling.cpu_problem import (
+    FIRST_CACHE,
+    CpuModel,
+    CpuPlan,
+    CpuTiles,
+    Problem,
+)
+from gpucodegen.tiling.knobs import NOTHING, Knob, register_knob
 from gpucodegen.tiling.register_tile import VectorUnit
 
 
@@ -38,12 +49,38 @@ class MapCpu(ModulePass):
 
         ``narrowest``: bits of integers that are multiplied several in a word.
         """
-        unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
+
+        def lower(found: Contraction, model: CpuModel) -> list[Operation] | None:
+            return lower_contraction(found, model, self._plan)
+
+        return self._mapped(module, lower)
+
+    def knobs(self, module: Module) -> Sequence[Knob]:
+        """Register tiles of the contractions that are mapped to them."""
+        found: list[Knob] = []
+
+        def lower(contraction: Contraction, model: CpuModel) -> list[Operation] | None:
+            def plan(problem: Problem, model: CpuModel) -> CpuPlan:
+                chosen = self._plan(problem, model)
+                found.append(register_knob(problem, model, chosen))
+                return chosen
+
+            found.append(NOTHING)
+            return lower_contraction(contraction, model, plan)
+
+        self._mapped(module, lower)
+        return found
+
+    def _plan(self, problem: Problem, model: CpuModel) -> CpuPlan:
         tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
+        return plan_contraction(problem, model, tiles)
+
+    def _mapped(self, module: Module, lower: Lower) -> Module:
+        unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
         model = CpuModel(self.threads, unit, self.cache, self.first_cache)
         surroundings = Surroundings.of(module)
         mapping = CpuMapping(
-            model, tiles, self.contractions, self.relaxed, surroundings
+            model, lower, self.contractions, self.relaxed, surroundings
         )
 
         def mapped(op: Operation) -> list[Operation]:

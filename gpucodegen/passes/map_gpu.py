@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from gpucodegen.passes.gpu_launch import gpu_module
 from gpucodegen.passes.gpu_mapper import GpuMapper
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.tiling.gpu_plan import GpuPlan
+from gpucodegen.tiling.knobs import NOTHING, Knob
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,16 @@ class MapGpu(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
+        return self._mapped(module, [])
+
+    def knobs(self, module: Module) -> Sequence[Knob]:
+        """Contractions, whose tiles no option of the compiler sets."""
+        contractions: list[Operation] = []
+        self._mapped(module, contractions)
+        return [NOTHING] * len(contractions)
+
+    def _mapped(self, module: Module, contractions: list[Operation]) -> Module:
+        """The module of kernels; nests that are contractions are added to a list."""
         plan = GpuPlan(*self.tile) if self.tile else None
         surroundings = Surroundings.of(module)
 
@@ -43,6 +55,7 @@ class MapGpu(ModulePass):
                 self.contractions,
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
+            contractions.extend(mapper.contracted)
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]

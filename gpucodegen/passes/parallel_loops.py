@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -23,7 +23,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, only_accumulate
 from gpucodegen.passes.distribute import distribute
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.work import Middles, expected_work, inside
-from gpucodegen.tiling.cpu_problem import PARALLEL_WORK, CpuModel, CpuTiles
+from gpucodegen.tiling.cpu_problem import PARALLEL_WORK, CpuModel
 
 WAKING_PAYS = PARALLEL_WORK // 16
 """Operations of a loop that pay for waking threads."""
@@ -33,16 +33,20 @@ SURELY_WAKES = 8 * PARALLEL_WORK
 """Operations of a nest of any kind that runs on threads: six are a multiply-add."""
 
 
+Lower = Callable[[Contraction, CpuModel], list[Operation] | None]
+"""Operations for a contraction, if what is fused with it can be carried along."""
+
+
 @dataclass(frozen=True, slots=True)
 class CpuMapping:
-    """How nests are mapped: the host and the tile sizes asked for.
+    """How nests are mapped: the host, and ``lower`` for contractions on it.
 
     ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
     function is used.  ``awake``: whether a later nest wakes the threads anyway.
     """
 
     model: CpuModel
-    tiles: CpuTiles = field(default_factory=CpuTiles)
+    lower: Lower = lower_contraction
     contractions: bool = True
     relaxed: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -91,7 +95,7 @@ def _mapped(
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     def lower(contraction: Contraction) -> list[Operation] | None:
-        return lower_contraction(contraction, mapping.model, mapping.tiles)
+        return mapping.lower(contraction, mapping.model)
 
     block = Pieces(pieces, lower, mapping.uses, context, mapping.surroundings)
     return block.all_mapped()

@@ -18,7 +18,7 @@ from bench.machine import describe, facts
 from bench.peers import numpy_peer
 from bench.roofline import roofline
 from bench.row import OURS, Limit, Row, Settings, Work, attempt
-from bench.tables import TABLES, lines
+from bench.tables import TABLES, lines, tuning
 from bench.tables.examples import peers_of
 from examples.catalogue import PROGRAMS
 from gpucodegen import cli
@@ -249,3 +249,9 @@ def test_arguments_are_copied() -> None:
     given = (1.5, np.zeros(2))
     copied(given)[1][0] = 1
     assert given[1][0] == 0
+
+
+def test_a_tuned_program_races_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "TRIALS", 1)
+    row = tuning.Tuned("examples", smaller("row_sum")).measure(QUICK)
+    assert list(row.times) == [OURS, "untuned"]

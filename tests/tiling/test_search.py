@@ -109,16 +109,27 @@ def test_a_second_search_recalls_the_first(tmp_path: Path):
 
     second = search(space, never, memory=again)
     assert second.best == first.best
-    assert Store(tmp_path / "t.sqlite").best("key") == first.best
-    assert Store(tmp_path / "t.sqlite").best("other") is None
+
+
+def test_only_a_proven_winner_is_used(tmp_path: Path):
+    store = Store(tmp_path / "t.sqlite")
+    session = store.session("key")
+    session.remember(Trial({"i": 8}, Status.OK, 1.0))
+    assert store.winner("key") is None
+    session.crown({"i": 8})
+    assert (store.winner("key"), store.winner("other")) == ({"i": 8}, None)
+    session.crown(None)
+    assert store.winner("key") is None
 
 
 def test_forgetting_a_key_keeps_the_others(tmp_path: Path):
     store = Store(tmp_path / "t.sqlite")
     for key in "ab":
         store.session(key).remember(Trial({"i": 8}, Status.OK, 1.0))
+        store.session(key).crown({"i": 8})
     store.forget("a")
-    assert (store.best("a") is None, store.best("b") is None) == (True, False)
+    assert (store.trials("a"), store.winner("a")) == ((), None)
+    assert (len(store.trials("b")), store.winner("b")) == (1, {"i": 8})
 
 
 def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -136,20 +147,40 @@ def test_damaged_files_are_begun_anew(tmp_path: Path, content: bytes):
     path = tmp_path / "t.sqlite"
     path.write_bytes(content)
     Store(path).session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
-    assert Store(path).best("key") is not None
+    assert len(Store(path).trials("key")) == 1
 
 
 def test_other_versions_and_strange_rows_are_not_trusted(tmp_path: Path):
     path = tmp_path / "t.sqlite"
     store = Store(path)
     store.session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
+    store.session("key").crown({"i": 8})
     with sqlite3.connect(path) as database:
-        database.execute('update trial set point = \'{"i": "8; drop"}\'')
-    assert store.trials("key") == ()
+        for table in ("trial", "winner"):
+            database.execute(f'update {table} set point = \'{{"i": "8; drop"}}\'')
+    assert (store.trials("key"), store.winner("key")) == ((), None)
     with closing(sqlite3.connect(path)) as database:
         database.execute("pragma user_version = 99")
     assert store.trials("key") == ()
     assert path.with_name("t.sqlite.damaged").exists()
+
+
+def test_what_the_first_version_called_best_is_not_used(tmp_path: Path):
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "create table trial (key, point, status, seconds, reason, process, since);"
+            """insert into trial values ('key', '{"i":8}', 'ok', 0.1, '', 1, 1);"""
+            "pragma user_version = 1;"
+        )
+    assert Store(path).winner("key") is None
+    assert Store(path).trials("key") == ()
+
+
+def test_given_points_are_tried_and_no_others():
+    points = [{"i": 8}, {"i": 64}]
+    found = search(Space({"i": SIZES}), bowl, seeds=points, moves=False)
+    assert [trial.point for trial in found.trials] == points
 
 
 def test_keys_depend_on_every_part():

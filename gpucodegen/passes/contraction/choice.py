@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
@@ -26,7 +27,7 @@ from gpucodegen.passes.distribute import distribute
 from gpucodegen.tiling.cpu_plan import plan_contraction
 from gpucodegen.tiling.cpu_problem import (
     CpuModel,
-    CpuTiles,
+    CpuPlan,
     Pixels,
     Problem,
     shared_work,
@@ -115,8 +116,12 @@ def _flips(found: Contraction) -> bool:
     return row is not None and row.extent >= MIN_COLUMNS and can_flip(found)
 
 
+Planner = Callable[[Problem, CpuModel], CpuPlan]
+"""Chooses all sizes of a contraction with lanes along its columns."""
+
+
 def lower_contraction(
-    found: Contraction, model: CpuModel, tiles: CpuTiles
+    found: Contraction, model: CpuModel, planner: Planner = plan_contraction
 ) -> list[Operation] | None:
     """Operations that replace the nest; None where what is fused does not fit them."""
     window = _window(found)
@@ -128,19 +133,19 @@ def lower_contraction(
     if merged is None:
         return None
     if not _is_product(merged):
-        return _lowered(found, model, tiles)
+        return _lowered(found, model, planner)
     if _fills_registers(merged):
         merged = flattened(views, merged)
     if merged is None:
         return None
-    views.operations += _lowered(merged, model, tiles)
+    views.operations += _lowered(merged, model, planner)
     for buffer in () if packed is None else packed.buffers:
         views.add("memref.dealloc", (buffer,))
     return views.operations
 
 
 def _lowered(
-    contraction: Contraction, model: CpuModel, tiles: CpuTiles
+    contraction: Contraction, model: CpuModel, planner: Planner
 ) -> list[Operation]:
     sides = _inner_products(contraction)
     fills = _fills_registers(contraction)
@@ -154,17 +159,17 @@ def _lowered(
             return dots.lower(sides, tile, lanes, model.threads_for(_work(sides)))
     if flips and (problem is None or flipping_pays(problem, model)):
         lanes = model.unit.lanes(element_bits(contraction.element))
-        return flipping.lower(contraction, lanes, lambda c: _lowered(c, model, tiles))
+        return flipping.lower(contraction, lanes, lambda c: _lowered(c, model, planner))
     assert problem is not None
     if contraction.scale is not None:
         model = replace(model, unit=model.unit.shared)
     splits = contraction.reassociable and contraction.words is None
     parts = reduction_parts(problem, model) if splits else 1
     if parts == 1:
-        return cpu.lower(contraction, plan_contraction(problem, model, tiles))
+        return cpu.lower(contraction, planner(problem, model))
 
     def each(part: Contraction) -> list[Operation]:
-        return cpu.lower(part, plan_contraction(_problem(part), model, tiles))
+        return cpu.lower(part, planner(_problem(part), model))
 
     lanes = model.unit.lanes(problem.element_bits)
     return splitting.lower(contraction, parts, lanes, each)

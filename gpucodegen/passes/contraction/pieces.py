@@ -69,9 +69,10 @@ class Pieces:
 
         What does not fit the contraction's kernel stays a nest.
         """
-        piece, operations = self.pieces[at], [p.op for p in self.pieces]
+        piece = self.pieces[at]
         if piece.contraction is None:
             return 0
+        operations = [p.op for p in self.pieces]
         before = [*self.context, *operations[:at]]
         group = Group.of(piece.op, piece.contraction, before, self.surroundings)
         if self.mapped.nest is not None:

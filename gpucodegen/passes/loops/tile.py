@@ -30,6 +30,8 @@ from gpucodegen.passes.loops.rewriting import (
     rewrite_loops,
 )
 from gpucodegen.passes.loops.tiled_nest import Size, tiled
+from gpucodegen.passes.nests import axis_of
+from gpucodegen.tiling.knobs import Knob, tile_knob
 from gpucodegen.tiling.legality import Refusal, check_tiling, rectangular
 
 
@@ -98,6 +100,16 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
 
         chosen = chosen_loops(module, self.function, self.loop, is_outermost)
         return rewrite_loops(module, chosen, transform)
+
+    def knobs(self, module: Module) -> Sequence[Knob]:
+        """Sizes of the tiles of each band of several loops, legal or not."""
+        chosen = chosen_loops(module, self.function, self.loop, is_outermost)
+        chains = [chain_of(sunk(site.loop)) for site in chosen]
+        return [
+            tile_knob([axis and axis.extent for axis in map(axis_of, chain)])
+            for chain in chains
+            if len(chain) > 1
+        ]
 
     def _refusal(
         self,
