@@ -241,3 +241,11 @@ class NoBenchmarks(CompileError):
         "Clone the repository, run 'pip install -e .' in it, and call that"
         " installation's 'gpucodegen bench'"
     )
+
+
+class LaunchNeedsGpu(CompileError):
+    """A hand-written kernel that has no form as parallel loops."""
+
+    code = "C180"
+    template = "this launch does not run on target cpu: {reason}"
+    remedy = "Compile with target='sim', which runs it without a GPU, or 'cuda'"

@@ -2,7 +2,9 @@
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
-values defined at the top of the function.  The rest stays as it is.
+values defined at the top of the function.  The rest stays as it is.  In the body of a
+``gpu.launch``, conditions become affine too: the race proof has to know which threads
+are meant.
 """
 
 from __future__ import annotations
@@ -15,12 +17,18 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.affine_maps import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, index_attr
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    index_attr,
+)
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.indexing import Index, as_map, from_map, substituted
+from gpucodegen.passes.index_conditions import Conditions
+from gpucodegen.passes.indexing import Index, as_map, as_set, from_map, substituted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,9 @@ class _Raiser:
     """One walk; ``indices`` holds the affine form of index values."""
 
     indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
+    in_launch: bool = False
 
     def function(self, op: Operation) -> Operation:
         """One function."""
@@ -66,6 +76,8 @@ class _Raiser:
         raised = _RAISE.get(op.name, _keep)(self, op)
         if not raised.regions:
             return raised
+        if raised.name == "gpu.launch":
+            return self._launch(raised)
         if raised.name in {"affine.for", "affine.parallel"}:
             self._admit(raised.body.arguments)
         self.depth += 1
@@ -73,7 +85,19 @@ class _Raiser:
         self.depth -= 1
         return rebuilt
 
+    def _launch(self, op: Operation) -> Operation:
+        """A launch: its body is a scope of its own, in which positions are known."""
+        around = self.depth, self.in_launch
+        self.depth, self.in_launch = 0, True
+        positions = op.regions[0].blocks[0].arguments
+        self._admit(positions)
+        self.conditions.natural.update(positions)
+        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        self.depth, self.in_launch = around
+        return rebuilt
+
     def _learn(self, op: Operation) -> None:
+        self.conditions.learn(op, self.indices)
         evaluate = _INDICES.get(op.name)
         index = evaluate(self, op) if evaluate else None
         if index is not None:
@@ -129,10 +153,39 @@ def _loop(raiser: _Raiser, op: Operation) -> Operation:
     ).with_body((*op.body.operations[:-1], terminator))
 
 
+def _branches(raiser: _Raiser, op: Operation) -> Operation:
+    """``scf.if`` of comparisons of affine indices."""
+    found = raiser.conditions.known.get(op.operands[0])
+    if found is None or not raiser.in_launch:
+        return op
+    where, operands = as_set(found)
+    return op.with_(
+        name="affine.if",
+        operands=operands,
+        attributes={"condition": IntegerSetAttr(where)},
+        regions=tuple(map(_with_affine_end, op.regions)),
+    )
+
+
+def _with_affine_end(region: Region) -> Region:
+    return Region(
+        tuple(
+            block.with_operations(
+                (
+                    *block.operations[:-1],
+                    block.operations[-1].with_(name=affine.TERMINATOR),
+                )
+            )
+            for block in region.blocks
+        )
+    )
+
+
 _RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
     "memref.load": _access("affine.load", 1),
     "memref.store": _access("affine.store", 2),
     "scf.for": _loop,
+    "scf.if": _branches,
 }
 
 
