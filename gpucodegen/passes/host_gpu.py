@@ -66,8 +66,7 @@ def _filled(op: Operation) -> list[Operation]:
     """``linalg.fill``, which any shape has."""
     memory, value = op.operands[-2:]
     sizes = {OPERAND_SEGMENTS: segment_sizes([(value,), (memory,)])}
-    operands = (value, memory)
-    return [op.with_(name="linalg.fill", operands=operands, results=(), attributes=sizes)]
+    return [_plain(op, "linalg.fill", (value, memory)).with_(attributes=sizes)]
 
 
 def _plain(op: Operation, name: str, operands: tuple[Value, ...]) -> Operation:

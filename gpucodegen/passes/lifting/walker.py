@@ -26,7 +26,7 @@ from gpucodegen.passes.lifting.expressions import map_texts
 from gpucodegen.passes.lifting.grid import gpu_launch, within_grid
 from gpucodegen.passes.lifting.index_values import index_text
 from gpucodegen.passes.lifting.lifted import Lifted, lifted_scop
-from gpucodegen.passes.lifting.reductions import Combiner, memory_reduction
+from gpucodegen.passes.lifting.reductions import Combinations, memory_reduction
 from gpucodegen.passes.lifting.registers import Registers
 from gpucodegen.passes.lifting.surroundings import Surroundings
 from gpucodegen.tiling.scop import (
@@ -122,7 +122,7 @@ class Lifter:
         operations, accesses = zip(*self._pending, strict=True)
         self._pending.clear()
         reduction = memory_reduction(
-            operations, accesses, Combiner(self.definitions, self.uses)
+            operations, accesses, Combinations(self.definitions, self.uses)
         )
         nodes.append(self._statement(operations, accesses, reduction))
 
