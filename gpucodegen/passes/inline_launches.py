@@ -16,9 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from gpucodegen import errors
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memory_spaces import is_shared
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import (
     Block,
     Operation,
@@ -47,36 +49,36 @@ class InlineLaunches(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """The module without the kernels that are launched nowhere any more."""
-        kernels = _kernels(module)
         if not any(op.name in _LAUNCHES for op in module.walk()):
             return module
+        kernels = _kernels(module)
+        numbers = {
+            op.result: value.value
+            for op in module.walk()
+            if op.name == "arith.constant"
+            and isinstance(value := op.attributes.get("value"), IntegerAttr)
+        }
 
         def rewrite(op: Operation) -> list[Operation] | None:
-            if op.name not in _LAUNCHES:
-                return None
             if op.name == "gpu.launch":
                 return _normal(op)
-            kernel = kernels.get(gpu.LaunchFunc(op).kernel)
-            return None if kernel is None else _inlined(op, kernel)
+            path = gpu.LaunchFunc(op).kernel if op.name == "gpu.launch_func" else ()
+            return _inlined(op, kernels[path], numbers) if path in kernels else None
 
         inlined = module.with_operations(
             changed
             for op in module.operations
             for changed in rewrite_bottom_up(op, rewrite)
         )
-        left = {gpu.LaunchFunc(op).kernel[0] for op in inlined.walk() if _calls(op)}
+        launched = {path[0] for path in kernels}
         return inlined.with_operations(
             op
             for op in inlined.operations
-            if op.name != "gpu.module" or gpu.Module(op).name in left
+            if op.name != "gpu.module" or gpu.Module(op).name not in launched
         )
 
 
 _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
-
-
-def _calls(op: Operation) -> bool:
-    return op.name == "gpu.launch_func"
 
 
 def _kernels(module: Module) -> Kernels:
@@ -93,20 +95,29 @@ def _kernels(module: Module) -> Kernels:
 # -- one launch ------------------------------------------------------------------------
 
 
-def _inlined(op: Operation, kernel: Operation) -> list[Operation]:
+def _inlined(
+    op: Operation, kernel: Operation, numbers: Mapping[Value, int]
+) -> list[Operation]:
     """The launch of a kernel with its body in place."""
     launch, function = gpu.LaunchFunc(op), gpu.Function(kernel)
-    if launch.cluster or launch.shared_size:
-        return [op]
+    _check(op, launch)
     b = Builder(op.location)
-    sizes = [
-        _size(b, value, known)
-        for value, known in zip(
-            (*launch.grid, *launch.block),
-            (*gpu.known_grid(kernel), *gpu.known_block(kernel)),
-            strict=True,
-        )
-    ]
+    stated = (*gpu.known_grid(kernel), *gpu.known_block(kernel))
+    sizes: list[Value] = []
+    for size, known, what in zip(
+        (*launch.grid, *launch.block), stated, _WHAT, strict=True
+    ):
+        actual = numbers.get(size, known)
+        if known not in (None, actual):
+            raise errors.LaunchSizeDiffers(
+                op.location,
+                kernel=function.name,
+                known=known,
+                actual=actual,
+                what=what[0],
+                dimension=what[1],
+            )
+        sizes.append(_size(b, size, known))
     mapping: ValueMap = {}
     copied = clone(kernel, mapping)
     first, *others = copied.regions[0].blocks
@@ -122,8 +133,7 @@ def _inlined(op: Operation, kernel: Operation) -> list[Operation]:
 def _normal(op: Operation) -> list[Operation]:
     """A launch whose body uses the sizes outside and its own allocations."""
     view = gpu.Launch(op)
-    if view.cluster or view.shared_size:
-        return [op]
+    _check(op, view)
     arguments, blocks = view.arguments, op.regions[0].blocks
     is_plain = not view.attributions and not view.tokens and not op.results
     uses_sizes = any(v in arguments[6:12] for o in op.walk() for v in o.used)
@@ -136,6 +146,23 @@ def _normal(op: Operation) -> list[Operation]:
     return [launch_of(view.sizes, arguments[:6], region, op)]
 
 
+def _check(op: Operation, launch: gpu.Launch | gpu.LaunchFunc) -> None:
+    """Refuse what no kernel can have here."""
+    for part, what in (
+        (launch.cluster, "clusters of blocks"),
+        (launch.shared_size, "shared memory of a size given at the launch"),
+    ):
+        if part:
+            raise errors.UnsupportedOperation(
+                op.location,
+                operation=f"{op.name} with {what}",
+                target="cuda",
+                advice="Launch without clusters, with buffers of the kernel's own"
+                " in workgroup(..)",
+            )
+
+
+_WHAT = [(what, dimension) for what in ("blocks", "threads") for dimension in "xyz"]
 _POSITIONS = ("bx", "by", "bz", "tx", "ty", "tz")
 _SIZES = ("gx", "gy", "gz", "sx", "sy", "sz")
 

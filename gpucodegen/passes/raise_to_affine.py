@@ -1,10 +1,9 @@
-"""Plain loads, stores and loops made affine where their indices and bounds are.
+"""Plain loads, stores, loops and conditions made affine where their indices are.
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
-values defined at the top of the function.  The rest stays as it is.  In the body of a
-``gpu.launch``, conditions become affine too: the race proof has to know which threads
-are meant.
+values defined at the top of the function.  A condition is if it compares such indices.
+The rest stays as it is.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ class _Raiser:
     indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
     conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
-    in_launch: bool = False
 
     def function(self, op: Operation) -> Operation:
         """One function."""
@@ -87,13 +85,12 @@ class _Raiser:
 
     def _launch(self, op: Operation) -> Operation:
         """A launch: its body is a scope of its own, in which positions are known."""
-        around = self.depth, self.in_launch
-        self.depth, self.in_launch = 0, True
+        around, self.depth = self.depth, 0
         positions = op.regions[0].blocks[0].arguments
         self._admit(positions)
         self.conditions.natural.update(positions)
         rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
-        self.depth, self.in_launch = around
+        self.depth = around
         return rebuilt
 
     def _learn(self, op: Operation) -> None:
@@ -156,7 +153,7 @@ def _loop(raiser: _Raiser, op: Operation) -> Operation:
 def _branches(raiser: _Raiser, op: Operation) -> Operation:
     """``scf.if`` of comparisons of affine indices."""
     found = raiser.conditions.known.get(op.operands[0])
-    if found is None or not raiser.in_launch:
+    if found is None:
         return op
     where, operands = as_set(found)
     return op.with_(

@@ -101,7 +101,11 @@ def test_integers_of_every_width(target: str, ty: str):
 @pytest.mark.parametrize("target", TARGETS)
 def test_floats_of_every_width(target: str, ty: str):
     """Sums and products that are exact in every order."""
-    data = np.random.default_rng(2).choice([-1, 1, 2, 0.5], 300).astype(f"f{int(ty[1:]) // 8}")
+    data = (
+        np.random.default_rng(2)
+        .choice([-1, 1, 2, 0.5], 300)
+        .astype(f"f{int(ty[1:]) // 8}")
+    )
     data[:4] = [-2, 3, 0.25, 1]
     data[4:] = np.where(np.abs(data[4:]) == 1, data[4:], 1).astype(data.dtype)
     around = np.full(len(REAL) + 2, 7, data.dtype)
