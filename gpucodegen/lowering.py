@@ -129,7 +129,7 @@ def _mapped(
         stages.append((pass_.name, current))
 
     stages.append(("parse", module))
-    front = front_passes(name, types, options.handlers)
+    front = front_passes(name, types, options.handlers, target)
     passes = [*front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
 

@@ -16,7 +16,10 @@ ArgumentTypes = tuple[Type | None, ...]
 
 
 def front_passes(
-    function: str, types: ArgumentTypes, handled: Iterable[str] = ()
+    function: str,
+    types: ArgumentTypes,
+    handled: Iterable[str] = (),
+    target: str = "",
 ) -> list[ModulePass]:
     """To affine nests on buffers, specialised to the argument types of a call.
 
@@ -33,8 +36,11 @@ def front_passes(
     from gpucodegen.passes.flatten_elements import FlattenElements
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
+    from gpucodegen.passes.host_gpu import HostGpuToMemref
     from gpucodegen.passes.inline import Inline
     from gpucodegen.passes.inline_branches import InlineBranches
+    from gpucodegen.passes.inline_launches import InlineLaunches
+    from gpucodegen.passes.launches_to_loops import LaunchesToLoops
     from gpucodegen.passes.library_calls import LibraryCalls
     from gpucodegen.passes.linalg_to_affine import LinalgToAffine
     from gpucodegen.passes.normalize_transfers import NormalizeTransfers
@@ -51,6 +57,9 @@ def front_passes(
     return [
         CheckEffects(),
         SpecializeRanks(),
+        HostGpuToMemref(),
+        InlineLaunches(),
+        *([LaunchesToLoops()] if target == "cpu" else []),
         Inline(),
         KeepReachable(function),
         CheckLifetimes(),

@@ -34,13 +34,16 @@ class Group:
         return self.head.tag is not None
 
     @property
+    def classes(self) -> set[_Class]:
+        """What kinds of accesses there are."""
+        return {_class(reference.access) for reference in self.references}
+
+    @property
     def arrays(self) -> set[str]:
         """The arrays accessed."""
         return {reference.access.array for reference in self.references}
 
-    def touching(
-        self, array: str, kind: tuple[AccessKind, bool], *, coarse: bool
-    ) -> Map | None:
+    def touching(self, array: str, kind: _Class, *, coarse: bool) -> Map | None:
         """{ instance -> cell } of all accesses of this class, or a simple superset."""
         relations = [
             reference.relation
@@ -53,17 +56,23 @@ class Group:
         return Map.from_basic_map(union.simple_hull()) if coarse else union
 
 
-_CLASSES = tuple(product(AccessKind, (False, True)))
+def _sorted(group: Group) -> list[_Class]:
+    """Reads first, so that proofs take the same way every time."""
+    return sorted(group.classes, key=lambda kind: (kind[0].value, kind[1]))
 
 
-def _class(access: Access) -> tuple[AccessKind, bool]:
+_Class = tuple[AccessKind, str]
+"""Reads or writes, and how they combine if they are atomic."""
+
+
+def _class(access: Access) -> _Class:
     return access.kind, access.atomic
 
 
-def _compatible(one: tuple[AccessKind, bool], other: tuple[AccessKind, bool]) -> bool:
-    """Two reads, or two atomic accesses."""
+def _compatible(one: _Class, other: _Class) -> bool:
+    """Two reads, or two atomic updates of one kind."""
     reads = one[0] is other[0] is AccessKind.READ
-    return reads or (one[1] and other[1])
+    return reads or (bool(one[1]) and one[1] == other[1])
 
 
 def groups_of(model: Model) -> list[Group]:
@@ -101,9 +110,9 @@ class Pair:
     coarse: bool = False
 
     def conflict(self, array: str) -> Map:
-        """{ x -> y : one cell, one writes, not both atomic }."""
+        """{ x -> y : one cell, one writes, not both atomic of one kind }."""
         found = nothing(self.first.head, self.second.head)
-        for one, other in product(_CLASSES, _CLASSES):
+        for one, other in product(_sorted(self.first), _sorted(self.second)):
             if not _compatible(one, other):
                 mine = self.first.touching(array, one, coarse=self.coarse)
                 theirs = self.second.touching(array, other, coarse=self.coarse)

@@ -61,6 +61,12 @@ class Dependence:
         return Kind.WAW if self.sink.access.writes else Kind.RAW
 
     @property
+    def atomic(self) -> bool:
+        """Whether both ends are atomic updates of one kind, whose order is open."""
+        kind = self.source.access.atomic
+        return bool(kind) and kind == self.sink.access.atomic
+
+    @property
     def reduces(self) -> str | None:
         """The operator, if both ends accumulate into the cell with the same one."""
         operator = _accumulates(self.source)

@@ -7,7 +7,8 @@ empty tuple is the proof that there are none.
 For an execution x let B(x) and T(x) be its block and thread, S(x) its place in its
 thread's program (loops that are neither blocks nor threads, then text), and let
 
-    conflict = { x -> y : x and y access one cell, one writes, not both atomic }.
+    conflict = { x -> y : x and y access one cell, one writes,
+                 not both atomic of one kind }.
 
 Required are
 

@@ -88,8 +88,9 @@ class Access:
     the indices may use: ``Access("A", WRITE, ("i", "j + v"), span=(("v", "32"),))`` is
     a store of 32 consecutive elements. An iterator without a bound is any integer for
     which the constraints in ``where`` hold. ``must=False``: the access may not happen.
-    ``assumed``: stands for an operation that nobody can look into. ``atomic``: pairs of
-    atomic accesses never race. ``listed=False``: takes no row of `depcheck`.
+    ``assumed``: stands for an operation that nobody can look into. ``atomic``: how an
+    atomic update combines; those of one kind never race. ``listed=False``: takes no row
+    of `depcheck`.
     """
 
     array: str
@@ -99,7 +100,7 @@ class Access:
     where: tuple[str, ...] = ()
     must: bool = True
     assumed: bool = False
-    atomic: bool = False
+    atomic: str = ""
     listed: bool = True
     loc: object = None
 

@@ -65,7 +65,6 @@ def _within(access: Access, around: Around) -> Access:
         span=(*((name, None) for name in names), *access.span),
         where=(*replace(around, loops=tuple(known)).constraints, *access.where),
         must=access.must and around.certain,
-        atomic=False,
         listed=False,
     )
 

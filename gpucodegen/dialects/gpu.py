@@ -10,6 +10,7 @@ from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
+    IntegerAttr,
     OpaqueAttr,
     StringAttr,
     SymbolRefAttr,
@@ -50,6 +51,88 @@ class Module:
     def kernels(self) -> dict[str, Operation]:
         """The ``gpu.func`` operations by name."""
         return {symbol_name(o): o for o in self.operations if o.name == "gpu.func"}
+
+
+MAPPED_GRID, MAPPED_BLOCK = "gcg.grid", "gcg.block"
+"""Attributes of kernels that passes have made: blocks and threads, -1 if unknown."""
+
+Extents = tuple[int | None, int | None, int | None]
+"""Along x, y and z, where they are known."""
+
+
+def known_grid(kernel: Operation) -> Extents:
+    """Blocks that every launch of a kernel has, as far as it says."""
+    return _extents(kernel, MAPPED_GRID, "grid")
+
+
+def known_block(kernel: Operation) -> Extents:
+    """Threads of each block in every launch of a kernel, as far as it says.
+
+    >>> size = DenseArrayAttr(I32, (64, 1, 1))
+    >>> known_block(kernel("k", (), (), attributes={"known_block_size": size}))
+    (64, 1, 1)
+    """
+    return _extents(kernel, MAPPED_BLOCK, "block")
+
+
+def _extents(kernel: Operation, mapped: str, what: str) -> Extents:
+    """Of passes, of text today, and of text until 2024."""
+    for name in (mapped, f"known_{what}_size", f"gpu.known_{what}_size"):
+        value = kernel.attributes.get(name)
+        if isinstance(value, DenseArrayAttr) and len(value.values) == 3:
+            x, y, z = (int(v) if int(v) >= 0 else None for v in value.values)
+            return x, y, z
+    return None, None, None
+
+
+def workgroup_count(op: Operation) -> int:
+    """How many buffers of a kernel or launch belong to the block; the rest do not."""
+    value = op.attributes.get("workgroup_attributions")
+    return value.value if isinstance(value, IntegerAttr) else 0
+
+
+_BODY_SEGMENTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Reading access to a ``gpu.launch``."""
+
+    operation: Operation
+
+    @property
+    def _segments(self) -> tuple[tuple[Value, ...], ...]:
+        return operand_segments(self.operation, _BODY_SEGMENTS)
+
+    @property
+    def tokens(self) -> tuple[Value, ...]:
+        """Tokens of the operations that must have ended."""
+        return self._segments[0]
+
+    @property
+    def sizes(self) -> tuple[Value, ...]:
+        """Number of blocks in x, y, z, then of threads."""
+        return tuple(v for group in self._segments[1:7] for v in group)
+
+    @property
+    def cluster(self) -> tuple[Value, ...]:
+        """Blocks per cluster in x, y, z, if given."""
+        return tuple(v for group in self._segments[7:10] for v in group)
+
+    @property
+    def shared_size(self) -> tuple[Value, ...]:
+        """Bytes of dynamic shared memory, if given."""
+        return self._segments[10]
+
+    @property
+    def arguments(self) -> tuple[Value, ...]:
+        """Of the body: block and thread indices, grid and block sizes, buffers."""
+        return self.operation.regions[0].blocks[0].arguments
+
+    @property
+    def attributions(self) -> tuple[Value, ...]:
+        """Buffers of a block, then of a thread."""
+        return self.arguments[18 if self.cluster else 12 :]
 
 
 _LAUNCH_SEGMENTS = 13

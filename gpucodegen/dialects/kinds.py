@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.combiners import OLD_KINDS
 from gpucodegen.dialects.syntax import Reader
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -296,8 +297,7 @@ OVERFLOW = bracketed("arith.overflow", "none", words="none nsw nuw")
 
 def vector_kind(default: str = "") -> Kind:
     """``<add>``: how a vector reduction combines, under today's names."""
-    renamed = {"minf": "minnumf", "maxf": "maxnumf"}
-    return bracketed("vector.kind", default, renamed)
+    return bracketed("vector.kind", default, OLD_KINDS)
 
 
 VECTOR_KIND = vector_kind()

@@ -5,7 +5,8 @@ Implements ``gpucodegen.dialects.syntax.Writer``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gpucodegen.dialects import registry
 from gpucodegen.dialects.definition import Op, Trait
@@ -19,7 +20,15 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.location_text import location_text
 from gpucodegen.ir.naming import Names
-from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
+from gpucodegen.ir.operation import (
+    Block,
+    Label,
+    Operation,
+    Region,
+    Successor,
+    Value,
+    rewrite_bottom_up,
+)
 from gpucodegen.ir.recursion import deep_recursion
 from gpucodegen.ir.resources import RESOURCES
 from gpucodegen.ir.types import INDEX, FunctionType
@@ -43,9 +52,19 @@ def print_module(
     section = op.attributes.get(RESOURCES)
     shown = op if section is None else op.with_attribute(RESOURCES, None)
     with deep_recursion():
+        if generic:
+            (shown,) = rewrite_bottom_up(shown, _spelled_out)
         printer = Printer(shown, generic=generic, locations=locations)
         printer.operation(shown)
         return printer.text if section is None else f"{printer.text}\n\n{section}"
+
+
+def _spelled_out(op: Operation) -> list[Operation] | None:
+    """What the generic form of an operation shows, all of which needs names."""
+    definition = registry.lookup(op.name)
+    if definition is None or definition.flatten is None:
+        return None
+    return [definition.flatten(op)]
 
 
 def print_operation(op: Operation) -> str:
@@ -57,7 +76,7 @@ class Printer:
     """One text being written."""
 
     def __init__(self, op: Operation, *, generic: bool, locations: bool) -> None:
-        self._names = Names(op, _is_isolated, _is_graph)
+        self._names = Names(op, _is_isolated, _is_graph, _kept_names(op))
         self._generic = generic
         self._locations = locations
         self._pieces: list[str] = []
@@ -157,8 +176,6 @@ class Printer:
                 self._pieces.append(piece.value)
 
     def _generic_form(self, op: Operation, definition: Op | None) -> None:
-        if definition is not None and definition.flatten is not None:
-            op = definition.flatten(op)
         inherent = definition.inherent if definition else frozenset[str]()
         properties = dict(op.properties)
         properties |= {k: v for k, v in op.attributes.items() if k in inherent}
@@ -218,6 +235,18 @@ class Printer:
             return f"{label}:"
         arguments = ", ".join(f"{self.name(a)}: {a.type}" for a in block.arguments)
         return f"{label}({arguments}):"
+
+
+def _kept_names(root: Operation) -> Iterator[str]:
+    """The names of values inside of operations whose text nobody could read."""
+    for op in root.walk():
+        kept = op.attributes.get(VERBATIM)
+        for piece in kept.values if isinstance(kept, ArrayAttr) else ():
+            if isinstance(piece, StringAttr):
+                yield from _NAME.findall(piece.value)
+
+
+_NAME = re.compile(r"%([\w.$-]+)")
 
 
 def _is_isolated(op: Operation) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.affine.reductions import COMBINERS, identity
+from gpucodegen.dialects.combiners import OF_ATOMICS
 from gpucodegen.emit.conditions import condition_text
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.structured import (
@@ -23,7 +23,7 @@ from gpucodegen.emit.structured import (
     results_of,
     texts,
 )
-from gpucodegen.emit.text import call
+from gpucodegen.emit.text import Text, call
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.affine_evaluation import substitute
 from gpucodegen.ir.affine_maps import Constraint
@@ -98,18 +98,17 @@ def affine_parallel(e: Emitter, op: Operation) -> None:
 def _reducing(e: Emitter, op: Operation) -> None:
     """A parallel loop with results, in sequence: each one accumulates its part."""
     loop = affine.Parallel(op)
-    kinds = [e.dtype(op, result) for result in op.results]
-    names = list(zip(loop.reductions, kinds, strict=True))
-    e.assign(op.results, [e.constant(identity(r, k), k) for r, k in names])
+    pairs = zip(loop.reductions, op.results, strict=True)
+    e.assign(op.results, [_neutral(e, op, kind, value) for kind, value in pairs])
 
     def body() -> None:
         *inner, terminator = loop.body
         e.emit(inner)
         yielded = texts(e, terminator.operands)
         totals = [
-            part
-            if name == "assign"
-            else call(e.use(COMBINERS[name]), e.text(total), part)
+            call(e.use(OF_ATOMICS[name].operation), e.text(total), part)
+            if name in OF_ATOMICS
+            else part
             for name, total, part in zip(
                 loop.reductions, op.results, yielded, strict=True
             )
@@ -117,6 +116,13 @@ def _reducing(e: Emitter, op: Operation) -> None:
         e.assign(op.results, totals)
 
     _nested(e, loop, body)
+
+
+def _neutral(e: Emitter, op: Operation, kind: str, total: Value) -> Text:
+    """What a total starts from; one that only takes values over may start anywhere."""
+    combiner = OF_ATOMICS.get(kind)
+    start = combiner.neutral_of(total.type) if combiner else 0
+    return e.constant(start, e.dtype(op, total))
 
 
 def _nested(e: Emitter, loop: affine.Parallel, body: Callable[[], None]) -> None:

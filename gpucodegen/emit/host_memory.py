@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpucodegen.dialects import affine, memref
-from gpucodegen.dialects.affine.reductions import COMBINERS
+from gpucodegen.dialects.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.transfers import (
     STARTS,
     WAITS,
@@ -235,12 +235,12 @@ def atomic(e: Emitter, op: Operation) -> None:
     """``memref.atomic_rmw``: nothing else runs meanwhile."""
     value, target = (e.text(v) for v in op.operands[:2])
     where = _indices(e, op, 2)
-    name = affine.ATOMIC_KINDS[getattr(op.attributes["kind"], "value", 0)]
+    combiner = OF_ATOMICS.get(atomic_kind(op))
     old = e.names.fresh("old")
     e.writer.line(
         f"{old} = {call(e.constructor(op, op.result), call('rt.load', target, where))}"
     )
-    combined = value if name == "assign" else call(e.use(COMBINERS[name]), old, value)
+    combined = call(e.use(combiner.operation), old, value) if combiner else value
     e.writer.line(str(call("rt.store", target, where, combined)))
     e.define(op.result, Text(old))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gpu import known_block
 from gpucodegen.dialects.transfers import STARTS, ends_of
 from gpucodegen.emit import (
     affine_loops,
@@ -34,7 +35,6 @@ from gpucodegen.emit.memory import stored_dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.target import Target
 from gpucodegen.ir.affine import AffineExpr, Const
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
@@ -169,11 +169,8 @@ PLAIN_NAMES = frozenset(
 
 def block_of(op: Operation) -> tuple[int, int, int] | None:
     """The block shape that a kernel is made for."""
-    value = op.attributes.get("gcg.block")
-    if not isinstance(value, DenseArrayAttr):
-        return None
-    x, y, z = (*(int(v) for v in value.values), 1, 1)[:3]
-    return x, y, z
+    x, y, z = known_block(op)
+    return None if x is None or y is None or z is None else (x, y, z)
 
 
 _STORES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.memory_spaces import is_shared
 from gpucodegen.emit.addressing import Buffer, row_major, static_elements
 from gpucodegen.emit.context import Emitter, Handler
@@ -94,14 +95,12 @@ def store(e: Emitter, op: Operation) -> None:
     write(e, buffer, indices, e.text(op.operands[0]))
 
 
-ATOMIC_KINDS = affine.ATOMIC_KINDS
-
-
 def atomic(e: Emitter, op: Operation) -> None:
     """``memref.atomic_rmw``."""
     buffer, indices = access(e, op, 1)
-    kind = ATOMIC_KINDS[getattr(op.attributes["kind"], "value", 0)]
-    made = e.make(f"atomic_{kind}_{buffer.dtype}", "atomic", kind, buffer.dtype)
+    kind = atomic_kind(op)
+    combine = OF_ATOMICS[kind].operation if kind in OF_ATOMICS else "assign"
+    made = e.make(f"atomic_{kind}_{buffer.dtype}", "atomic", combine, buffer.dtype)
     offset = e.offset(buffer.at(indices))
     text = call(made, buffer.pointer, offset, e.text(op.operands[0]))
     if e.uses.get(op.result):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import vector, words
-from gpucodegen.dialects.affine.reductions import identity
+from gpucodegen.dialects.combiners import GPU_KINDS, Combiner, kind_word, of_kind
 from gpucodegen.emit import vector_accesses
 from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.text import Text, call
 from gpucodegen.emit.vector_types import shape_of, suffix, vector_dtype, vector_type
 from gpucodegen.ir.attributes import (
     DenseArrayAttr,
-    OpaqueAttr,
 )
 from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import FloatType, VectorType
+from gpucodegen.ir.types import VectorType, element_type
 
 
 def _made(e: Emitter, op: Operation, name: str, ty: VectorType) -> str:
@@ -99,10 +98,9 @@ def fma(e: Emitter, op: Operation) -> None:
 
 def outerproduct(e: Emitter, op: Operation) -> None:
     """``vector.outerproduct`` with addition."""
-    kind_name = _kind(op)
     ty = vector_type(e, op, op.result)
     kind = vector_dtype(e, op, ty)
-    if kind_name != "add" or kind in NARROW:
+    if kind_word(op.attributes.get("kind")) != "add" or kind in NARROW:
         raise e.refusal(op, "Accumulate outer products by addition, in f32 or wider")
     lhs, rhs, *accumulator = (e.text(v) for v in op.operands)
     columns = ty.shape[1] if len(ty.shape) == 2 else 0
@@ -120,10 +118,12 @@ def outerproduct(e: Emitter, op: Operation) -> None:
     e.define(op.result, call(function, lhs, rhs, *accumulator))
 
 
-def _kind(op: Operation) -> str:
-    value = op.attributes.get("kind")
-    text = value.text if isinstance(value, OpaqueAttr) else "add"
-    return text.partition("<")[2].removesuffix(">") or "add"
+def _combiner(e: Emitter, op: Operation, source: Value) -> Combiner:
+    """How a reduction combines the elements of a vector."""
+    found = of_kind(kind_word(op.attributes.get("kind")), element_type(source.type))
+    if found is None or not found.atomic:
+        raise e.refusal(op, f"Combine by one of {', '.join(GPU_KINDS)}")
+    return found
 
 
 def _positioned(e: Emitter, op: Operation, action: str, source: Value) -> str:
@@ -187,20 +187,18 @@ def reduction(e: Emitter, op: Operation) -> None:
     """``vector.reduction`` of a one-dimensional vector."""
     source, *accumulator = op.operands
     ty = vector_type(e, op, source)
-    kind, name = vector_dtype(e, op, ty), _kind(op)
-    factory = "reduce_freely" if _takes_any_order(op, name) else "reduce"
-    hint = f"{factory}_{name}_{suffix(ty.shape, kind)}"
-    function = e.make(hint, factory, ty.shape[0], kind, name)
-    initial = [e.typed(v) for v in accumulator] or [_start(e, name, kind)]
+    kind, combiner = vector_dtype(e, op, ty), _combiner(e, op, source)
+    factory = "reduce_freely" if _takes_any_order(op, combiner) else "reduce"
+    hint = f"{factory}_{combiner.kind}_{suffix(ty.shape, kind)}"
+    function = e.make(hint, factory, ty.shape[0], kind, combiner.operation)
+    initial = [e.typed(v) for v in accumulator] or [_start(e, combiner, kind)]
     e.define(op.result, call(function, e.text(source), *initial))
 
 
-def _takes_any_order(op: Operation, kind: str) -> bool:
+def _takes_any_order(op: Operation, combiner: Combiner) -> bool:
     """Whether the order has no meaning, or the program says so."""
-    is_float = isinstance(op.results[0].type, FloatType)
     flags = str(op.attributes.get("fastmath", ""))
-    is_ordered = is_float and kind in {"add", "mul"}
-    return not is_ordered or "reassoc" in flags or "fast>" in flags
+    return not combiner.is_ordered or "reassoc" in flags or "fast>" in flags
 
 
 def multi_reduction(e: Emitter, op: Operation) -> None:
@@ -213,18 +211,17 @@ def multi_reduction(e: Emitter, op: Operation) -> None:
     )
     if len(ty.shape) != 2 or not is_rows:
         raise e.refusal(op, "Reduce dimension 1 of two")
-    kind, name = vector_dtype(e, op, ty), _kind(op)
-    hint = f"reduce_rows_{name}_{suffix(ty.shape, kind)}"
-    function = e.make(hint, "reduce_rows", *ty.shape, kind, name)
+    kind, combiner = vector_dtype(e, op, ty), _combiner(e, op, source)
+    hint = f"reduce_rows_{combiner.kind}_{suffix(ty.shape, kind)}"
+    function = e.make(hint, "reduce_rows", *ty.shape, kind, combiner.operation)
     e.define(op.result, call(function, e.text(source), e.text(total)))
 
 
-_STARTS = {"mul": "mulf", "minsi": "mins", "maxsi": "maxs", "minui": "minu"}
-
-
-def _start(e: Emitter, name: str, kind: str) -> Text:
-    names = {"and": "andi", "maxui": "maxu"} | _STARTS
-    return e.constant(identity(names.get(name, name), kind), kind)
+def _start(e: Emitter, combiner: Combiner, kind: str) -> Text:
+    """The neutral element; an index of a GPU has 32 bits."""
+    narrow = 32 if e.target.name == "cuda" else 64
+    bits = narrow if kind == "index" else int(kind.lstrip("bfiu") or 64)
+    return e.constant(combiner.neutral_in(bits), kind)
 
 
 HANDLERS: dict[str, Handler] = vector_accesses.HANDLERS | {

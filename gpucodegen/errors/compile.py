@@ -260,3 +260,22 @@ class NotASource(CompileError):
         "Pass its text, the path of its file as pathlib.Path, or a module that"
         " gpucodegen.parse made"
     )
+
+
+class LaunchNeedsGpu(CompileError):
+    """A hand-written kernel that has no form as parallel loops."""
+
+    code = "C180"
+    template = "this launch does not run on target cpu: {reason}"
+    remedy = "Compile with target='sim', which runs it without a GPU, or 'cuda'"
+
+
+class LaunchSizeDiffers(CompileError):
+    """A launch with another grid or block than its kernel says it always has."""
+
+    code = "C181"
+    template = (
+        "@{kernel} states {known} {what} along {dimension}, and is launched with"
+        " {actual}"
+    )
+    remedy = "Launch it with this size, or correct what the kernel states"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -10,6 +11,8 @@ from llvmlite import ir
 from gpucodegen.intrinsics import memory
 from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 from gpucodegen.intrinsics.lowering import (
+    I1,
+    I8,
     I32,
     I64,
     Engine,
@@ -24,29 +27,62 @@ from gpucodegen.ir.float_formats import NARROW
 
 DIRECT = {
     "addi": "add",
-    "maxs": "max",
-    "mins": "min",
-    "maxu": "umax",
-    "minu": "umin",
+    "maxsi": "max",
+    "minsi": "min",
+    "maxui": "umax",
+    "minui": "umin",
     "andi": "and",
     "ori": "or",
     "xori": "xor",
 }
-"""memref.atomic_rmw kinds with an instruction of their own."""
+"""Operations on integers that LLVM has as an atomic instruction; others swap."""
 
-LOOPED = {
-    "addf": "addf",
-    "mulf": "mulf",
-    "muli": "muli",
-    "maximumf": "maximumf",
-    "minimumf": "minimumf",
-    "maxnumf": "maxnumf",
-    "minnumf": "minnumf",
-}
-"""Kinds done by compare-and-swap, with the operation that combines."""
+EXCHANGED = "assign"
+"""What takes the new value over, whatever was there."""
 
 
-def atomic(engine: Engine, kind: str, name: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Coding:
+    """The integer that an element is in memory."""
+
+    low: Lowering
+    name: str
+
+    @property
+    def type(self) -> ir.IntType:
+        """As wide as the element in memory."""
+        if self.name in NARROW:
+            return bits_type(self.name)
+        if self.name == "i1":
+            return I8
+        scalar = llvm_scalar(carrier(self.name))
+        return ir.IntType(_WIDTHS.get(str(scalar)) or scalar.width)
+
+    def value(self, code: Any) -> Any:
+        """The element that an integer stands for."""
+        builder = self.low.builder
+        if self.name in NARROW:
+            return widen(self.low, code, self.name)
+        if self.name == "i1":
+            return builder.trunc(code, I1)
+        return builder.bitcast(code, llvm_scalar(carrier(self.name)))
+
+    def code(self, value: Any) -> Any:
+        """The integer of an element."""
+        builder = self.low.builder
+        if self.name in NARROW:
+            return narrow(self.low, value, self.name)
+        if self.name == "i1":
+            return builder.zext(value, I8)
+        return builder.bitcast(value, self.type)
+
+
+_WIDTHS = {"float": 32, "double": 64}
+WORD = 32
+"""Bits of the narrowest atomic of a GPU."""
+
+
+def atomic(engine: Engine, operation: str, name: str) -> Any:
     """``atomic(p, i, x)``: combine ``x`` into an element, return the old value."""
     dtype = carrier(name)
 
@@ -54,50 +90,68 @@ def atomic(engine: Engine, kind: str, name: str) -> Any:
         return signature(dtype, p, i, dtype) if is_pointer(p) else None
 
     def lower(low: Lowering, p: Any, i: Any, x: Any) -> Any:
-        place = memory.address(low, p, i)
-        if name in NARROW:
-            return _swap_part(low, place, x, kind, name)
-        if kind in DIRECT:
-            return low.builder.atomic_rmw(DIRECT[kind], place, x, "monotonic")
-        return _swap_whole(low, place, x, kind)
+        place, coding = memory.address(low, p, i), _Coding(low, name)
+        cell = low.builder.bitcast(place, ir.PointerType(coding.type))
+        if engine.name == "cuda" and coding.type.width < WORD:
+            return _swap_part(coding, place, x, operation)
+        if operation in DIRECT and name != "i1":
+            return low.builder.atomic_rmw(DIRECT[operation], cell, x, "monotonic")
+        if operation == EXCHANGED:
+            new = coding.code(x)
+            old = low.builder.atomic_rmw("xchg", cell, new, "monotonic")
+            return coding.value(old)
+        if operation == "addf" and engine.name == "cuda":
+            return _hardware_sum(low, place, x)
+        return _swap_whole(coding, cell, x, operation)
 
-    return engine.define(f"atomic_{kind}_{name}", 3, typing_rule, lower)
+    return engine.define(f"atomic_{operation}_{name}", 3, typing_rule, lower)
 
 
-def _combined(low: Lowering, old: Any, x: Any, kind: str) -> Any:
-    return x if kind == "assign" else ELEMENTWISE[LOOPED[kind]][1](low, old, x)
+def _combined(low: Lowering, old: Any, x: Any, operation: str) -> Any:
+    return x if operation == EXCHANGED else ELEMENTWISE[operation][1](low, old, x)
 
 
-def _swap_whole(low: Lowering, place: Any, x: Any, kind: str) -> Any:
-    builder, ty = low.builder, x.type
-    bits = ir.IntType(64 if str(ty) == "double" else _width(ty))
+def _hardware_sum(low: Lowering, place: Any, x: Any) -> Any:
+    """``atom.add`` of floats; ptxas makes it ``red`` where the old value is unused."""
+    address = low.builder.ptrtoint(place, I64)
+    kind, register = ("f32", "f") if str(x.type) == "float" else ("f64", "d")
+    return low.builder.asm(
+        ir.FunctionType(x.type, [I64, x.type]),
+        f"atom.add.{kind} $0, [$1], $2;",
+        f"={register},l,{register},~{{memory}}",
+        [address, x],
+        side_effect=True,
+    )
+
+
+def _swap_whole(coding: _Coding, cell: Any, x: Any, operation: str) -> Any:
+    """An element by itself; what lies beside it stays untouched."""
 
     def update(old: Any) -> tuple[Any, Any]:
-        value = builder.bitcast(old, ty)
-        return value, builder.bitcast(_combined(low, value, x, kind), bits)
+        value = coding.value(old)
+        return value, coding.code(_combined(coding.low, value, x, operation))
 
-    return _swap_loop(low, builder.bitcast(place, ir.PointerType(bits)), update)
+    return _swap_loop(coding.low, cell, update)
 
 
-def _swap_part(low: Lowering, place: Any, x: Any, kind: str, name: str) -> Any:
-    """One narrow float inside the aligned word of 32 bits around it."""
-    builder = low.builder
+def _swap_part(coding: _Coding, place: Any, x: Any, operation: str) -> Any:
+    """A narrow element inside the aligned word of 32 bits around it."""
+    builder = coding.low.builder
     address = builder.ptrtoint(place, I64)
     start = builder.and_(address, ir.Constant(I64, -4))
     cell = builder.inttoptr(start, ir.PointerType(I32))
     part = builder.trunc(builder.and_(address, ir.Constant(I64, 3)), I32)
     shift = builder.shl(part, ir.Constant(I32, 3))
-    code_type = bits_type(name)
-    ones = ir.Constant(I32, (1 << code_type.width) - 1)
+    ones = ir.Constant(I32, (1 << coding.type.width) - 1)
     others = builder.not_(builder.shl(ones, shift))
 
     def update(old: Any) -> tuple[Any, Any]:
-        code = builder.trunc(builder.lshr(old, shift), code_type)
-        value = widen(low, code, name)
-        new = builder.zext(narrow(low, _combined(low, value, x, kind), name), I32)
-        return value, builder.or_(builder.and_(old, others), builder.shl(new, shift))
+        value = coding.value(builder.trunc(builder.lshr(old, shift), coding.type))
+        new = coding.code(_combined(coding.low, value, x, operation))
+        placed = builder.shl(builder.zext(new, I32), shift)
+        return value, builder.or_(builder.and_(old, others), placed)
 
-    return _swap_loop(low, cell, update)
+    return _swap_loop(coding.low, cell, update)
 
 
 def _swap_loop(low: Lowering, cell: Any, update: Callable[[Any], Any]) -> Any:
@@ -116,12 +170,3 @@ def _swap_loop(low: Lowering, cell: Any, update: Callable[[Any], Any]) -> Any:
     builder.cbranch(builder.extract_value(outcome, 1), done, loop)
     builder.position_at_end(done)
     return value
-
-
-def _width(ty: ir.Type) -> int:
-    return 32 if str(ty) == "float" else ty.width
-
-
-def scalar_type(name: str) -> ir.Type:
-    """The LLVM type that an atomic of an element type works on."""
-    return llvm_scalar(carrier(name))

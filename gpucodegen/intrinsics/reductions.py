@@ -1,6 +1,7 @@
 """The elements of a tile combined into one, in order or in a tree, or row by row.
 
-Comes in: a shape, an element type and a combining kind.  Goes out: the intrinsic.
+Comes in: a shape, an element type and an operation that combines.  Goes out: the
+intrinsic.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 from gpucodegen.intrinsics.lowering import Engine, Lowering, carrier, signature
@@ -17,39 +17,22 @@ from gpucodegen.intrinsics.narrow import rounded
 from gpucodegen.intrinsics.vector_type import Tile
 from gpucodegen.ir.float_formats import NARROW
 
-KINDS = {
-    "add": {True: "addf", False: "addi"},
-    "mul": {True: "mulf", False: "muli"},
-    "minimumf": {True: "minimumf"},
-    "maximumf": {True: "maximumf"},
-    "minnumf": {True: "minnumf"},
-    "maxnumf": {True: "maxnumf"},
-    "minsi": {False: "minsi"},
-    "maxsi": {False: "maxsi"},
-    "minui": {False: "minui"},
-    "maxui": {False: "maxui"},
-    "and": {False: "andi"},
-    "or": {False: "ori"},
-    "xor": {False: "xori"},
-}
-"""A combining kind of the vector dialect: the operation on floats and on integers."""
 ROUNDED = frozenset({"addf", "mulf"})
 """Those whose result may need more bits than its operands."""
 
 
-def combination(name: str, kind: str) -> Any:
+def combination(name: str, operation: str) -> Any:
     """What combines two elements of a type, narrow floats rounded each time."""
-    operation = KINDS[kind][isinstance(carrier(name), types.Float)]
     _, combine = ELEMENTWISE[operation]
     if name not in NARROW or operation not in ROUNDED:
         return combine
     return lambda low, *values: rounded(low, combine(low, *values), name)
 
 
-def reduce(engine: Engine, n: int, name: str, kind: str) -> Any:
+def reduce(engine: Engine, n: int, name: str, operation: str) -> Any:
     """``reduce(v, init)``: the elements combined from the first to the last."""
     tile = Tile((n,), carrier(name))
-    combine = combination(name, kind)
+    combine = combination(name, operation)
 
     def lower(low: Lowering, v: Any, total: Any) -> Any:
         for scalar in low.elements(tile, v):
@@ -57,17 +40,17 @@ def reduce(engine: Engine, n: int, name: str, kind: str) -> Any:
         return total
 
     return engine.define(
-        f"reduce_{kind}_{n}",
+        f"reduce_{operation}_{n}",
         2,
         lambda *_: signature(tile.dtype, tile, tile.dtype),
         lower,
     )
 
 
-def reduce_freely(engine: Engine, n: int, name: str, kind: str) -> Any:
+def reduce_freely(engine: Engine, n: int, name: str, operation: str) -> Any:
     """``reduce_freely(v, init)``: the elements in a tree, then ``init``."""
     tile = Tile((n,), carrier(name))
-    combine = combination(name, kind)
+    combine = combination(name, operation)
 
     def lower(low: Lowering, v: Any, total: Any) -> Any:
         whole = low.pieces(v) if n % low.lanes(tile) == 0 else low.elements(tile, v)
@@ -75,17 +58,17 @@ def reduce_freely(engine: Engine, n: int, name: str, kind: str) -> Any:
         return combine(low, total, inner)
 
     return engine.define(
-        f"reduce_freely_{kind}_{n}",
+        f"reduce_freely_{operation}_{n}",
         2,
         lambda *_: signature(tile.dtype, tile, tile.dtype),
         lower,
     )
 
 
-def reduce_rows(engine: Engine, m: int, n: int, name: str, kind: str) -> Any:
+def reduce_rows(engine: Engine, m: int, n: int, name: str, operation: str) -> Any:
     """``reduce_rows(v, init)``: each row combined, in a tree, with its ``init``."""
     tile, column = Tile((m, n), carrier(name)), Tile((m,), carrier(name))
-    combine = combination(name, kind)
+    combine = combination(name, operation)
 
     def lower(low: Lowering, v: Any, totals: Any) -> Any:
         width, per_row, pieces = low.lanes(tile), low.per_row(tile), low.pieces(v)
@@ -103,7 +86,7 @@ def reduce_rows(engine: Engine, m: int, n: int, name: str, kind: str) -> Any:
         )
 
     return engine.define(
-        f"reduce_rows_{kind}_{m}x{n}",
+        f"reduce_rows_{operation}_{m}x{n}",
         2,
         lambda *_: signature(column, tile, column),
         lower,

@@ -2,12 +2,12 @@
 
 Hints are kept where they are unique among the visible names; values without a hint
 are numbered.  Names end with the region that defines them, so sibling regions may
-reuse them.
+reuse them.  What text that is kept as it is calls its own values is given to no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
@@ -19,13 +19,28 @@ class Names:
     """Names of everything inside one operation.
 
     ``isolated`` tells whose regions see no names from outside, ``graph`` whose regions
-    may use a value before its definition.
+    may use a value before its definition; ``reserved`` names are never given.
     """
 
-    __slots__ = ("_counter", "_graph", "_isolated", "_used", "labels", "values")
+    __slots__ = (
+        "_counter",
+        "_graph",
+        "_isolated",
+        "_reserved",
+        "_used",
+        "labels",
+        "values",
+    )
 
-    def __init__(self, op: Operation, isolated: Predicate, graph: Predicate) -> None:
+    def __init__(
+        self,
+        op: Operation,
+        isolated: Predicate,
+        graph: Predicate,
+        reserved: Iterable[str] = (),
+    ) -> None:
         self._isolated, self._graph = isolated, graph
+        self._reserved = frozenset(reserved)
         self._used: set[str] = set()
         self._counter = 0
         self.values: dict[Value, str] = {}
@@ -100,11 +115,16 @@ class Names:
 
     def _fresh(self, hint: str) -> str:
         if not hint or hint[0].isdigit():
+            while str(self._counter) in self._reserved:
+                self._counter += 1
             name = str(self._counter)
             self._counter += 1
             return name
         name = hint
-        if name in self._used:
-            name = next(n for i in count() if (n := f"{hint}_{i}") not in self._used)
+        if self._is_taken(name):
+            name = next(n for i in count() if not self._is_taken(n := f"{hint}_{i}"))
         self._used.add(name)
         return name
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._used or name in self._reserved

@@ -5,10 +5,10 @@ A reader returns False, having read nothing, when the text is today's.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gpucodegen.dialects.combiners import kind_word, of_kind
 from gpucodegen.dialects.kinds import VECTOR_KIND
 from gpucodegen.dialects.syntax import State
 from gpucodegen.ir.attributes import (
@@ -23,8 +23,6 @@ from gpucodegen.ir.types import (
     I1,
     I32,
     I64,
-    FloatType,
-    IntegerType,
     Type,
     element_type,
 )
@@ -95,16 +93,9 @@ def _multi_reduction(p: Parser, state: State) -> bool:
 
 def neutral(kind: Attribute, ty: Type) -> float:
     """The value that a reduction may start from without changing its result."""
-    word = str(kind).partition("<")[2].removesuffix(">")
     element = element_type(ty)
-    width = element.width if isinstance(element, IntegerType) else 64
-    lowest, highest = -(1 << width - 1), (1 << width - 1) - 1
-    if isinstance(element, FloatType):
-        lowest, highest = -math.inf, math.inf
-    table = {"mul": 1, "and": -1, "minui": -1, "minsi": highest, "maxsi": lowest}
-    table |= dict.fromkeys(("minnumf", "minimumf"), highest)
-    table |= dict.fromkeys(("maxnumf", "maximumf"), lowest)
-    return table.get(word, 0)
+    combiner = of_kind(kind_word(kind), element)
+    return 0 if combiner is None else combiner.neutral_of(element)
 
 
 SPELLINGS: dict[str, Spelling] = {

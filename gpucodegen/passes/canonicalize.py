@@ -249,6 +249,25 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+def _quotient(combine: Callable[[int, int], int]) -> Fold:
+    """Of numbers that are the same with and without a sign."""
+
+    def fold(folder: _Folder, op: Operation) -> int | None:
+        left, right = (folder.integer(v) for v in op.operands)
+        if left is None or right is None or left < 0 or right <= 0:
+            return None
+        return combine(left, right)
+
+    return fold
+
+
+_QUOTIENTS: dict[str, Callable[[int, int], int]] = {
+    **dict.fromkeys(("divui", "divsi", "floordivsi"), operator.floordiv),
+    **dict.fromkeys(("ceildivui", "ceildivsi"), lambda a, b: -(-a // b)),
+    **dict.fromkeys(("remui", "remsi"), operator.mod),
+}
+
+
 def _cast(folder: _Folder, op: Operation) -> int | None:
     return folder.integer(op.operands[0])
 
@@ -259,6 +278,7 @@ _FOLDS: dict[str, Fold] = {
     "arith.subi": _difference,
     "arith.index_cast": _cast,
     "arith.cmpi": _comparison,
+    **{f"arith.{name}": _quotient(fold) for name, fold in _QUOTIENTS.items()},
     "affine.apply": _map_result,
     "affine.min": _map_result,
     "affine.max": _map_result,

@@ -33,7 +33,7 @@ from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before, steps_behind
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
-_CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
+_CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch", "gpu.launch_func"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
 PURE_DIALECTS = frozenset({"arith", "math"})

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.alias_groups import with_groups
+from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, Launch
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
@@ -15,11 +16,18 @@ from gpucodegen.ir.attributes import (
     TypeAttr,
     UnitAttr,
 )
-from gpucodegen.ir.operation import Operation, Value, clone, single_block
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    clone,
+    single_block,
+    substitute_values,
+)
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I32, INDEX, FunctionType
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.indexing import Index
+from gpucodegen.passes.operation_list import IndexLike
 from gpucodegen.passes.vector_runs import is_repeatable
 
 SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
@@ -27,11 +35,11 @@ SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel body with its launch extents; ``grid`` may depend on host values."""
+    """A kernel body with its launch extents, which may depend on host values."""
 
     operations: tuple[Operation, ...]
     grid: tuple[Index, ...]
-    block: tuple[int, int, int]
+    block: tuple[IndexLike, IndexLike, IndexLike]
 
 
 def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
@@ -56,9 +64,6 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
             used.update(dict.fromkeys(v for v in op.used if v not in defined))
     return list(used)
 
-
-UNKNOWN_EXTENT = -1
-"""In ``gcg.grid``: an extent that depends on host values."""
 
 REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment", "memref.dim"})
 """Pure operations that a kernel repeats instead of taking their result."""
@@ -129,12 +134,9 @@ def outline(
         "sym_name": StringAttr(name),
         "function_type": TypeAttr(function_type),
         "kernel": UnitAttr(),
-        "gcg.block": DenseArrayAttr(I32, kernel.block),
+        MAPPED_BLOCK: _extents(kernel.block),
+        MAPPED_GRID: _extents(kernel.grid),
     }
-    extents = (index.constant for index in kernel.grid)
-    attributes["gcg.grid"] = DenseArrayAttr(
-        I32, tuple(UNKNOWN_EXTENT if e is None else e for e in extents)
-    )
     function = Operation(
         "gpu.func",
         attributes=attributes,
@@ -146,12 +148,18 @@ def outline(
     return function, _launch(kernel, (module, name), arguments)
 
 
+def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
+    """What is known of a grid or block; -1 depends on host values."""
+    constants = (Index.of(size).constant for size in sizes)
+    return DenseArrayAttr(I32, tuple(-1 if c is None else c for c in constants))
+
+
 def _launch(
     kernel: Kernel, symbol: tuple[str, str], arguments: Sequence[Value]
 ) -> list[Operation]:
     b = Builder(kernel.operations[0].location)
     grid = [b.index(extent, "grid") for extent in kernel.grid]
-    block = [b.index(Index.of(extent)) for extent in kernel.block]
+    block = [b.index(extent, "block") for extent in kernel.block]
     b.add(
         "gpu.launch_func",
         (*grid, *block, *arguments),
@@ -164,6 +172,20 @@ def _launch(
         },
     )
     return b.operations
+
+
+def launched(op: Operation) -> Kernel:
+    """The kernel of a ``gpu.launch`` in the form of `inline_launches`."""
+    launch, b = Launch(op), Builder(op.location)
+    identities = [(name, d) for name in ("block_id", "thread_id") for d in "xyz"]
+    positions = {
+        value: thread_index(b, name, d, value.name)
+        for (name, d), value in zip(identities, launch.arguments[:6], strict=True)
+    }
+    body = [substitute_values(o, positions) for o in op.body.operations[:-1]]
+    x, y, z = launch.sizes[3:]
+    grid = tuple(map(Index.of, launch.sizes[:3]))
+    return Kernel((*b.operations, *body), grid, (x, y, z))
 
 
 def gpu_module(name: str, kernels: Sequence[Operation]) -> Operation:

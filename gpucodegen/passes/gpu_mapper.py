@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis import Analysis, analyse
@@ -29,10 +30,11 @@ from gpucodegen.passes.contraction.recognize import (
 from gpucodegen.passes.cpu_outliner import needs_host
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.distribute import distribute
-from gpucodegen.passes.gpu_launch import Kernel, free_values, outline
+from gpucodegen.passes.gpu_launch import Kernel, free_values, launched, outline
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.lifting import Surroundings
 from gpucodegen.passes.mapped_loops import LOOPS
+from gpucodegen.passes.operation_list import IndexLike
 from gpucodegen.passes.thread_mapping import parallel_chain, thread_per_iteration
 from gpucodegen.passes.transfer_spans import needs_block, spans
 from gpucodegen.passes.vector_runs import needs_kernel
@@ -87,11 +89,27 @@ class GpuMapper:
             analysis = analyse(group, context, self.surroundings)
             kernel = block_program(group, analysis, context, self.surroundings)
             return self._launch(kernel)
+        if op.name == "gpu.launch":
+            return self._written(op)
         if op.name in LOOPS and not _needs_host(op):
             return self._nest(op, context)
-        if op.name in LOOPS or op.name in _AROUND_NESTS:
+        if op.name in LOOPS or op.name in _AROUND_NESTS or _holds_launch(op):
             return [self._branches(op, context)]
         return [op]
+
+    def _written(self, op: Operation) -> list[Operation]:
+        """A launch that the program writes itself; its constants may be outside."""
+        kernel = launched(op)
+        sizes = [self._extent(size) for size in (*kernel.grid, *kernel.block)]
+        gx, gy, gz, x, y, z = sizes
+        return self._launch(Kernel(kernel.operations, (gx, gy, gz), (x, y, z)))
+
+    def _extent(self, size: IndexLike) -> Index:
+        """A size as a number if it is a constant of the host."""
+        index = Index.of(size)
+        made = [self.definitions.get(value) for value in index.values]
+        value = made[0].attributes.get("value") if len(made) == 1 and made[0] else None
+        return Index.of(value.value) if isinstance(value, IntegerAttr) else index
 
     def _branches(self, op: Operation, context: Sequence[Operation]) -> Operation:
         regions = tuple(
@@ -203,6 +221,10 @@ class GpuMapper:
 def _needs_host(op: Operation) -> bool:
     """Whether something in a nest cannot run in a kernel: its loops stay outside."""
     return any(map(needs_host, op.walk()))
+
+
+def _holds_launch(op: Operation) -> bool:
+    return any(inner.name == "gpu.launch" for inner in op.walk())
 
 
 _AROUND_NESTS = frozenset({"affine.if", "scf.execute_region"})

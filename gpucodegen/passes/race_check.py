@@ -1,7 +1,7 @@
 """The proof behind every mapped kernel: no two threads race, no transfer is overtaken.
 
 * a GPU kernel: the rules of `gpucodegen.tiling.races` on its block and thread loops;
-* a CPU kernel: no ``affine.parallel`` carries a dependence;
+* a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
 * any function with transfers: every use of their cells comes after the wait, and starts
   and waits belong together.
 """
@@ -76,7 +76,8 @@ def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
         if isinstance(loop.payload, Operation)
         and loop.payload.name == "affine.parallel"
     }
-    for verdict in loop_verdicts(built, dependences(built, declared)):
+    ordered = [d for d in dependences(built, declared) if not d.atomic]
+    for verdict in loop_verdicts(built, ordered):
         dependence = verdict.decisive
         is_declared = verdict.loop.name in declared
         if is_declared and verdict.kind is not LoopKind.PARALLEL and dependence:

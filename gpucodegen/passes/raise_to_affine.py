@@ -1,8 +1,9 @@
-"""Plain loads, stores and loops made affine where their indices and bounds are.
+"""Plain loads, stores, loops and conditions made affine where their indices are.
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
-values defined at the top of the function.  The rest stays as it is.
+values defined at the top of the function.  A condition is if it compares such indices.
+The rest stays as it is.
 """
 
 from __future__ import annotations
@@ -15,12 +16,18 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.affine_maps import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, index_attr
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    index_attr,
+)
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.base import ModulePass
-from gpucodegen.passes.indexing import Index, as_map, from_map, substituted
+from gpucodegen.passes.index_conditions import Conditions
+from gpucodegen.passes.indexing import Index, as_map, as_set, from_map, substituted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class _Raiser:
     """One walk; ``indices`` holds the affine form of index values."""
 
     indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
 
     def function(self, op: Operation) -> Operation:
@@ -66,6 +74,8 @@ class _Raiser:
         raised = _RAISE.get(op.name, _keep)(self, op)
         if not raised.regions:
             return raised
+        if raised.name == "gpu.launch":
+            return self._launch(raised)
         if raised.name in {"affine.for", "affine.parallel"}:
             self._admit(raised.body.arguments)
         self.depth += 1
@@ -73,7 +83,18 @@ class _Raiser:
         self.depth -= 1
         return rebuilt
 
+    def _launch(self, op: Operation) -> Operation:
+        """A launch: its body is a scope of its own, in which positions are known."""
+        around, self.depth = self.depth, 0
+        positions = op.regions[0].blocks[0].arguments
+        self._admit(positions)
+        self.conditions.natural.update(positions)
+        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        self.depth = around
+        return rebuilt
+
     def _learn(self, op: Operation) -> None:
+        self.conditions.learn(op, self.indices)
         evaluate = _INDICES.get(op.name)
         index = evaluate(self, op) if evaluate else None
         if index is not None:
@@ -129,10 +150,39 @@ def _loop(raiser: _Raiser, op: Operation) -> Operation:
     ).with_body((*op.body.operations[:-1], terminator))
 
 
+def _branches(raiser: _Raiser, op: Operation) -> Operation:
+    """``scf.if`` of comparisons of affine indices."""
+    found = raiser.conditions.known.get(op.operands[0])
+    if found is None:
+        return op
+    where, operands = as_set(found)
+    return op.with_(
+        name="affine.if",
+        operands=operands,
+        attributes={"condition": IntegerSetAttr(where)},
+        regions=tuple(map(_with_affine_end, op.regions)),
+    )
+
+
+def _with_affine_end(region: Region) -> Region:
+    return Region(
+        tuple(
+            block.with_operations(
+                (
+                    *block.operations[:-1],
+                    block.operations[-1].with_(name=affine.TERMINATOR),
+                )
+            )
+            for block in region.blocks
+        )
+    )
+
+
 _RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
     "memref.load": _access("affine.load", 1),
     "memref.store": _access("affine.store", 2),
     "scf.for": _loop,
+    "scf.if": _branches,
 }
 
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects import linalg, vector
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.combiners import kind_word, of_kind
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import (
     FloatType,
@@ -22,9 +23,6 @@ from gpucodegen.ir.types import (
 )
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
-
-_INTEGERS = {name: f"arith.{name}i" for name in ("add", "mul", "and", "or", "xor")}
-_FLOATS = {name: f"arith.{name}f" for name in ("add", "mul")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +104,13 @@ def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
     """``total op= a * b``, factors in the type of the total."""
     *factors, total = arguments
     b = Builder(op.location)
-    table = _FLOATS if isinstance(total.type, FloatType) else _INTEGERS
-    kind = str(op.attributes.get("kind", "<add>")).partition("<")[2].removesuffix(">")
+    times = of_kind("mul", total.type)
+    combine = of_kind(kind_word(op.attributes.get("kind")), total.type)
+    assert times is not None
+    assert combine is not None
     a, c = (_extended(b, factor, total.type) for factor in factors)
-    (product,) = b.add(table["mul"], (a, c), [total.type])
-    combine = table.get(kind, f"arith.{kind}")
-    (result,) = b.add(combine, (total, product), [total.type])
+    (product,) = b.add(times.name, (a, c), [total.type])
+    (result,) = b.add(combine.name, (total, product), [total.type])
     return [*b.operations, linalg.yield_([result], location=op.location)]
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from gpucodegen.dialects.affine.reductions import COMBINERS
+from gpucodegen.dialects.combiners import COMBINERS, OF_ATOMICS
 from gpucodegen.emit import scalars
 from gpucodegen.emit.kinds import CONSTRUCTORS
 
@@ -15,7 +15,7 @@ OPERATIONS = (
     *("arith.negf", "arith.select", "math.sin", "math.cos"),
 )
 PRINTED = {name.partition(".")[2] for name in OPERATIONS} | {
-    *(*CONSTRUCTORS.values(), *COMBINERS.values()),
+    *(*CONSTRUCTORS.values(), *(row.operation for row in OF_ATOMICS.values())),
     *("floordiv", "floormod", "mulsi_high", "mului_high"),
 }
 
@@ -26,3 +26,13 @@ PRINTED = {name.partition(".")[2] for name in OPERATIONS} | {
 def test_faces_have_what_is_printed(face: str):
     module = import_module(f"gpucodegen.intrinsics.{face}")
     assert not {name for name in PRINTED if not hasattr(module, name)}
+
+
+def test_intrinsics_combine_by_the_operations_of_the_table():
+    from gpucodegen.intrinsics.atomics import DIRECT
+    from gpucodegen.intrinsics.elementwise import ELEMENTWISE
+    from gpucodegen.intrinsics.sim.values import TWINS
+
+    combined = {row.operation for row in OF_ATOMICS.values()}
+    assert combined <= set(ELEMENTWISE) & set(TWINS)
+    assert set(DIRECT) < {name for name in combined if not COMBINERS[name].is_float}

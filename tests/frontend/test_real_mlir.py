@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from gpucodegen import errors
 from gpucodegen.parser import parse_module
 
 ROOT = Path(__file__).parents[2]
 FILES = [
     *sorted((Path(__file__).parent / "corpus").glob("*.mlir")),
+    *sorted((Path(__file__).parent / "conformance").glob("*.mlir")),
     *sorted((ROOT / "examples").glob("*.mlir")),
 ]
 
@@ -33,7 +35,10 @@ def chunks() -> list[Any]:
     found = []
     for path in FILES:
         text = path.read_text()
-        if not _SHARED.search(text):
+        if "// -----" in text:
+            parts = (part.partition("\n")[2] for part in text.split("// -----"))
+            pieces = [part for part in parts if "func.func" in part]
+        elif not _SHARED.search(text):
             pieces = [p for p in _FUNCTION.split(text) if "func.func" in p]
         else:
             pieces = [text]

@@ -123,7 +123,7 @@ def test_split_k_is_a_conflict_of_blocks():
     (race,) = races(model(scop))
     assert race.rule == "blocks"
     assert race.locations == ("add", "add")
-    atomic = tuple(replace(access, atomic=True) for access in add.accesses)
+    atomic = tuple(replace(access, atomic="addf") for access in add.accesses)
     scop = Scop(
         arrays=ARRAYS, body=nest([split, *grid()], (replace(add, accesses=atomic),))
     )

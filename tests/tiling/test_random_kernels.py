@@ -46,7 +46,7 @@ def kernels(draw: st.DrawFn) -> Scop:
         text = draw(st.sampled_from(["{}", "{}", "(({}) mod 4)", "floor(({})/2)"]))
         array = draw(st.sampled_from(["g", "s", "s", "s"]))
         kind = draw(st.sampled_from(list(AccessKind)))
-        atomic = draw(st.sampled_from([False, False, False, True]))
+        atomic = draw(st.sampled_from(["", "", "addi", "maxs"]))
         return Access(array, kind, (text.format(linear),), atomic=atomic)
 
     def statement(names: list[str]) -> Statement:
@@ -108,7 +108,7 @@ def simulated(scop: Scop) -> set[str]:
     broken: set[str] = set()
     for (p, phase, x, cell), (q, other, y, place) in itertools.combinations(events, 2):
         conflict = x.array == y.array and cell == place and (x.writes or y.writes)
-        if p == q or not conflict or (x.atomic and y.atomic):
+        if p == q or not conflict or (x.atomic and x.atomic == y.atomic):
             continue
         if p[0] == q[0] and phase == other:
             broken.add("threads")

@@ -16,8 +16,6 @@ from gpucodegen.dialects.affine.builders import (
 )
 from gpucodegen.dialects.affine.views import (
     ACCESSES,
-    ATOMIC_KINDS,
-    OLD_ATOMIC_KINDS,
     SCALAR,
     TERMINATOR,
     DmaStart,
@@ -33,8 +31,6 @@ from gpucodegen.dialects.affine.views import (
 
 __all__ = [
     "ACCESSES",
-    "ATOMIC_KINDS",
-    "OLD_ATOMIC_KINDS",
     "SCALAR",
     "TERMINATOR",
     "DmaStart",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.combiners import ATOMIC_KINDS
 from gpucodegen.dialects.structured import CountedLoop, TwoWayBranch
 from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
@@ -164,14 +165,6 @@ class Parallel:
         return tuple(
             ATOMIC_KINDS[v.value] for v in value.values if isinstance(v, IntegerAttr)
         )
-
-
-ATOMIC_KINDS = (
-    "addf addi andi assign maximumf maxnumf maxs maxu minimumf minnumf mins minu mulf "
-    "muli ori xori"
-).split()
-OLD_ATOMIC_KINDS = {"maxf": "maximumf", "minf": "minimumf"}
-"""Names of kinds until 2023."""
 
 
 @dataclass(frozen=True, slots=True)

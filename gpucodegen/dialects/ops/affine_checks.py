@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
+from gpucodegen.dialects.combiners import OF_ATOMICS
 from gpucodegen.dialects.definition import Check
 from gpucodegen.dialects.ops.yields import check_yield
 from gpucodegen.ir.affine_maps import AffineMap
@@ -19,8 +20,6 @@ from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import (
     INDEX,
     DialectType,
-    FloatType,
-    IntegerType,
     MemRefType,
     Type,
     VectorType,
@@ -199,22 +198,15 @@ def check_parallel(o: Operation) -> None:
 
 
 def _check_reduction(o: Operation, kind: str, ty: Type) -> None:
-    fits = isinstance(ty, FloatType) if kind in _OF_FLOATS else _is_integer(kind, ty)
-    if not fits and kind != "assign" and not isinstance(ty, DialectType):
+    if kind == "assign" or isinstance(ty, DialectType):
+        return
+    if not OF_ATOMICS[kind].takes(ty):
         raise errors.WrongAttribute(
             o.location,
             operation=o.name,
             problem=f"{kind} reduces no {ty}",
             hint="Use a reduction of numbers of this type",
         )
-
-
-_OF_FLOATS = ("addf", "mulf", "maximumf", "maxnumf", "minimumf", "minnumf")
-_NO_SIGN = {"maxs": "u", "mins": "u", "maxu": "s", "minu": "s"}
-
-
-def _is_integer(kind: str, ty: Type) -> bool:
-    return isinstance(ty, IntegerType) and ty.signedness != _NO_SIGN.get(kind, "none")
 
 
 def check_dma_start(o: Operation) -> None:

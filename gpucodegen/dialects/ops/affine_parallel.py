@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.affine import ATOMIC_KINDS, OLD_ATOMIC_KINDS
+from gpucodegen.dialects.combiners import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.dialects.ops.affine_loops import YIELD, Bound, subscripts_text
 from gpucodegen.dialects.syntax import Argument, Reader, State, Writer
 from gpucodegen.ir.affine import AffineExpr, Dim, Sym

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.ops.rules import require
-from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import MemRefType
@@ -77,8 +76,7 @@ def check_launch(o: Operation) -> None:
 
 def check_attributions(o: Operation, start: int) -> None:
     """Buffers of a workgroup or thread are memrefs of its memory."""
-    value = o.attributes.get("workgroup_attributions")
-    shared = value.value if isinstance(value, IntegerAttr) else 0
+    shared = view.workgroup_count(o)
     for i, argument in enumerate(o.regions[0].blocks[0].arguments[start:]):
         name = "workgroup" if i < shared else "private"
         space = str(getattr(argument.type, "memory_space", "") or "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects.ops.gpu_words import REDUCTION, REDUCTIONS
+from gpucodegen.dialects.combiners import GPU_KINDS
+from gpucodegen.dialects.ops.gpu_words import REDUCTION
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import OpaqueAttr, UnitAttr
 from gpucodegen.ir.operation import Operation
@@ -11,7 +12,7 @@ from gpucodegen.ir.types import FloatType, Type, element_type
 
 def parse_all_reduce(r: Reader, state: State) -> None:
     """``add %x uniform {} : (type) -> type``."""
-    name = r.one_of((*REDUCTIONS, "min", "max"), "a name") if _at_name(r) else ""
+    name = r.one_of((*GPU_KINDS, "min", "max"), "a name") if _at_name(r) else ""
     use = r.use()
     if r.token == "uniform":
         r.advance()

@@ -124,8 +124,7 @@ def print_attributions(w: Writer, o: Operation, values: Sequence[Value]) -> None
 
 
 def _attribution_text(w: Writer, o: Operation, values: Sequence[Value]) -> str:
-    count = o.attributes.get("workgroup_attributions")
-    shared = count.value if isinstance(count, IntegerAttr) else 0
+    shared = view.workgroup_count(o)
     groups = (("workgroup", values[:shared]), ("private", values[shared:]))
     return "".join(_group_text(w, o, word, group) for word, group in groups if group)
 

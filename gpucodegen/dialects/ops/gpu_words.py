@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects import kinds
+from gpucodegen.dialects.combiners import GPU_KINDS
 from gpucodegen.dialects.syntax import State
 from gpucodegen.ir.attributes import OpaqueAttr, StringAttr
-
-REDUCTIONS = (
-    "add mul minui minsi minnumf maxui maxsi maxnumf and or xor minimumf maximumf"
-).split()
 
 
 def word(kind: str, names: Sequence[str]) -> kinds.Kind:
@@ -34,5 +31,5 @@ def modern(name: str, kind: str) -> Callable[[State], None]:
 
 
 DIMENSION = word("dim", ("x", "y", "z"))
-REDUCTION = word("all_reduce_op", REDUCTIONS)
+REDUCTION = word("all_reduce_op", GPU_KINDS)
 MODE = word("shuffle_mode", ("xor", "up", "down", "idx"))

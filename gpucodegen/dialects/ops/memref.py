@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import constraints, kinds
-from gpucodegen.dialects.affine import ATOMIC_KINDS, OLD_ATOMIC_KINDS
+from gpucodegen.dialects.combiners import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.dialects.constraints import Constraint
 from gpucodegen.dialects.definition import Op, Trait
 from gpucodegen.dialects.ops import memref_checks as checks

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import kinds, registry
-from gpucodegen.dialects.affine import ATOMIC_KINDS
+from gpucodegen.dialects.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.definition import Trait, Types
 from gpucodegen.dialects.ops.memref_checks import check_indices
 from gpucodegen.dialects.ops.memref_layouts import strided_form
@@ -131,9 +131,7 @@ def check_atomic(o: Operation) -> None:
     check_indices(o, memref, len(o.operands) - 2)
     element = element_type(memref.type)
     _check_element(o, "the value", value, element)
-    kind = o.attributes.get("kind")
-    name = ATOMIC_KINDS[kind.value] if isinstance(kind, IntegerAttr) else "assign"
-    _check_kind(o, name, value.type)
+    _check_kind(o, atomic_kind(o), value.type)
 
 
 def _check_element(o: Operation, what: str, value: Value, element: Type) -> None:
@@ -149,9 +147,9 @@ def _check_element(o: Operation, what: str, value: Value, element: Type) -> None
 
 
 def _check_kind(o: Operation, name: str, ty: Type) -> None:
-    takes = (FloatType,) if name[-1] == "f" else (IntegerType,)
-    if name == "assign":
-        takes = (FloatType, IntegerType)
+    takes = (FloatType, IntegerType)
+    if name != "assign":
+        takes = (FloatType,) if OF_ATOMICS[name].is_float else (IntegerType,)
     if not isinstance(ty, (*takes, DialectType)):
         raise errors.InvalidOperandType(
             o.location,

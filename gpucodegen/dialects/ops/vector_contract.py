@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpucodegen.dialects.combiners import OLD_KINDS
 from gpucodegen.dialects.ops.declare import with_element
 from gpucodegen.dialects.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import (
@@ -39,7 +40,6 @@ def parse_contract(r: Reader, state: State) -> None:
 
 TRAIT = ("fastmath", "indexing_maps", "iterator_types", "kind")
 _ITERATOR = "#vector.iterator_type<"
-OLD_KINDS = {"minf": "minnumf", "maxf": "maxnumf"}
 
 
 def modern_contract(state: State) -> None:

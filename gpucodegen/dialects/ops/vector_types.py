@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpucodegen.dialects.combiners import kind_word, of_kind
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -12,9 +13,6 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import (
-    FloatType,
-    IndexType,
-    IntegerType,
     Type,
     VectorType,
     element_type,
@@ -69,13 +67,4 @@ def integers(o: Operation, name: str) -> tuple[int, ...]:
 
 def combines(kind: Attribute | None, element: Type) -> bool:
     """Whether elements of this type can be combined in this way."""
-    word = str(kind).partition("<")[2].removesuffix(">") or "add"
-    if isinstance(element, FloatType):
-        return word in _FLOAT_KINDS
-    return word in _INTEGER_KINDS and isinstance(element, IntegerType | IndexType)
-
-
-_FLOAT_KINDS = frozenset(
-    "add mul minnumf maxnumf minimumf maximumf minimumnumf maximumnumf".split()
-)
-_INTEGER_KINDS = frozenset("add mul minui minsi maxui maxsi and or xor".split())
+    return of_kind(kind_word(kind), element) is not None

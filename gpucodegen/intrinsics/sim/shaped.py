@@ -126,19 +126,9 @@ def bitcast(source: int, before: str, target: int, after: str) -> Twin:
     return lambda v: v.astype(dtype_of(before)).view(dtype_of(after))
 
 
-COMBINE = {
-    "add": ("addi", "addf"),
-    "mul": ("muli", "mulf"),
-    "and": ("andi", ""),
-    "or": ("ori", ""),
-    "xor": ("xori", ""),
-}
-
-
-def reduce(n: int, name: str, kind: str) -> Twin:
+def reduce(n: int, name: str, operation: str) -> Twin:
     """``reduce(v, init)``."""
-    is_float = dtype_of(name).kind == "f"
-    combine = TWINS[COMBINE.get(kind, (kind, kind))[is_float]]
+    combine = TWINS[operation]
 
     def call(v: np.ndarray, total: Any) -> Any:
         for i in range(n):
@@ -149,14 +139,14 @@ def reduce(n: int, name: str, kind: str) -> Twin:
     return call
 
 
-def reduce_freely(n: int, name: str, kind: str) -> Twin:
+def reduce_freely(n: int, name: str, operation: str) -> Twin:
     """``reduce_freely(v, init)``; here from the first to the last as well."""
-    return reduce(n, name, kind)
+    return reduce(n, name, operation)
 
 
-def reduce_rows(m: int, n: int, name: str, kind: str) -> Twin:
+def reduce_rows(m: int, n: int, name: str, operation: str) -> Twin:
     """``reduce_rows(v, init)``."""
-    row = reduce(n, name, kind)
+    row = reduce(n, name, operation)
 
     def call(v: np.ndarray, totals: np.ndarray) -> np.ndarray:
         sums = [row(v[i], plain(totals[i])) for i in range(m)]
@@ -165,18 +155,14 @@ def reduce_rows(m: int, n: int, name: str, kind: str) -> Twin:
     return call
 
 
-ATOMIC = {
-    "assign": lambda _, x: x,
-    "maxs": TWINS["maxsi"],
-    "mins": TWINS["minsi"],
-    "maxu": TWINS["maxui"],
-    "minu": TWINS["minui"],
-}
+def _taken_over(_old: Any, new: Any) -> Any:
+    """``assign``."""
+    return new
 
 
-def atomic(kind: str, name: str) -> Twin:
+def atomic(operation: str, name: str) -> Twin:
     """``atomic(p, i, x)``."""
-    combine = ATOMIC.get(kind) or TWINS[kind]
+    combine = TWINS.get(operation, _taken_over)
 
     def call(p: Pointer, i: int, x: Any) -> Any:
         p.memory.note_write(i, atomic=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from gpucodegen.dialects.combiners import atomic_kind
 from gpucodegen.dialects.registry import lookup
 from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -122,6 +123,14 @@ def _store(op: Operation, env: Environment) -> Accesses:
     return [_trailing(env, op, op.operands[1], indices, WRITE, op.operands[0])]
 
 
+def _atomic(op: Operation, env: Environment) -> Accesses:
+    """``memref.atomic_rmw``: read and written at once, combined in one way."""
+    kind = atomic_kind(op)
+    indices = env.all_texts(op.operands[2:])
+    found = (cell(env, op, op.operands[1], indices, k) for k in (READ, WRITE))
+    return [replace(access, atomic=kind) for access in found]
+
+
 def _trailing(
     env: Environment,
     op: Operation,
@@ -223,6 +232,7 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "affine.vector_store": _store,
     "memref.load": _load,
     "memref.store": _store,
+    "memref.atomic_rmw": _atomic,
     "vector.load": _load,
     "vector.store": _store,
     "vector.transfer_read": _transfer(READ, 0),

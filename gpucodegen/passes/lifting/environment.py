@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from gpucodegen.dialects.memory_spaces import Space, meaning
+from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
@@ -81,6 +83,11 @@ def _rank(buffer: Value, otherwise: int) -> int:
     return getattr(buffer.type, "rank", otherwise)
 
 
+def _is_private(space: Attribute | None) -> bool:
+    """Whether every thread has its own of a kernel's buffers in a memory space."""
+    return space is None or meaning(space) is Space.PRIVATE
+
+
 def _shifted(offset: Text, stride: int, index: Text) -> Text:
     if offset is None or index is None:
         return None
@@ -120,7 +127,7 @@ class Environment:
     summarised: int = 0
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
-    """Thread loops of a kernel: buffers without a memory space are private to them."""
+    """Thread loops of a kernel: its buffers in private memory are another in each."""
     trusts_indices: bool = False
     """Indices lie within their dimensions, also where views make one of several."""
 
@@ -193,8 +200,12 @@ class Environment:
         local: bool = False,
         fresh: bool = False,
         forgotten: bool = False,
+        private: bool | None = None,
     ) -> None:
-        """Declare the array of a buffer; a local one is another in each iteration."""
+        """Declare the array of a buffer; a local one is another in each iteration.
+
+        ``private``: each thread has its own; if not given, its memory space says so.
+        """
         shape: tuple[Extent, ...] = (None,) * _rank(memref, 0)
         if isinstance(memref.type, MemRefType):
             shape = tuple(
@@ -202,7 +213,8 @@ class Environment:
                 for d, extent in enumerate(memref.type.shape)
             )
         name = self.names.fresh(memref.name, "m")
-        private = getattr(memref.type, "memory_space", None) is None
+        if private is None:
+            private = _is_private(getattr(memref.type, "memory_space", None))
         own = (*self.threads, *self.lifetime) if private else self.lifetime
         scope = own if local else ()
         self.arrays[memref] = Array(

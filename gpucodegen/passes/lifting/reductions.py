@@ -6,28 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import arith
+from gpucodegen.dialects.combiners import COMBINERS
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType, IntegerType
 from gpucodegen.tiling.scop import Access, Reduction
 
-OPERATORS: dict[str, str] = {
-    "arith.addf": "add",
-    "arith.addi": "add",
-    "arith.mulf": "mul",
-    "arith.muli": "mul",
-    "arith.maximumf": "maximum",
-    "arith.minimumf": "minimum",
-    "arith.maxnumf": "max",
-    "arith.minnumf": "min",
-    "arith.maxsi": "max",
-    "arith.minsi": "min",
-    "arith.maxui": "unsigned max",
-    "arith.minui": "unsigned min",
-    "arith.andi": "and",
-    "arith.ori": "or",
-    "arith.xori": "xor",
-}
+OPERATORS = {row.name: row.operator for row in COMBINERS.values()}
+"""The operator of each operation that combines."""
 ACCUMULATOR_FIRST: dict[str, str] = {"arith.subf": "add", "arith.subi": "add"}
 """``cell = cell - value`` adds a negated value; ``value - cell`` is no reduction."""
 
@@ -39,7 +25,7 @@ SELECTIONS: dict[str, tuple[str, str]] = {
 }
 """Of integers a and b: ``a PREDICATE b ? a : b``, and the same with ``? b : a``."""
 
-_ORDERED = frozenset({"add", "mul"})
+_ORDERED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +71,7 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class Combiner:
+class Combinations:
     """Knows who defines each value and how often operations use it."""
 
     definitions: Mapping[Value, Operation]
@@ -216,7 +202,9 @@ def depends_on(
 
 
 def memory_reduction(
-    operations: Sequence[Operation], accesses: Sequence[Access], combiner: Combiner
+    operations: Sequence[Operation],
+    accesses: Sequence[Access],
+    combinations: Combinations,
 ) -> Reduction | None:
     """The reduction done by the last operation, a store, if it is one.
 
@@ -232,7 +220,7 @@ def memory_reduction(
     }
     if len(loads) != 1:
         return None
-    found = combiner.combination(store.operands[0], loads)
+    found = combinations.combination(store.operands[0], loads)
     if found is None:
         return None
     position = loads[found.accumulator]

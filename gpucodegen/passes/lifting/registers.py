@@ -18,7 +18,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.lifting.environment import Environment
-from gpucodegen.passes.lifting.reductions import Combination, Combiner
+from gpucodegen.passes.lifting.reductions import Combination, Combinations
 from gpucodegen.tiling.scop import Access, AccessKind, Array, Reduction
 
 
@@ -52,7 +52,7 @@ class Registers:
         """Whether an argument is accumulated, or passed through a loop inside."""
         argument = loop.iter_args[number]
         yielded = loop.body[-1].operands[number]
-        combiner = Combiner(self.definitions, self.uses)
+        combiner = Combinations(self.definitions, self.uses)
         found = combiner.combination(yielded, (argument,))
         inner = self.definitions.get(yielded)
         if found is not None:

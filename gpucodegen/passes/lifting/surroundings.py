@@ -61,7 +61,8 @@ def grouped(function: Operation) -> dict[Value, Attribute]:
     view = Function(function)
     if view.is_external:
         return {}
-    pairs = zip(view.arguments, alias_groups(function), strict=True)
+    given = view.arguments[: len(view.type.inputs)]  # then buffers of a kernel's own
+    pairs = zip(given, alias_groups(function), strict=True)
     return {value: group for value, group in pairs if group is not None}
 
 

@@ -23,10 +23,10 @@ from gpucodegen.passes.lifting.choices import choices
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.passes.lifting.escapes import Escapes
 from gpucodegen.passes.lifting.expressions import map_texts
-from gpucodegen.passes.lifting.grid import within_grid
+from gpucodegen.passes.lifting.grid import gpu_launch, within_grid
 from gpucodegen.passes.lifting.index_values import index_text
 from gpucodegen.passes.lifting.lifted import Lifted, lifted_scop
-from gpucodegen.passes.lifting.reductions import Combiner, memory_reduction
+from gpucodegen.passes.lifting.reductions import Combinations, memory_reduction
 from gpucodegen.passes.lifting.registers import Registers
 from gpucodegen.passes.lifting.surroundings import Surroundings
 from gpucodegen.tiling.scop import (
@@ -122,7 +122,7 @@ class Lifter:
         operations, accesses = zip(*self._pending, strict=True)
         self._pending.clear()
         reduction = memory_reduction(
-            operations, accesses, Combiner(self.definitions, self.uses)
+            operations, accesses, Combinations(self.definitions, self.uses)
         )
         nodes.append(self._statement(operations, accesses, reduction))
 
@@ -182,7 +182,7 @@ class Lifter:
         self.env.declare(
             self.env.root(memref),
             local=True,
-            fresh=seen is not None and seen.is_fresh(memref),
+            fresh=seen is not None and seen.is_fresh(memref) and not self.env.threads,
             forgotten=seen is not None and seen.is_forgotten(memref),
         )
 
@@ -282,6 +282,7 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     **dict.fromkeys(STARTS, Lifter.dma_start),
     **dict.fromkeys(WAITS, Lifter.dma_wait),
     "gpu.barrier": Lifter.barrier,
+    "gpu.launch": gpu_launch,
     "vector.create_mask": Lifter.mask,
     "func.call": Lifter.call,
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.affine.reductions import COMBINERS, identity
+from gpucodegen.dialects.combiners import OF_ATOMICS
 from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, Type
@@ -33,16 +33,16 @@ def sequential(op: Operation) -> list[Operation]:
 
 
 def _start(op: Operation, kind: str, ty: Type) -> float:
-    if kind not in COMBINERS:
+    if kind not in OF_ATOMICS:
         raise errors.UnsupportedOperation(
             op.location,
             operation=f"{op.name} reduce {kind}",
             target=_TARGET,
-            advice=f"Reduce with one of {', '.join(sorted(COMBINERS))}",
+            advice=f"Reduce with one of {', '.join(sorted(OF_ATOMICS))}",
         )
     if isinstance(ty, IntegerType) and ty.signedness:
         raise errors.UnsupportedType(op.location, type=ty, target=_TARGET)
-    return identity(kind, "i64" if ty == INDEX else str(ty))
+    return OF_ATOMICS[kind].neutral_of(ty)
 
 
 _TARGET = "loops in order"
@@ -83,7 +83,7 @@ def _combined(op: Operation, carried: Sequence[Value]) -> list[Operation]:
     *body, last = loop.body
     b = Builder(op.location, body)
     totals = [
-        b.add(f"arith.{COMBINERS[kind]}", (total, value), [value.type])[0]
+        b.add(OF_ATOMICS[kind].name, (total, value), [value.type])[0]
         for kind, total, value in zip(
             loop.reductions, carried, last.operands, strict=True
         )

@@ -8,61 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from math import inf, nan
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.combiners import COMBINERS, Combiner, of_operator
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import FloatType, IntegerType, Type
-from gpucodegen.passes.lifting.reductions import Combination, Combiner
+from gpucodegen.passes.lifting.reductions import Combination, Combinations
 from gpucodegen.passes.nests import inner_operations
 from gpucodegen.passes.vectorize.operations import cost
 from gpucodegen.passes.vectorize.recognize import Body
 from gpucodegen.tiling.loops import LoopKind, LoopVerdict
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A way to combine: the kind of ``vector.reduction`` and the operation of two.
-
-    ``neutral``: what changes nothing; None for the end of an integer's range.
-    """
-
-    name: str
-    operation: str
-    neutral: float | None
-    is_ordered: bool = False
-
-    def neutral_of(self, ty: Type) -> float:
-        """The neutral number of an element type."""
-        if self.neutral is not None:
-            return self.neutral
-        assert isinstance(ty, IntegerType)
-        end = 1 << (ty.width - 1)
-        return {"maxsi": -end, "minsi": end - 1}[self.name]
-
-
-FLOATS = {
-    "add": Kind("add", "arith.addf", -0.0, is_ordered=True),
-    "mul": Kind("mul", "arith.mulf", 1.0, is_ordered=True),
-    "maximum": Kind("maximumf", "arith.maximumf", -inf),
-    "minimum": Kind("minimumf", "arith.minimumf", inf),
-    "max": Kind("maxnumf", "arith.maxnumf", nan),
-    "min": Kind("minnumf", "arith.minnumf", nan),
-}
-INTEGERS = {
-    "add": Kind("add", "arith.addi", 0),
-    "mul": Kind("mul", "arith.muli", 1),
-    "max": Kind("maxsi", "arith.maxsi", None),
-    "min": Kind("minsi", "arith.minsi", None),
-    "unsigned max": Kind("maxui", "arith.maxui", 0),
-    "unsigned min": Kind("minui", "arith.minui", -1),
-    "and": Kind("and", "arith.andi", -1),
-    "or": Kind("or", "arith.ori", 0),
-    "xor": Kind("xor", "arith.xori", 0),
-}
-
-
-ROUNDED = frozenset({"add", "mul"})
+ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered)
 """Operators whose result depends on the order."""
 
 
@@ -113,7 +69,7 @@ class Accumulation:
 
     before: Value
     after: Value
-    kind: Kind
+    kind: Combiner
     home: Cell | Carried
     reassociable: bool
 
@@ -185,7 +141,7 @@ class _Finder:
             self.loop.results,
             strict=True,
         ):
-            combination = self._combiner.combination(after, {argument})
+            combination = self._combinations.combination(after, {argument})
             kind = combination and _kind_of(combination, after)
             if combination is None or kind is None:
                 return None
@@ -196,7 +152,7 @@ class _Finder:
     def _cells(self) -> list[Accumulation]:
         """Pairs of a load and a store of one cell with a combination in between."""
         operations = inner_operations(self.loop)
-        moved = {*self.loop.body.arguments, *self._combiner.definitions}
+        moved = {*self.loop.body.arguments, *self._combinations.definitions}
         loads = {op.result: op for op in operations if op.name == "affine.load"}
         found: list[Accumulation] = []
         for op in operations:
@@ -204,7 +160,7 @@ class _Finder:
                 continue
             after = op.operands[0]
             same = {v: load for v, load in loads.items() if same_cell(load, op)}
-            combination = self._combiner.combination(after, same)
+            combination = self._combinations.combination(after, same)
             kind = combination and _kind_of(combination, after)
             if combination and kind and moved.isdisjoint(op.operands[1:]):
                 before, free = combination.accumulator, combination.reassociable
@@ -213,16 +169,15 @@ class _Finder:
         return found
 
     @property
-    def _combiner(self) -> Combiner:
+    def _combinations(self) -> Combinations:
         operations = self.loop.body.operations
         definitions = {result: op for op in operations for result in op.results}
         uses = Counter(value for op in operations for value in op.operands)
-        return Combiner(definitions, uses)
+        return Combinations(definitions, uses)
 
 
-def _kind_of(combination: Combination, total: Value) -> Kind | None:
-    kinds = FLOATS if isinstance(total.type, FloatType) else INTEGERS
-    return kinds.get(combination.operator)
+def _kind_of(combination: Combination, total: Value) -> Combiner | None:
+    return of_operator(combination.operator, total.type)
 
 
 def same_cell(load: Operation, store: Operation) -> bool:

@@ -196,7 +196,7 @@ class _Reduced:
 def _combined(b: Builder, accumulation: Accumulation, x: Value, y: Value) -> Value:
     kind = accumulation.kind
     attributes = {"fastmath": REASSOCIABLE} if kind.is_ordered else None
-    (value,) = b.add(kind.operation, (x, y), [x.type], attributes, hint=x.name)
+    (value,) = b.add(kind.name, (x, y), [x.type], attributes, hint=x.name)
     return value
 
 
@@ -211,7 +211,7 @@ def _lanes_combined(
             "vector.reduction",
             (total, ends.initial),
             (ends.result,),
-            {"kind": OpaqueAttr(f"#vector.kind<{kind.name}>"), **flags},
+            {"kind": OpaqueAttr(f"#vector.kind<{kind.kind}>"), **flags},
             location=b.location,
         )
     )
