@@ -16,11 +16,16 @@ ArgumentTypes = tuple[Type | None, ...]
 
 
 def front_passes(
-    function: str, types: ArgumentTypes, handled: Iterable[str] = ()
+    function: str,
+    types: ArgumentTypes,
+    handled: Iterable[str] = (),
+    *,
+    guard: bool = False,
 ) -> list[ModulePass]:
     """To affine nests on buffers, specialised to the argument types of a call.
 
     ``handled`` operations and library calls are run by functions of the caller.
+    ``guard``: accesses that are not proven to stay inside are checked.
     """
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
@@ -74,7 +79,7 @@ def front_passes(
         FlattenElements(),
         Canonicalize(),
         CheckReads(),
-        CheckBounds(function, types),
+        CheckBounds(function, types, guard),
     ]
 
 

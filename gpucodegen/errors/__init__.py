@@ -58,6 +58,7 @@ from gpucodegen.errors.compile import (
     UseAfterFree,
 )
 from gpucodegen.errors.launch import (
+    AccessOutOfBounds,
     DivergentBarrier,
     DivisionByZero,
     HandlerResult,
@@ -158,6 +159,7 @@ from gpucodegen.errors.warnings import (
 )
 
 __all__ = [
+    "AccessOutOfBounds",
     "AffineControlFlow",
     "AmbiguousLoop",
     "BranchMismatch",

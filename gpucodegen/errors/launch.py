@@ -178,3 +178,13 @@ class UnreadableBuffer(LaunchError):
     code = "L021"
     template = "{function}: argument {argument} does not offer its memory: {reason}"
     remedy = "Pass a dense array in main memory or on a GPU, without a gradient"
+
+
+class AccessOutOfBounds(IndexOutOfBounds):
+    """An access of the program that leaves its buffer in this call."""
+
+    code = "L120"
+    template = (
+        "this call {verb}s outside dimension {dimension} of {buffer}, where {given}"
+    )
+    remedy = "Pass buffers, numbers and indices that fit each other"

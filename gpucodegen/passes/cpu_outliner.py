@@ -33,7 +33,7 @@ from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before, steps_behind
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
-_CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func"})
+_CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch_func", "gcg.refuse"})
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
 PURE_DIALECTS = frozenset({"arith", "math"})
@@ -203,7 +203,7 @@ def is_kernel(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, one that nobody knows, and a branch or loop that yields a memref:
+    That is a call, or the refusal of one, an operation that nobody knows, and a branch or loop that yields a memref:
     kernels have no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))

@@ -13,11 +13,14 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.elements import TAG_WORDS
+from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.buffers import Buffer
 from gpucodegen.runtime.engines import Engine, Maker, engine_of
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.transfers import HostTransfers
 
+Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, tuple[str, ...]]
+"""Place, verb, buffer, dimension and names of the values of a report."""
 Shape = tuple[int, ...]
 Index = tuple[int, ...]
 
@@ -166,6 +169,36 @@ class HostApi:
             launcher = self._engine.launcher(self._specs[name])
             self._launchers[name] = launcher
         launcher(grid, block, args)
+
+    def status(self, words: int) -> Buffer:
+        """Words for what a kernel notes, all zero."""
+        buffer = self._engine.alloc((words,), "i64")
+        buffer.array[...] = 0
+        return buffer
+
+    def check(self, status: Buffer, reports: Sequence[Told]) -> None:
+        """Refuse the call for the first report that a kernel noted."""
+        words = status.array.tolist()
+        self._engine.dealloc(status)
+        if not any(words):
+            return
+        for told in reports:
+            noted, *values = words[: 1 + len(told[-1])]
+            if noted:
+                self.refuse(told, values)
+            del words[: 1 + len(told[-1])]
+
+    def refuse(self, told: Told, values: Sequence[int]) -> None:
+        """End the call: an access would leave its buffer."""
+        place, verb, buffer, dimension, names = told
+        pairs = zip(names, map(int, values), strict=True)
+        raise errors.AccessOutOfBounds(
+            FileLoc(*place) if place else UNKNOWN,
+            verb=verb,
+            buffer=buffer,
+            dimension=dimension,
+            given=", ".join(f"{name} = {value}" for name, value in pairs),
+        )
 
     def handle(
         self,

@@ -1,0 +1,65 @@
+"""Runs made programs in processes that may die, and counts what became of them.
+
+``python -m tests.safety.sweep FIRST COUNT`` prints a table, then each failure.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from .programs import made
+
+LIFE = 150
+"""Programs after which a process has compiled enough."""
+
+
+def verdicts(seeds: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """What became of the program of each seed; a process that dies is started again."""
+    process: subprocess.Popen[str] | None = None
+    for number, seed in enumerate(seeds):
+        if process is None or number % LIFE == 0:
+            _end(process)
+            process = _start()
+        assert process.stdin and process.stdout
+        process.stdin.write(f"{seed}\n")
+        process.stdin.flush()
+        answer = process.stdout.readline().rstrip("\n")
+        if not answer:
+            answer = f"crashed with {process.wait()}"
+            process = None
+        yield seed, answer
+    _end(process)
+
+
+def _start() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.safety.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _end(process: subprocess.Popen[str] | None) -> None:
+    if process is not None:
+        process.communicate()
+
+
+def main(first: int, count: int) -> None:
+    """Print how many programs ended how, and those that ended badly."""
+    counts = Counter[str]()
+    bad: list[str] = []
+    for seed, found in verdicts(range(first, first + count)):
+        counts[found.partition(":")[0]] += 1
+        if found not in ("right", "refused"):
+            bad.append(f"{seed} {made(seed).kind}: {found}")
+    for found, number in counts.most_common():
+        print(f"{number:6} {found}")
+    print(*bad, sep="\n")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
