@@ -86,6 +86,7 @@ def front_passes(
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
+    from gpucodegen.passes.heap_allocations import HeapAllocations
     from gpucodegen.passes.loops.tile import Tile
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
     from gpucodegen.passes.verify_kernels import VerifyKernels
@@ -98,7 +99,8 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     private, *mapped = _cpu(options) if target == "cpu" else _gpu(options)
     proven = [VerifyKernels()] if options.verify else []
     checked, normal = CheckMemorySpaces(target), NormalizeMemrefs()
-    return [checked, normal, *isolated, private, *ordered, *mapped, *proven]
+    heap = [HeapAllocations()] if target == "cpu" else []
+    return [checked, normal, *heap, *isolated, private, *ordered, *mapped, *proven]
 
 
 def _isolated(target: str, options: Options) -> Sequence[ModulePass]:

@@ -129,7 +129,7 @@ class CpuOutliner:
         group, after = (*group, *ending), after[len(ending) :]
         inside = {id(op) for root in group for op in root.walk()}
         inside |= {id(op) for op in after if op.name == "memref.dealloc"}
-        own = _first_to_fit(op for op in host if set() < self._used(op) <= inside)
+        own = first_to_fit(op for op in host if set() < self._used(op) <= inside)
         made = {op.result for op in own}
         host[:] = [op for op in host if op not in own]
         host += self._call(group, [op.with_(name="memref.alloca") for op in own])
@@ -203,8 +203,8 @@ def is_kernel(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, or the refusal of one, an operation that nobody knows, and a branch or loop that yields a memref:
-    kernels have no variables for these.
+    That is a call, or the refusal of one, an operation that nobody knows, and a branch
+    or loop that yields a memref: kernels have no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
     return op.name in _CALLS or lookup(op.name) is None or yields_memref
@@ -214,19 +214,19 @@ STACK_BYTES = 1 << 16
 """Bytes of a kernel's own buffers that a stack surely has room for."""
 
 
-def _first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
+def first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
     """Static allocations among the operations, while they fit on the stack."""
     chosen: list[Operation] = []
     room = STACK_BYTES
     for op in operations:
-        size = _allocated_bytes(op)
+        size = allocated_bytes(op)
         if 0 < size <= room:
             room -= size
             chosen.append(op)
     return chosen
 
 
-def _allocated_bytes(op: Operation) -> int:
+def allocated_bytes(op: Operation) -> int:
     """Bytes of a static allocation of row-major memory; else zero."""
     if op.name not in ALLOCATIONS:
         return 0

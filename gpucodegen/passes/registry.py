@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "forward-ranks": "forward_ranks:ForwardRanks",
     "fuse": "loops.fuse:Fuse",
     "generalize": "generalize:Generalize",
+    "heap-allocations": "heap_allocations:HeapAllocations",
     "improve-locality": "loops.improve_locality:ImproveLocality",
     "inline": "inline:Inline",
     "inline-branches": "inline_branches:InlineBranches",

@@ -18,11 +18,12 @@ from gpucodegen.dialects.transfers import (
     has_strided_source,
     lengths_of,
 )
-from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
+from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.guards.conditions import Conditions
 from gpucodegen.passes.indexing import from_map
+from gpucodegen.passes.lifting.accesses import padded_dimensions
 
 Definitions = Mapping[Value, Operation]
 
@@ -296,16 +297,9 @@ def _transferred(buffer: int) -> Callable[[Conditions, Operation], Touched]:
         if isinstance(op.attributes.get("permutation_map"), AffineMapAttr):
             results = affine.map_of(op, "permutation_map").results
             dims = [getattr(result, "position", -1) for result in results]
-        flags = op.attributes.get("in_bounds")
-        values = flags.values if isinstance(flags, ArrayAttr) else ()
-        inside = [isinstance(v, IntegerAttr) and bool(v.value) for v in values]
-        padded = {
-            d
-            for d, fits in zip(dims, inside or [False] * len(dims), strict=True)
-            if not fits
-        }
+        padded = frozenset(padded_dimensions(op, dims))
         lanes = dict(zip(dims, shape, strict=True))
-        return Touched(memref_, tuple(rest[:rank]), lanes, frozenset(padded))
+        return Touched(memref_, tuple(rest[:rank]), lanes, padded)
 
     return touched
 
