@@ -38,6 +38,7 @@ def front_passes(
     from gpucodegen.passes.flatten_elements import FlattenElements
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
+    from gpucodegen.passes.guards.shapes import CheckShapes
     from gpucodegen.passes.inline import Inline
     from gpucodegen.passes.inline_branches import InlineBranches
     from gpucodegen.passes.library_calls import LibraryCalls
@@ -70,6 +71,7 @@ def front_passes(
         Generalize(),
         Bufferize(),
         LibraryCalls(tuple(handled)),
+        *([CheckShapes()] if guard else []),
         LinalgToAffine(),
         NormalizeTransfers(),
         Canonicalize(),

@@ -183,6 +183,14 @@ class Function:
 
     def _checked_call(self, arguments: tuple[Any, ...]) -> Any:
         """Any call but one like the last."""
+        try:
+            return self._any_call(arguments)
+        except errors.LaunchError as error:
+            if self.source.text and not error.source_lines:
+                error.with_source(self.source.text)
+            raise
+
+    def _any_call(self, arguments: tuple[Any, ...]) -> Any:
         form = _form(arguments)
         known = self._checked.get(form)
         done = known.launched(arguments) if known else None

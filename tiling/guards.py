@@ -22,8 +22,8 @@ def leaving(model: Model, suspect: Suspect) -> Pieces | None:
     >>> from .bounds import suspects
     >>> from .model import model
     >>> from .scop import Array, Loop, Scop, Statement, nest, read
-    >>> look = Statement("S", (read("A", "i + 1"),))
-    >>> scop = Scop(("N",), (), (Array("A", (8,)),), nest([Loop("i", "0", "N")], (look,)))
+    >>> look, loop = Statement("S", (read("A", "i + 1"),)), Loop("i", "0", "N")
+    >>> scop = Scop(("N",), (), (Array("A", (8,)),), nest([loop], (look,)))
     >>> built = model(scop)
     >>> ((constraint,),) = leaving(built, *suspects(built))
     >>> print(constraint.expression)

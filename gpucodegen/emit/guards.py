@@ -14,11 +14,12 @@ from gpucodegen.ir.operation import Operation
 
 
 def told(op: Operation) -> Text:
-    """Place, verb, buffer, dimension and names of a report, as a Python tuple."""
+    """Place, verb, buffer, dimension, extent and names, as a Python tuple."""
     place = file_location(op.location)
     where = (place.filename, place.line, place.column) if place else ()
-    parts = (where, _string(op, "verb"), _string(op, "buffer"), _dimension(op))
-    return Text(repr((*parts, _names(op))))
+    buffer = _string(op, "verb"), _string(op, "buffer")
+    sizes = _number(op, "dimension"), _number(op, "extent")
+    return Text(repr((where, *buffer, *sizes, _names(op))))
 
 
 def _string(op: Operation, name: str) -> str:
@@ -26,8 +27,8 @@ def _string(op: Operation, name: str) -> str:
     return value.value if isinstance(value, StringAttr) else ""
 
 
-def _dimension(op: Operation) -> int:
-    value = op.attributes.get("dimension")
+def _number(op: Operation, name: str) -> int:
+    value = op.attributes.get(name)
     return value.value if isinstance(value, IntegerAttr) else 0
 
 

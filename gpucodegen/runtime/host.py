@@ -19,8 +19,8 @@ from gpucodegen.runtime.engines import Engine, Maker, engine_of
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.transfers import HostTransfers
 
-Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, tuple[str, ...]]
-"""Place, verb, buffer, dimension and names of the values of a report."""
+Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
+"""Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""
 Shape = tuple[int, ...]
 Index = tuple[int, ...]
 
@@ -189,15 +189,16 @@ class HostApi:
             del words[: 1 + len(told[-1])]
 
     def refuse(self, told: Told, values: Sequence[int]) -> None:
-        """End the call: an access would leave its buffer."""
-        place, verb, buffer, dimension, names = told
+        """End the call: an access would leave its buffer, or two do not fit."""
+        place, verb, buffer, dimension, extent, names = told
         pairs = zip(names, map(int, values), strict=True)
+        given = ", ".join(f"{name} = {value}" for name, value in pairs)
+        where = FileLoc(*place) if place else UNKNOWN
+        if verb == "fit":
+            raise errors.ShapesDisagree(where, problem=given)
+        size = "" if extent < 0 else f" (extent {extent})"
         raise errors.AccessOutOfBounds(
-            FileLoc(*place) if place else UNKNOWN,
-            verb=verb,
-            buffer=buffer,
-            dimension=dimension,
-            given=", ".join(f"{name} = {value}" for name, value in pairs),
+            where, verb=verb, buffer=f"{buffer}{size}", dimension=dimension, given=given
         )
 
     def handle(

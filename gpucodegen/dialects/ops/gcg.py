@@ -14,15 +14,17 @@ _ATTRIBUTES = {
     "buffer": kinds.STRING,
     "verb": kinds.STRING,
     "dimension": kinds.integer(),
+    "extent": kinds.integer(),
     "names": kinds.ANY,
 }
-"""What is accessed, how, along which dimension; a name for each value."""
+"""What is accessed, how, along which dimension of which extent (-1: the values tell);
+a name for each value."""
 
 OPERATIONS = tuple(
     op(
         name,
         "values*",
-        "$verb $buffer $dimension $names `(` $values `)` attr-dict",
+        "$verb $buffer $dimension `of` $extent $names `(` $values `)` attr-dict",
         attributes=_ATTRIBUTES,
         infer={"values": indices},
         types={"values": constraints.INDEX_TYPE},

@@ -17,10 +17,17 @@ from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import I1, I64, ComplexType, FloatType, Type
 from gpucodegen.passes.builder import Builder
 
+FIT = "fit"
+"""The verb of buffers whose extents have to agree."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether an access at ``location`` is ``bad``, and what to tell then."""
+    """Whether an access at ``location`` is ``bad``, and what to tell then.
+
+    ``known``: names and values that decide; ``extent``: that of the dimension, if it is
+    a number.
+    """
 
     location: Location
     buffer: str
@@ -28,6 +35,7 @@ class Check:
     dimension: int
     known: tuple[tuple[str, Value], ...]
     bad: Value
+    extent: int | None = None
 
     def told(self, name: str) -> Operation:
         """``gcg.refuse`` or ``gcg.report``."""
@@ -38,6 +46,7 @@ class Check:
                 "verb": StringAttr(self.verb),
                 "buffer": StringAttr(self.buffer),
                 "dimension": IntegerAttr(self.dimension, I64),
+                "extent": IntegerAttr(-1 if self.extent is None else self.extent, I64),
                 "names": ArrayAttr(tuple(StringAttr(n) for n, _ in self.known)),
             },
             location=self.location,
@@ -47,6 +56,16 @@ class Check:
 def refusing(check: Check) -> Operation:
     """What ends the call if the check holds."""
     return _if(check, [check.told("gcg.refuse")])
+
+
+def reporting(check: Check) -> Operation:
+    """What notes in a loop that the check holds."""
+    return _if(check, [check.told("gcg.report")])
+
+
+def is_refusal(op: Operation) -> bool:
+    """Whether all that an operation does is to end the call."""
+    return any(inner.name == "gcg.refuse" for inner in op.walk())
 
 
 def wrapped(op: Operation, checks: Sequence[Check]) -> list[Operation]:
@@ -72,10 +91,9 @@ def wrapped(op: Operation, checks: Sequence[Check]) -> list[Operation]:
 
 def _reports(checks: Sequence[Check]) -> list[Operation]:
     """What tells which of some checks hold, one of them at least."""
-    told = [check.told("gcg.report") for check in checks]
     if len(checks) == 1:
-        return told
-    return [_if(check, [op]) for check, op in zip(checks, told, strict=True)]
+        return [checks[0].told("gcg.report")]
+    return list(map(reporting, checks))
 
 
 def _if(check: Check, then: Sequence[Operation]) -> Operation:

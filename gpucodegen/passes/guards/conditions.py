@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 
 from gpucodegen.ir.affine import AffineExpr, Const, linear_form
 from gpucodegen.ir.affine_maps import AffineMap
@@ -21,9 +22,13 @@ from gpucodegen.tiling.schedule_ast import Constraint
 
 @dataclass(slots=True)
 class Conditions:
-    """Appends to a builder; conditions are values of type ``i1``."""
+    """Appends to a builder; conditions are values of type ``i1``.
+
+    ``numbers``: values that are known.
+    """
 
     b: Builder
+    numbers: dict[Value, int] = field(default_factory=dict[Value, int])
 
     def within(self, pieces: Pieces, known: Mapping[str, Value]) -> Value:
         """Whether parameters lie in one of the pieces."""
@@ -42,11 +47,11 @@ class Conditions:
         if not positive and not constraint.equality:
             left = self._sum(map_, operands, negative, 0)
             return self._compared("sle", left, number)
-        left, right = (
-            self._sum(map_, operands, part, amount)
-            for part, amount in ((positive, 0), (negative, -number))
-        )
-        return self._compared("eq" if constraint.equality else "sge", left, right)
+        is_strict = bool(negative) and number == -1 and not constraint.equality
+        left = self._sum(map_, operands, positive, 0)
+        right = self._sum(map_, operands, negative, 0 if is_strict else -number)
+        predicate = "sgt" if is_strict else "sge"
+        return self._compared("eq" if constraint.equality else predicate, left, right)
 
     def _sum(
         self,
@@ -61,14 +66,15 @@ class Conditions:
         one = AffineMap(map_.num_dims, map_.num_syms, (expr,))
         return results_of(self.b, one, operands)[0]
 
-    def _compared(self, predicate: str, left: Value, right: Value | int) -> Value:
-        return compare(self.b, predicate, left, self.value(right))
+    # -- numbers, folded where they are known ------------------------------------------
 
     def value(self, number: Value | int) -> Value:
         """A number as an index value."""
-        if isinstance(number, int):
-            return self.b.constant(number, INDEX)
-        return self.as_index(number)
+        if not isinstance(number, int):
+            return self.as_index(number)
+        made = self.b.constant(number, INDEX)
+        self.numbers[made] = number
+        return made
 
     def as_index(self, value: Value) -> Value:
         """An integer as an index value."""
@@ -76,41 +82,41 @@ class Conditions:
             return value
         return self.b.add("arith.index_cast", (value,), [INDEX], hint=value.name)[0]
 
-    def every(self, conditions: Sequence[Value]) -> Value:
-        """Whether all hold."""
-        return self._joined("arith.andi", conditions, otherwise=1)
-
-    def some(self, conditions: Sequence[Value]) -> Value:
-        """Whether one holds."""
-        return self._joined("arith.ori", conditions, otherwise=0)
-
-    def _joined(self, name: str, conditions: Sequence[Value], otherwise: int) -> Value:
-        if not conditions:
-            return self.b.constant(otherwise, I1)
-        return reduce(lambda a, b: self.b.add(name, (a, b), [I1])[0], conditions)
-
-    # -- arithmetic ------------------------------------------------------------------
-
     def extent(self, memref: Value, dimension: int) -> Value:
         """The extent of a buffer."""
         shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
         extent = shape[dimension]
         if extent is not None:
             return self.value(extent)
-        at = self.value(dimension)
+        at = self.b.constant(dimension, INDEX)
         return self.b.add("memref.dim", (memref, at), [INDEX], hint="extent")[0]
 
     def plus(self, left: Value, right: Value | int) -> Value:
         """A sum."""
-        return index_operation(self.b, "arith.addi", left, self.value(right))
+        return self._combined("arith.addi", add, left, right)
 
     def minus(self, left: Value, right: Value | int) -> Value:
         """A difference."""
-        return index_operation(self.b, "arith.subi", left, self.value(right))
+        return self._combined("arith.subi", sub, left, right)
 
     def times(self, left: Value, right: Value | int) -> Value:
         """A product."""
-        return index_operation(self.b, "arith.muli", left, self.value(right))
+        return self._combined("arith.muli", mul, left, right)
+
+    def _combined(
+        self,
+        name: str,
+        fold: Callable[[int, int], int],
+        left: Value,
+        right: Value | int,
+    ) -> Value:
+        one = self.numbers.get(left)
+        other = right if isinstance(right, int) else self.numbers.get(right)
+        if one is not None and other is not None:
+            return self.value(fold(one, other))
+        return index_operation(self.b, name, left, self.value(right))
+
+    # -- conditions ------------------------------------------------------------------
 
     def differ(self, left: Value, right: Value) -> Value:
         """Whether two numbers are not the same."""
@@ -124,3 +130,48 @@ class Conditions:
         """Whether a range, both ends included, leaves ``[0, extent)``."""
         low = self.below(first, 0)
         return self.some([low, self._compared("sge", last, extent)])
+
+    def _compared(self, predicate: str, left: Value, right: Value | int) -> Value:
+        one = self.numbers.get(left)
+        other = right if isinstance(right, int) else self.numbers.get(right)
+        if one is not None and other is not None:
+            return self.truth(holds=_PREDICATES[predicate](one, other))
+        return compare(self.b, predicate, left, self.value(right))
+
+    def truth(self, *, holds: bool) -> Value:
+        """A condition that is known."""
+        made = self.b.constant(int(holds), I1)
+        self.numbers[made] = int(holds)
+        return made
+
+    def is_known(self, condition: Value, *, holds: bool) -> bool:
+        """Whether it is known that a condition holds, or does not."""
+        return self.numbers.get(condition) == int(holds)
+
+    def every(self, conditions: Sequence[Value]) -> Value:
+        """Whether all hold."""
+        return self._joined("arith.andi", conditions, neutral=True)
+
+    def some(self, conditions: Sequence[Value]) -> Value:
+        """Whether one holds."""
+        return self._joined("arith.ori", conditions, neutral=False)
+
+    def _joined(
+        self, name: str, conditions: Sequence[Value], *, neutral: bool
+    ) -> Value:
+        if any(self.is_known(c, holds=not neutral) for c in conditions):
+            return self.truth(holds=not neutral)
+        open_ = [c for c in conditions if not self.is_known(c, holds=neutral)]
+        if not open_:
+            return self.truth(holds=neutral)
+        return reduce(lambda a, b: self.b.add(name, (a, b), [I1])[0], open_)
+
+
+_PREDICATES: dict[str, Callable[[int, int], bool]] = {
+    "eq": eq,
+    "ne": ne,
+    "slt": lt,
+    "sle": le,
+    "sgt": gt,
+    "sge": ge,
+}

@@ -19,9 +19,10 @@ from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.functions import definitions
-from gpucodegen.passes.guards.checks import Check, refusing, wrapped
+from gpucodegen.passes.guards.checks import Check, is_refusal, refusing, wrapped
 from gpucodegen.passes.guards.conditions import Conditions
-from gpucodegen.passes.guards.leaves import Definitions, leaves_of
+from gpucodegen.passes.guards.leaves import leaves_of
+from gpucodegen.passes.guards.views import Definitions
 from gpucodegen.passes.lifting import Lifted, lift_operations
 from gpucodegen.tiling.bounds import Suspect, suspects
 from gpucodegen.tiling.guards import Pieces, leaving
@@ -29,6 +30,8 @@ from gpucodegen.tiling.model import Model, model
 from gpucodegen.tiling.schedule_ast import Guard, names
 
 Found = Sequence[Suspect]
+Sizes = dict[tuple[Value, int], Value]
+"""Extents of buffers, by dimension."""
 
 
 def guarded(
@@ -105,10 +108,13 @@ class _Guarder:
         needs = self._needs(level, found)
         first: list[Operation] = []
         made: list[Operation] = []
+        sizes: Sizes = {}
         for position, op in enumerate(level.operations):
             for launch in needs.before.get(op, ()):
-                check, before = self._launch_check(level, launch)
                 early = set(self._values(level, launch)) <= arguments
+                check, before = self._launch_check(
+                    level, launch, sizes if early else {}
+                )
                 (first if early else made).extend([*before, refusing(check)])
             if op not in needs.within:
                 made.append(op)
@@ -117,11 +123,12 @@ class _Guarder:
             else:
                 checks, before = self._leaf_checks(op)
                 made += [*before, *map(refusing, checks), op]
-        return [*first, *made]
+        return _in_front(made, first)
 
     def _launch_check(
-        self, level: _Level, launch: _Launch
+        self, level: _Level, launch: _Launch, sizes: Sizes
     ) -> tuple[Check, list[Operation]]:
+        """``sizes``: extents that are values already."""
         access = launch.suspect.reference.access
         c = Conditions(Builder(_place(launch.suspect)))
         known: dict[str, Value] = {}
@@ -131,9 +138,11 @@ class _Guarder:
             if value is not None:
                 known[name] = shown[value.name or name] = c.as_index(value)
             else:
-                memref, at = level.lifted.extents[name]
-                known[name] = shown[f"{memref.name}.shape[{at}]"] = c.extent(memref, at)
-        bad = c.within(launch.pieces, known)
+                memref, at = place = level.lifted.extents[name]
+                if place not in sizes:
+                    sizes[place] = c.extent(memref, at)
+                known[name] = shown[f"{memref.name}.shape[{at}]"] = sizes[place]
+        bad, extent = c.within(launch.pieces, known), launch.suspect.extent
         check = Check(
             c.b.location,
             access.array,
@@ -141,6 +150,7 @@ class _Guarder:
             launch.suspect.dimension,
             tuple(shown.items()),
             bad,
+            extent if isinstance(extent, int) else None,
         )
         return check, c.b.operations
 
@@ -157,7 +167,7 @@ class _Guarder:
         for position, op in enumerate(operations):
             checks: list[Check] = []
             for launch in needs.before.get(op, ()):
-                check, before = self._launch_check(level, launch)
+                check, before = self._launch_check(level, launch, {})
                 checks.append(check)
                 made += before
             inner = op
@@ -219,6 +229,15 @@ class _Guarder:
             else lifted.extents[name][0]
             for name in _names(launch.pieces)
         ]
+
+
+def _in_front(
+    operations: list[Operation], checks: Sequence[Operation]
+) -> list[Operation]:
+    """Checks before the first loop or branch that is no refusal itself."""
+    places = (n for n, op in enumerate(operations) if op.regions and not is_refusal(op))
+    at = next(places, 0)
+    return [*operations[:at], *checks, *operations[at:]]
 
 
 def _names(pieces: Pieces) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.transfers import (
@@ -18,14 +17,19 @@ from gpucodegen.dialects.transfers import (
     has_strided_source,
     lengths_of,
 )
-from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.ir.types import INDEX, MemRefType, VectorType
+from gpucodegen.passes.guards.checks import FIT
 from gpucodegen.passes.guards.conditions import Conditions
+from gpucodegen.passes.guards.views import (
+    Definitions,
+    Leaf,
+    chain_leaves,
+    elements_of,
+)
 from gpucodegen.passes.indexing import from_map
 from gpucodegen.passes.lifting.accesses import padded_dimensions
-
-Definitions = Mapping[Value, Operation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +45,18 @@ class Touched:
     padded: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """One way in which an operation may leave a buffer.
-
-    ``known``: the names and values of a message; ``bad`` says whether it does.
-    """
-
-    buffer: Value
-    verb: str
-    dimension: int
-    known: tuple[tuple[str, Value], ...]
-    bad: Value
-
-
 def leaves_of(c: Conditions, op: Operation, definitions: Definitions) -> list[Leaf]:
     """The conditions of an operation; nothing where its accesses are not known."""
+    for value in op.operands:
+        made = definitions.get(value)
+        number = made.attributes.get("value") if made is not None else None
+        if isinstance(number, IntegerAttr) and value.type == INDEX:
+            c.numbers[value] = number.value
+    found = [*_accesses(c, op), *_of_views(c, op, definitions)]
+    return [leaf for leaf in found if not c.is_known(leaf.bad, holds=False)]
+
+
+def _accesses(c: Conditions, op: Operation) -> list[Leaf]:
     if op.name in STARTS:
         return _transfer(c, op)
     if op.name == "memref.copy":
@@ -67,8 +67,11 @@ def leaves_of(c: Conditions, op: Operation, definitions: Definitions) -> list[Le
     found = touch(c, op)
     if not isinstance(found.memref.type, MemRefType):
         return []
-    verb = "write" if op.name in _WRITES else "read"
-    return [*_elements(c, found, verb), *_views(c, found.memref, verb, definitions)]
+    return _elements(c, found, _verb(op))
+
+
+def _verb(op: Operation) -> str:
+    return "write" if op.name in _WRITES else "read"
 
 
 def _elements(c: Conditions, found: Touched, verb: str) -> list[Leaf]:
@@ -82,105 +85,18 @@ def _elements(c: Conditions, found: Touched, verb: str) -> list[Leaf]:
             if dimension in found.padded
             else c.outside(index, last, extent)
         )
-        known = ((index.name or "index", index), ("extent", extent))
+        shown = f"{found.memref.name}.shape[{dimension}]"
+        known = ((index.name or "the index", index), (shown, extent))
         made.append(Leaf(found.memref, verb, dimension, known, bad))
     return made
 
 
-# -- views -----------------------------------------------------------------------------
-
-
-def _views(
-    c: Conditions, buffer: Value, verb: str, definitions: Definitions
-) -> list[Leaf]:
-    """Whether the views on the way to a buffer leave what they are views of."""
-    made: list[Leaf] = []
-    while (op := definitions.get(buffer)) is not None and op.name in _VIEWS:
-        source = op.operands[0]
-        made += _VIEWS[op.name](c, op, verb)
-        buffer = source
-    return made
-
-
-def _subview(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
-    """offset >= 0 and offset + (size - 1) * stride < extent, unless it is empty."""
-    part = memref.Slice(op)
-    entries = zip(part.offsets, part.sizes, part.strides, strict=True)
-    made: list[Leaf] = []
-    for dimension, (offset, size, stride) in enumerate(entries):
-        extent = c.extent(part.source, dimension)
-        first = c.value(offset)
-        last = c.plus(first, c.times(c.minus(c.value(size), 1), stride))
-        bad = c.some([c.outside(first, last, extent), c.below(c.value(stride), 0)])
-        known = (("offset", first), ("last", last), ("extent", extent))
-        made.append(Leaf(part.source, verb, dimension, known, bad))
-    return made
-
-
-def _reinterpreted(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
-    """The first and the last element against all that a row-major buffer has."""
-    part = memref.Slice(op)
-    total = _elements_of(c, part.source)
-    first = c.value(part.offsets[0])
-    last, negative = first, list[Value]()
-    for size, stride in zip(part.sizes, part.strides, strict=True):
-        last = c.plus(last, c.times(c.minus(c.value(size), 1), stride))
-        negative.append(c.below(c.value(stride), 0))
-    bad = c.some([c.outside(first, last, total), *negative])
-    known = (("offset", first), ("last", last), ("elements", total))
-    return [Leaf(part.source, verb, 0, known, bad)]
-
-
-def _elements_of(c: Conditions, buffer: Value) -> Value:
-    """How many elements a buffer has."""
-    ty = buffer.type
-    shape = ty.shape if isinstance(ty, MemRefType) else ()
-    total = c.value(prod(extent for extent in shape if extent is not None))
-    for dimension, extent in enumerate(shape):
-        if extent is None:
-            total = c.times(total, c.extent(buffer, dimension))
-    return total
-
-
-def _cast(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
-    """Static extents in place of dynamic ones."""
-    source, ty = op.operands[0], op.results[0].type
-    if not isinstance(ty, MemRefType) or not isinstance(source.type, MemRefType):
+def _of_views(c: Conditions, op: Operation, definitions: Definitions) -> list[Leaf]:
+    """Whether the views that an operation is given leave what they are views of."""
+    if op.name not in {*_TABLE, *STARTS, "memref.copy"}:
         return []
-    made: list[Leaf] = []
-    for dimension, (old, new) in enumerate(
-        zip(source.type.shape, ty.shape, strict=True)
-    ):
-        if old is None and new is not None:
-            extent, wanted = c.extent(source, dimension), c.value(new)
-            known = (("extent", extent), ("cast", wanted))
-            bad = c.differ(extent, wanted)
-            made.append(Leaf(source, verb, dimension, known, bad))
-    return made
-
-
-def _reshaped(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
-    """As many elements before as after."""
-    one, other = (_elements_of(c, v) for v in (op.operands[0], op.results[0]))
-    known = (("elements", one), ("reshaped", other))
-    return [Leaf(op.operands[0], verb, 0, known, c.differ(one, other))]
-
-
-def _nothing(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
-    del c, op, verb
-    return []
-
-
-_VIEWS: dict[str, Callable[[Conditions, Operation, str], list[Leaf]]] = {
-    "memref.subview": _subview,
-    "memref.reinterpret_cast": _reinterpreted,
-    "memref.cast": _cast,
-    "memref.expand_shape": _reshaped,
-    "memref.collapse_shape": _reshaped,
-    "memref.transpose": _nothing,
-    "memref.memory_space_cast": _nothing,
-    "memref.assume_alignment": _nothing,
-}
+    chains = (chain_leaves(c, v, _verb(op), definitions) for v in op.operands)
+    return [leaf for chain in chains for leaf in chain]
 
 
 # -- copies ----------------------------------------------------------------------------
@@ -193,8 +109,11 @@ def _copy(c: Conditions, op: Operation) -> list[Leaf]:
     made: list[Leaf] = []
     for dimension in range(rank):
         one, other = c.extent(source, dimension), c.extent(target, dimension)
-        known = (("source", one), ("target", other))
-        made.append(Leaf(target, "write", dimension, known, c.differ(one, other)))
+        known = tuple(
+            (f"{buffer.name}.shape[{dimension}]", extent)
+            for buffer, extent in ((source, one), (target, other))
+        )
+        made.append(Leaf(target, FIT, dimension, known, c.differ(one, other)))
     return made
 
 
@@ -248,7 +167,7 @@ def _run(
         runs = c.b.add("arith.ceildivsi", (count, run), [run.type])[0]
         after = c.plus(start, c.plus(c.times(c.minus(runs, 1), stride), run))
         bad += [c.below(stride, 0), c.below(run, 1)]
-    total = _elements_of(c, end.memref)
+    total = elements_of(c, end.memref)
     bad.append(c.below(total, after))
     known = (("start", start), ("count", count), ("elements", total))
     return Leaf(end.memref, verb, 0, known, c.some(bad))

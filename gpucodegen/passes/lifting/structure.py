@@ -7,13 +7,15 @@ without affine form leave their side open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.arith import predicate
 from gpucodegen.ir.affine_maps import AffineMap
 from gpucodegen.ir.attributes import IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts
 from gpucodegen.tiling.scop import If, Loop, Node
@@ -93,8 +95,24 @@ def affine_if(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
 
 
 def scf_if(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
-    """``scf.if``: either branch may run."""
-    nodes.append(_branches(lifter, op, None))
+    """``scf.if``: either branch may run; behind a refusal two numbers are equal."""
+    if op not in lifter.agreed:
+        nodes.append(_branches(lifter, op, None))
+        return
+    differ = lifter.definitions.get(op.operands[0])
+    if differ is not None and differ.name == "arith.cmpi":
+        one, other = lifter.env.all_texts(differ.operands)
+        if one is not None and other is not None and predicate(differ) == "ne":
+            lifter.env.context.append(f"{one} = {other}")
+
+
+def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """The refusals with which a function begins, where they are about two numbers."""
+    for op in operations:
+        if op.name == "scf.if" and any(o.name == "gcg.refuse" for o in op.walk()):
+            yield op
+        elif op.name != "memref.dim" and not has_no_effect(op):
+            return
 
 
 def _branches(lifter: Lifter, op: Operation, constraints: tuple[str, ...] | None) -> If:

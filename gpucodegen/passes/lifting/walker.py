@@ -60,6 +60,8 @@ class Lifter:
     operations: dict[str, tuple[Operation, ...]] = field(
         default_factory=dict[str, tuple[Operation, ...]]
     )
+    agreed: frozenset[Operation] = frozenset()
+    """Branches before everything else that end the program unless extents agree."""
     registers: Registers = field(init=False)
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
@@ -261,6 +263,7 @@ class Lifter:
         """Nodes of a function; several blocks are an opaque loop around each."""
         if len(blocks) == 1:
             inner = blocks[0].operations
+            self.agreed = frozenset(structure.agreements(inner))
             if op.name == "gpu.func":
                 return within_grid(op, self.env, lambda: self.body(inner))
             return self.body(inner)
