@@ -22,6 +22,7 @@ TABLES: dict[str, str] = {
     "stencils": "grids relaxed over many steps in time",
     "polybench": "PolyBench against loops in Numba and expressions in NumPy",
     "analysis": "how long the analysis of each PolyBench kernel takes",
+    "safety": "accesses checked as they run, against the same without checks",
     "latency": "what a user waits for besides the work: compiling, starting, calling",
 }
 """Tables that need no GPU, with what they are about."""

@@ -30,6 +30,8 @@ from gpucodegen.tiling.model import Model, model
 from gpucodegen.tiling.schedule_ast import Guard, names
 
 Found = Sequence[Suspect]
+Access = tuple[Operation, int]
+"""An operation, and the dimension along which it may leave a buffer."""
 Sizes = dict[tuple[Value, int], Value]
 """Extents of buffers, by dimension."""
 
@@ -38,10 +40,10 @@ def guarded(
     function: Operation, lifted: Lifted, built: Model, found: Found
 ) -> Operation:
     """The function with checks for the suspects that were found in its model."""
-    guarder = _Guarder(definitions(function), _accessed(lifted, found))
+    guarder, open_ = _Guarder(definitions(function)), _accessed(lifted, found)
     blocks = Function(function).blocks
     if len(blocks) > 1:
-        made = [guarder.inside(block.operations, ()) for block in blocks]
+        made = [guarder.inside(block.operations, (), open_) for block in blocks]
     else:
         whole = _Level(blocks[0].operations, (), lifted, built)
         arguments = frozenset(blocks[0].arguments)
@@ -70,16 +72,16 @@ class _Launch:
 
 @dataclass(slots=True)
 class _Needs:
-    """What each operation of a list needs: checks before it, or checks within."""
+    """What each operation of a list needs: checks before it, or checks within.
+
+    ``open`` accesses are checked within.
+    """
 
     before: dict[Operation, list[_Launch]] = field(
         default_factory=dict[Operation, list[_Launch]]
     )
     within: set[Operation] = field(default_factory=set[Operation])
-
-
-Access = tuple[Operation, int]
-"""An operation, and the dimension along which it may leave a buffer."""
+    open: frozenset[Access] = frozenset()
 
 
 def _accessed(lifted: Lifted, found: Found) -> frozenset[Access]:
@@ -94,10 +96,9 @@ def _operation(lifted: Lifted, suspect: Suspect) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class _Guarder:
-    """``suspected``: what the whole function does not prove."""
+    """``open_`` accesses are neither proven nor checked further out."""
 
     defined: Definitions
-    suspected: frozenset[Access]
 
     # -- the body of a function ------------------------------------------------------
 
@@ -105,7 +106,7 @@ class _Guarder:
         self, level: _Level, found: Found, arguments: frozenset[Value]
     ) -> list[Operation]:
         """The body of a function, which the host runs."""
-        needs = self._needs(level, found)
+        needs = self._needs(level, found, _accessed(level.lifted, found))
         first: list[Operation] = []
         made: list[Operation] = []
         sizes: Sizes = {}
@@ -119,7 +120,8 @@ class _Guarder:
             if op not in needs.within:
                 made.append(op)
             elif op.regions:
-                made.append(self._regions(op, level.operations[:position]))
+                outside = level.operations[:position]
+                made.append(self._regions(op, outside, needs.open))
             else:
                 checks, before = self._leaf_checks(op)
                 made += [*before, *map(refusing, checks), op]
@@ -157,12 +159,15 @@ class _Guarder:
     # -- what runs under a condition, or often ---------------------------------------
 
     def inside(
-        self, operations: Sequence[Operation], context: Sequence[Operation]
+        self,
+        operations: Sequence[Operation],
+        context: Sequence[Operation],
+        open_: frozenset[Access],
     ) -> list[Operation]:
         """A list whose operations are left out where they would leave a buffer."""
-        lifted = lift_operations(operations, context)
+        lifted = lift_operations(operations, context, counted=True)
         level = _Level(operations, context, lifted, model(lifted.scop))
-        needs = self._needs(level, suspects(level.built))
+        needs = self._needs(level, suspects(level.built), open_)
         made: list[Operation] = []
         for position, op in enumerate(operations):
             checks: list[Check] = []
@@ -172,7 +177,8 @@ class _Guarder:
                 made += before
             inner = op
             if op in needs.within and op.regions:
-                inner = self._regions(op, (*context, *operations[:position]))
+                outside = (*context, *operations[:position])
+                inner = self._regions(op, outside, needs.open)
             elif op in needs.within:
                 more, before = self._leaf_checks(op)
                 checks += more
@@ -180,9 +186,12 @@ class _Guarder:
             made += wrapped(inner, checks) if checks else [inner]
         return made
 
-    def _regions(self, op: Operation, context: Sequence[Operation]) -> Operation:
+    def _regions(
+        self, op: Operation, context: Sequence[Operation], open_: frozenset[Access]
+    ) -> Operation:
         def block(given: Block) -> Block:
-            return given.with_operations(self.inside(given.operations, context))
+            inner = self.inside(given.operations, context, open_)
+            return given.with_operations(inner)
 
         regions = (Region(tuple(map(block, r.blocks))) for r in op.regions)
         return op.with_(regions=tuple(regions))
@@ -198,7 +207,7 @@ class _Guarder:
 
     # -- what is needed where --------------------------------------------------------
 
-    def _needs(self, level: _Level, found: Found) -> _Needs:
+    def _needs(self, level: _Level, found: Found, open_: frozenset[Access]) -> _Needs:
         """Conditions on parameters before an operation; else a look within it."""
         roots = {op: top for top in level.operations for op in top.walk()}
         hidden = _made_within(level.operations)
@@ -206,12 +215,13 @@ class _Guarder:
         for suspect in found:
             access = _operation(level.lifted, suspect), suspect.dimension
             top = roots.get(access[0])
-            if top is None or access not in self.suspected:
+            if top is None or access not in open_:
                 continue
             pieces = leaving(level.built, suspect)
             launch = None if pieces is None else _Launch(suspect, pieces)
             if launch is None or not hidden.isdisjoint(self._values(level, launch)):
                 needs.within.add(top)
+                needs.open |= {access}
                 continue
             array = suspect.reference.access.array
             key = (top, array, suspect.dimension, launch.pieces)

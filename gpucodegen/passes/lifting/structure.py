@@ -7,13 +7,13 @@ without affine form leave their side open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.arith import predicate
 from gpucodegen.ir.affine_maps import AffineMap
-from gpucodegen.ir.attributes import IntegerSetAttr
+from gpucodegen.ir.attributes import IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.lifting.environment import Environment
@@ -45,6 +45,39 @@ def affine_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
     lifter.env.bounded(name, lower, upper, loop.step)
     body = lifter.enter(name, op.body.operations, lambda: lifter.carry(loop))
     nodes.append(Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location))
+
+
+def counts(
+    op: Operation, env: Environment, definitions: Mapping[Value, Operation]
+) -> bool:
+    """Whether it is an ``scf.for`` whose bounds and step have an affine form."""
+    return (
+        op.name == "scf.for"
+        and _step(op, definitions) > 0
+        and None not in env.all_texts(op.operands[:2])
+    )
+
+
+def _step(op: Operation, definitions: Mapping[Value, Operation]) -> int:
+    """The step of an ``scf.for`` if it is a number, else 0."""
+    made = definitions.get(op.operands[2])
+    value = made.attributes.get("value") if made is not None else None
+    return value.value if isinstance(value, IntegerAttr) else 0
+
+
+def scf_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
+    """``scf.for`` that `counts`; what it carries is not known."""
+    lower, upper = map(str, lifter.env.all_texts(op.operands[:2]))
+    step = _step(op, lifter.definitions)
+    iv, *carried = op.body.arguments
+    name = lifter.env.names.fresh(iv.name, "i")
+    lifter.env.texts[iv] = name
+    lifter.env.texts.update(dict.fromkeys(carried))
+    lifter.env.bounded(name, (lower,), (upper,), step)
+    body = lifter.enter(name, op.body.operations)
+    lifter.env.forget(op)
+    loop = Loop(name, (lower,), (upper,), step, body, payload=op, loc=op.location)
+    nodes.append(loop)
 
 
 def affine_parallel(lifter: Lifter, op: Operation, nodes: Nodes) -> None:

@@ -48,6 +48,8 @@ class Lifter:
     env: Environment = field(default_factory=Environment)
     one_access_per_statement: bool = False
     trust_parallel: bool = True
+    counted: bool = False
+    """Whether ``scf.for`` counts like an affine loop where its bounds are known."""
     listed: frozenset[str] = frozenset()
     """Operations that take a row of ``gpucodegen deps``."""
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -86,6 +88,8 @@ class Lifter:
         for op in operations:
             self._pending += [(op, access) for access in self.registers.reads(op)]
             handler = _HANDLERS.get(op.name)
+            if self.counted and structure.counts(op, self.env, self.definitions):
+                handler = structure.scf_for
             if handler is not None:
                 self._flush(nodes)
                 handler(self, op, nodes)
