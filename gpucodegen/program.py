@@ -178,19 +178,16 @@ class Function:
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile if these argument types are new, check, run, return the results."""
-        done = self._direct(*arguments)
-        return self._checked_call(arguments) if done is NotImplemented else done
-
-    def _checked_call(self, arguments: tuple[Any, ...]) -> Any:
-        """Any call but one like the last."""
         try:
-            return self._any_call(arguments)
+            done = self._direct(*arguments)
+            return self._checked_call(arguments) if done is NotImplemented else done
         except errors.LaunchError as error:
             if self.source.text and not error.source_lines:
                 error.with_source(self.source.text)
             raise
 
-    def _any_call(self, arguments: tuple[Any, ...]) -> Any:
+    def _checked_call(self, arguments: tuple[Any, ...]) -> Any:
+        """Any call but one like the last."""
         form = _form(arguments)
         known = self._checked.get(form)
         done = known.launched(arguments) if known else None

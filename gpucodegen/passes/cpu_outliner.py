@@ -195,8 +195,22 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
 def is_kernel(op: Operation) -> bool:
     """Whether an operation with a body can run inside a kernel as a whole."""
     structured = bool(op.regions) and op.dialect in {"affine", "scf"}
-    return structured and not any(
-        needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
+    return (
+        structured
+        and not _is_checked_access(op)
+        and not any(
+            needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
+        )
+    )
+
+
+def _is_checked_access(op: Operation) -> bool:
+    """Whether it is one access of the host's and what is told where it is left out."""
+    inner = list(op.walk())
+    return (
+        any(o.name == "gcg.report" for o in inner)
+        and all(o.name == "scf.if" for o in inner if o.regions)
+        and not any(o.dialect == "vector" for o in inner)
     )
 
 

@@ -178,8 +178,12 @@ class HostApi:
 
     def check(self, status: Buffer, reports: Sequence[Told]) -> None:
         """Refuse the call for the first report that a kernel noted."""
-        words = status.array.tolist()
+        self.look(status.array, reports)
         self._engine.dealloc(status)
+
+    def look(self, status: np.ndarray, reports: Sequence[Told]) -> None:
+        """The same of the words alone."""
+        words = status.tolist()
         if not any(words):
             return
         for told in reports:
