@@ -66,7 +66,9 @@ class _Raiser:
         raised = _RAISE.get(op.name, _keep)(self, op)
         if not raised.regions:
             return raised
-        if raised.name in {"affine.for", "affine.parallel"}:
+        if raised.name == "affine.for":
+            self._admit(raised.body.arguments[:1])
+        if raised.name == "affine.parallel":
             self._admit(raised.body.arguments)
         self.depth += 1
         rebuilt = raised.with_(regions=tuple(map(self._region, raised.regions)))

@@ -250,7 +250,6 @@ def gather(r: Random) -> Made:
         if index == "index"
         else f"%k = arith.index_cast %j : {index} to index"
     )
-    own, far = ("%b", "%a") if form == "gather" else ("%a", "%b")
     bodies = {
         "gather": f"""
     %v = memref.load %a[%k] : memref<?x{ty}>
@@ -264,7 +263,6 @@ def gather(r: Random) -> Made:
     %s = arith.addf %v, %o : {ty}
     memref.store %s, %b[%k] : memref<?x{ty}>""",
     }
-    del own, far
     text = f"""
 func.func @f(%a: memref<?x{ty}>, %b: memref<?x{ty}>, %idx: memref<?x{index}>) {{
   %c0 = arith.constant 0 : index
@@ -508,6 +506,129 @@ func.func @f(%a: memref<?x{ty}>, %b: memref<?x{ty}>, %p: index, %q: index, %n: i
     return Made("transfer", text, (*arrays, *places, count), meaning, options_of(r))
 
 
+def tiles(r: Random) -> Made:
+    """Subviews in a loop, of a size that need not divide the array."""
+    ty, extent, size = r.choice(FLOATS), r.randrange(1, 40), r.choice([2, 4, 5])
+    view = f"memref<{size}x{ty}, strided<[1], offset: ?>>"
+    text = f"""
+func.func @f(%a: memref<?x{ty}>, %n: index, %x: {ty}) {{
+  affine.for %i = 0 to %n step {size} {{
+    %t = memref.subview %a[%i] [{size}] [1] : memref<?x{ty}> to {view}
+    affine.for %j = 0 to {size} {{
+      affine.store %x, %t[%j] : {view}
+    }}
+  }}
+  return
+}}"""
+
+    def meaning(a: np.ndarray, n: int, x: float) -> None:
+        for i in range(0, n, size):
+            for j in range(size):
+                put(a, x, i + j)
+
+    count = extent if r.random() < 0.3 else extent // size * size
+    array = Array(numbers(r, [near(r, extent)], ty))
+    return Made("tiles", text, (array, count, 2.0), meaning, options_of(r))
+
+
+def local(r: Random) -> Made:
+    """A buffer of the function's own, of another size than the loop over it."""
+    ty, extent = r.choice(FLOATS), r.randrange(1, 30)
+    kind = r.choice(["alloc", "alloca"])
+    free = f"  memref.dealloc %t : memref<?x{ty}>" if kind == "alloc" else ""
+    text = f"""
+func.func @f(%a: memref<?x{ty}>, %m: index, %n: index) {{
+  %t = memref.{kind}(%m) : memref<?x{ty}>
+  affine.for %i = 0 to %n {{
+    %v = affine.load %a[%i] : memref<?x{ty}>
+    affine.store %v, %t[%n - %i - 1] : memref<?x{ty}>
+  }}
+  affine.for %i = 0 to %n {{
+    %v = affine.load %t[%i] : memref<?x{ty}>
+    affine.store %v, %a[%i] : memref<?x{ty}>
+  }}
+{free}
+  return
+}}"""
+
+    def meaning(a: np.ndarray, m: int, n: int) -> None:
+        if m < 0 or n > min(m, len(a)):
+            raise OutsideError
+        a[: max(n, 0)] = a[: max(n, 0)][::-1].copy()
+
+    array = Array(numbers(r, [near(r, extent)], ty))
+    sizes = near(r, extent), near(r, extent)
+    return Made("local", text, (array, *sizes), meaning, options_of(r))
+
+
+def called(r: Random) -> Made:
+    """Another function that is called with an index; or a cast to a static type."""
+    ty, extent = r.choice(FLOATS), r.randrange(1, 30)
+    static = r.random() < 0.5
+    inner = f"memref<{extent}x{ty}>" if static else f"memref<?x{ty}>"
+    given = (
+        f"  %b = memref.cast %a : memref<?x{ty}> to {inner}"
+        if static
+        else f"  %b = memref.cast %a : memref<?x{ty}> to memref<?x{ty}>"
+    )
+    text = f"""
+func.func private @set(%a: {inner}, %i: index, %x: {ty}) {{
+  %o = memref.load %a[%i] : {inner}
+  %s = arith.addf %o, %x : {ty}
+  memref.store %s, %a[%i] : {inner}
+  return
+}}
+func.func @f(%a: memref<?x{ty}>, %n: index, %x: {ty}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+{given}
+  scf.for %i = %c0 to %n step %c1 {{
+    func.call @set(%b, %i, %x) : ({inner}, index, {ty}) -> ()
+  }}
+  return
+}}"""
+
+    def meaning(a: np.ndarray, n: int, x: float) -> None:
+        if static and len(a) != extent:
+            raise OutsideError
+        for i in range(n):
+            put(a, at(a, i) + x, i)
+
+    array = Array(numbers(r, [near(r, extent)], ty))
+    return Made("called", text, (array, near(r, extent), 2.0), meaning, options_of(r))
+
+
+def searched(r: Random) -> Made:
+    """A loop that follows indices from one element to the next."""
+    extent = r.randrange(1, 20)
+    text = """
+func.func @f(%next: memref<?xi64>, %seen: memref<?xi32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c0) -> index {
+    memref.atomic_rmw addi %one, %seen[%at] : (i32, memref<?xi32>) -> i32
+    %k = memref.load %next[%at] : memref<?xi64>
+    %to = arith.index_cast %k : i64 to index
+    scf.yield %to : index
+  }
+  return
+}"""
+
+    def meaning(following: np.ndarray, seen: np.ndarray, n: int) -> None:
+        place = 0
+        for _ in range(n):
+            put(seen, at(seen, place) + 1, place)
+            place = int(at(following, place))
+
+    arguments = (
+        Array(indices(r, extent, extent)),
+        Array(numbers(r, [near(r, extent)], "i32")),
+        r.randrange(0, 40),
+    )
+    return Made("searched", text, arguments, meaning, options_of(r))
+
+
 # -- arguments of another form ---------------------------------------------------------
 
 
@@ -591,6 +712,10 @@ KINDS = (
     lanes,
     copied,
     transfer,
+    tiles,
+    local,
+    called,
+    searched,
     misfit,
     slanted,
 )

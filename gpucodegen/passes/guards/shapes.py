@@ -1,7 +1,8 @@
-"""Operands of one linalg operation: extents that only a call knows have to agree.
+"""Extents that only a call knows, where the program says that they agree.
 
-Comes in: ``linalg.generic`` on buffers.  Goes out: the same behind checks that each
-iterator has one extent, whichever operand it is taken from.
+Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same behind checks
+that each iterator has one extent, whichever operand it is taken from, and that a buffer
+has the extents of the type it is cast to.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.functions import in_functions, with_blocks
 from gpucodegen.passes.guards.checks import FIT, Check, refusing, reporting
 from gpucodegen.passes.guards.conditions import Conditions
+from gpucodegen.passes.guards.views import cast_leaves
 
 Extent = tuple[Value, int]
 """A buffer and one of its dimensions."""
@@ -46,11 +48,10 @@ def _checked(function: Operation) -> Operation:
 
     def checked(op: Operation) -> list[Operation] | None:
         made: list[Operation] = []
-        for one, other in _pairs(op):
-            check, before = _differing(op, one, other)
+        for check, before, buffers in _checks(op):
             if op not in outermost:
                 made += [*before, reporting(check)]
-            elif len(blocks) == 1 and {one[0], other[0]} <= arguments:
+            elif len(blocks) == 1 and buffers <= arguments:
                 first.extend([*before, refusing(check)])
             else:
                 made += [*before, refusing(check)]
@@ -58,6 +59,21 @@ def _checked(function: Operation) -> Operation:
 
     (rebuilt,) = rewrite_bottom_up(function, checked)
     return with_blocks(rebuilt, lambda ops: [*first, *ops]) if first else rebuilt
+
+
+def _checks(op: Operation) -> Iterator[tuple[Check, list[Operation], set[Value]]]:
+    """Checks of an operation, how to compute them, and the buffers they are about."""
+    if op.name == "memref.cast":
+        c = Conditions(Builder(op.location))
+        for leaf in cast_leaves(c, op, FIT):
+            check = Check(
+                op.location, leaf.buffer.name, FIT, leaf.dimension, leaf.known, leaf.bad
+            )
+            yield check, c.b.operations[:], {leaf.buffer}
+            c.b.operations.clear()
+    for one, other in _pairs(op):
+        check, before = _differing(op, one, other)
+        yield check, before, {one[0], other[0]}
 
 
 def _pairs(op: Operation) -> Iterator[tuple[Extent, Extent]]:

@@ -100,7 +100,7 @@ def elements_of(c: Conditions, buffer: Value) -> Value:
     return total
 
 
-def _cast(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+def cast_leaves(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
     """Static extents in place of dynamic ones."""
     source, ty = op.operands[0], op.results[0].type
     if not isinstance(ty, MemRefType) or not isinstance(source.type, MemRefType):
@@ -111,7 +111,8 @@ def _cast(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
     ):
         if old is None and new is not None:
             extent, wanted = c.extent(source, dimension), c.value(new)
-            known = (("extent", extent), ("cast", wanted))
+            shown = f"{source.name}.shape[{dimension}]"
+            known = ((shown, extent), ("the extent it is cast to", wanted))
             bad = c.differ(extent, wanted)
             made.append(Leaf(source, verb, dimension, known, bad))
     return made
@@ -132,7 +133,7 @@ def _nothing(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
 _VIEWS: dict[str, Callable[[Conditions, Operation, str], list[Leaf]]] = {
     "memref.subview": _subview,
     "memref.reinterpret_cast": _reinterpreted,
-    "memref.cast": _cast,
+    "memref.cast": cast_leaves,
     "memref.expand_shape": _reshaped,
     "memref.collapse_shape": _reshaped,
     "memref.transpose": _nothing,

@@ -42,6 +42,7 @@ def affine_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
     lifter.initialise(loop, nodes)
     name = lifter.env.names.fresh(loop.iv.name, "i")
     lifter.env.texts[loop.iv] = name
+    lifter.env.texts.update(dict.fromkeys(op.body.arguments[1:]))
     lifter.env.bounded(name, lower, upper, loop.step)
     body = lifter.enter(name, op.body.operations, lambda: lifter.carry(loop))
     nodes.append(Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location))
