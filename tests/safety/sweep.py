@@ -23,7 +23,8 @@ def verdicts(seeds: Iterable[int]) -> Iterator[tuple[int, str]]:
         if process is None or number % LIFE == 0:
             _end(process)
             process = _start()
-        assert process.stdin and process.stdout
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(f"{seed}\n")
         process.stdin.flush()
         answer = process.stdout.readline().rstrip("\n")
@@ -56,9 +57,8 @@ def main(first: int, count: int) -> None:
         counts[found.partition(":")[0]] += 1
         if found not in ("right", "refused"):
             bad.append(f"{seed} {made(seed).kind}: {found}")
-    for found, number in counts.most_common():
-        print(f"{number:6} {found}")
-    print(*bad, sep="\n")
+    lines = [f"{number:6} {found}" for found, number in counts.most_common()]
+    sys.stdout.write("\n".join([*lines, *bad, ""]))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,9 @@ import numpy as np
 import gpucodegen as gcg
 from gpucodegen.errors import Error
 
+from .made import Array, Made
 from .memory import Guarded, guarded
-from .programs import Array, Made, made
+from .programs import made
 from .reference import OutsideError
 
 Call = list[Any]
@@ -96,7 +97,8 @@ def main() -> None:
             found = verdict(int(line))
         except Exception as error:  # noqa: BLE001 - the verdict on what came up raw
             found = f"raw {type(error).__name__}: {error}"
-        print(found.splitlines()[0], flush=True)
+        sys.stdout.write(found.splitlines()[0] + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
