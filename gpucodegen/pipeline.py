@@ -33,12 +33,12 @@ def front_passes(
     from gpucodegen.passes.check_effects import CheckEffects
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.check_reads import CheckReads
+    from gpucodegen.passes.check_shapes import CheckShapes
     from gpucodegen.passes.decompose_softmax import DecomposeSoftmax
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.flatten_elements import FlattenElements
     from gpucodegen.passes.forward_ranks import ForwardRanks
     from gpucodegen.passes.generalize import Generalize
-    from gpucodegen.passes.guards.shapes import CheckShapes
     from gpucodegen.passes.inline import Inline
     from gpucodegen.passes.inline_branches import InlineBranches
     from gpucodegen.passes.library_calls import LibraryCalls

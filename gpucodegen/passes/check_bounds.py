@@ -16,7 +16,6 @@ from gpucodegen.ir.types import Type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.bounds_check import check_bounds
 from gpucodegen.passes.functions import in_functions
-from gpucodegen.passes.guards.guard import guarded
 from gpucodegen.passes.lifting import Surroundings, lift_function
 from gpucodegen.passes.place_allocations import placed
 from gpucodegen.tiling.bounds import suspects
@@ -46,8 +45,11 @@ class CheckBounds(ModulePass):
             built = model(lifted.scop)
             found = suspects(built)
             check_bounds(lifted, built, found, self._sized(op))
-            wanted = self.guard and found
-            return [guarded(given, lifted, built, found) if wanted else op]
+            if not self.guard or not found:
+                return [op]
+            from gpucodegen.passes.guards.guard import guarded
+
+            return [guarded(given, lifted, built, found)]
 
         return in_functions(module, checked)
 

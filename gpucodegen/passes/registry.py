@@ -16,7 +16,7 @@ PASSES: dict[str, str] = {
     "check-lifetimes": "check_lifetimes:CheckLifetimes",
     "check-memory-spaces": "check_memory_spaces:CheckMemorySpaces",
     "check-reads": "check_reads:CheckReads",
-    "check-shapes": "guards.shapes:CheckShapes",
+    "check-shapes": "check_shapes:CheckShapes",
     "check-transfers": "pair_check:CheckTransfers",
     "coalesce": "loops.coalesce:Coalesce",
     "contract-arrays": "loops.contract_arrays:ContractArrays",

@@ -8,18 +8,14 @@ has the extents of the type it is cast to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from gpucodegen.dialects import linalg
-from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.functions import in_functions, with_blocks
+from gpucodegen.passes.functions import with_blocks
 from gpucodegen.passes.guards.checks import FIT, Check, refusing, reporting
 from gpucodegen.passes.guards.conditions import Conditions
 from gpucodegen.passes.guards.views import cast_leaves
@@ -28,18 +24,7 @@ Extent = tuple[Value, int]
 """A buffer and one of its dimensions."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckShapes(ModulePass):
-    """Refuse calls whose buffers do not fit each other where linalg takes them."""
-
-    name: ClassVar[str] = "check-shapes"
-
-    def apply(self, module: Module) -> Module:
-        """Rewrite every function."""
-        return in_functions(module, lambda function: [_checked(function)])
-
-
-def _checked(function: Operation) -> Operation:
+def with_checks(function: Operation) -> Operation:
     """Checks of arguments stand first; those of other buffers before their use."""
     blocks = Function(function).blocks
     arguments = set(blocks[0].arguments)
