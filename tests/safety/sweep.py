@@ -1,6 +1,6 @@
 """Runs made programs in processes that may die, and counts what became of them.
 
-``python -m tests.safety.sweep FIRST COUNT`` prints a table, then each failure.
+``python -m tests.safety.sweep FIRST COUNT`` prints each failure, and the counts.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ def _end(process: subprocess.Popen[str] | None) -> None:
 
 
 def main(first: int, count: int) -> None:
-    """Print how many programs ended how, and those that ended badly."""
+    """Print each failure, and at the end how many programs ended how."""
     counts = Counter[str]()
-    bad: list[str] = []
     for seed, found in verdicts(range(first, first + count)):
         counts[found.partition(":")[0]] += 1
         if found not in ("right", "refused"):
-            bad.append(f"{seed} {made(seed).kind}: {found}")
-    lines = [f"{number:6} {found}" for found, number in counts.most_common()]
-    sys.stdout.write("\n".join([*lines, *bad, ""]))
+            sys.stdout.write(f"{seed} {made(seed).kind}: {found}\n")
+        if not sum(counts.values()) % LIFE or sum(counts.values()) == count:
+            sys.stdout.write(f"{dict(counts)}\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
