@@ -43,6 +43,8 @@ class Launch:
 
     ``results``: shapes and element types of the arrays that it makes for the caller,
     which it takes as further arguments.  ``single``: the call returns one, no tuple.
+    ``words``: how many it takes behind these, to note accesses that it left out, and
+    ``told``: what they mean.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Launch:
     order: tuple[int, ...]
     results: tuple[Form, ...] = ()
     single: bool = False
+    words: int = 0
+    told: Any = ()
 
     def runner(self, runtime: Any) -> Callable[[Sequence[Any]], Any]:
         """What runs it on the values of the arguments, and returns what the call does.
@@ -73,12 +77,28 @@ class Launch:
                 kernel = runtime.kernel(self.name, self.grid, self.block)
             kernel(*taken(values))
 
+        launch = self._watched(runtime, alone) if self.words else alone
+
         def run(values: Sequence[Any]) -> Any:
             made = [make() for make in makers]
-            alone([*values, *[place for place, _ in made]])
+            launch([*values, *[place for place, _ in made]])
             return made[0][1] if single else tuple([array for _, array in made])
 
-        return run if makers else alone
+        return run if makers else launch
+
+    def _watched(
+        self, runtime: Any, launch: Callable[[Sequence[Any]], None]
+    ) -> Callable[[Sequence[Any]], None]:
+        """The launch with its words, and a look at them behind it."""
+        make, told = runtime.maker((self.words,), "i64"), self.told
+
+        def run(values: Sequence[Any]) -> None:
+            place, status = make()
+            status.fill(0)
+            launch([*values, place])
+            runtime.look(status, told)
+
+        return run
 
     def repeated(
         self,
@@ -94,8 +114,12 @@ class Launch:
         from gpucodegen.runtime.direct_call import direct_call
 
         makers = [runtime.maker(*form) for form in self.results]
-        every, code = [*arrays, *(make()[1] for make in makers)], runtime.address
-        call = direct_call(code(self.name), every, self.order, apart, unset)
+        words = [runtime.maker((self.words,), "i64")] if self.words else []
+        every = [*arrays, *(make()[1] for make in (*makers, *words))]
+        code = runtime.address(self.name)
+        call = direct_call(code, every, self.order, apart, unset)
+        if call is not None and words:
+            call = _watching(call, *words, runtime.look, self.told)
         if call is None or not makers:
             return call
         return _making_one(call, *makers) if self.single else _making(call, makers)
@@ -104,6 +128,21 @@ class Launch:
         """The same where the last argument is an array of that form that is made."""
         assert not self.results
         return replace(self, results=(form,), single=True)
+
+
+def _watching(
+    call: Direct, make: Maker, look: Callable[[Any, Any], None], told: Any
+) -> Direct:
+    """A call with words behind its arguments, and a look at them behind it."""
+
+    def run(*arguments: Any) -> Any:
+        status = make()[1]
+        status.fill(0)
+        done = call(*arguments, status)
+        look(status, told)
+        return done
+
+    return run
 
 
 def _making_one(call: Direct, make: Maker) -> Direct:
@@ -146,6 +185,22 @@ class _Launches:
         self.made: list[tuple[str, Any, Any, tuple[Any, ...]]] = []
         self.buffers: list[_Mark] = []
         self.forms: list[Form] = []
+        self.words = 0
+        self.told: Any = ()
+        self.noted = _Mark()
+
+    def status(self, words: int) -> _Mark:
+        """Once, right before the launch."""
+        if self.words or self.made:
+            raise TypeError
+        self.words = words
+        return self.noted
+
+    def check(self, status: _Mark, told: Any) -> None:
+        """Right behind the launch."""
+        if status is not self.noted or not self.made:
+            raise TypeError
+        self.told = told
 
     def alloc(self, shape: tuple[int, ...], dtype: str) -> _Mark:
         """Before the launch."""
@@ -168,8 +223,8 @@ def only_launch(host: Callable[..., Any], count: int) -> Launch | None:
     It runs once, on marks: one that asks for more than memory for its results and a
     launch, or looks at an argument, does not come to its end.
 
-    >>> only_launch(lambda rt, a, b: rt.launch("k", None, None, (b, a)), 2)
-    Launch(name='k', grid=None, block=None, order=(1, 0), results=(), single=False)
+    >>> only_launch(lambda rt, a, b: rt.launch("k", None, None, (b, a)), 2).order
+    (1, 0)
     >>> only_launch(lambda rt, a: rt.launch("k", None, None, (a, rt.dim(a, 0))), 1)
     >>> def twice(rt, a):
     ...     b = rt.alloc((2, 3), "f32")
@@ -186,7 +241,9 @@ def only_launch(host: Callable[..., Any], count: int) -> Launch | None:
         given = (result,) if single else result or ()
         if [id(one) for one in given] != [id(buffer) for buffer in seen.buffers]:
             return None  # buffers of its own, or an argument returned
-        places = {id(mark): at for at, mark in enumerate([*marks, *seen.buffers])}
+        every = [*marks, *seen.buffers, seen.noted]
+        places = {id(mark): at for at, mark in enumerate(every)}
         order = tuple(places[id(mark)] for mark in args)
-        return Launch(name, grid, block, order, tuple(seen.forms), single)
+        forms, report = tuple(seen.forms), (seen.words, seen.told)
+        return Launch(name, grid, block, order, forms, single, *report)
     return None

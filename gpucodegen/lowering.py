@@ -129,7 +129,8 @@ def _mapped(
         stages.append((pass_.name, current))
 
     stages.append(("parse", module))
-    front = front_passes(name, types, options.handlers, target)
+    guard = target == "cpu" and not options.unchecked
+    front = front_passes(name, types, options.handlers, target, guard=guard)
     passes = [*front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
 

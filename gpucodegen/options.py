@@ -31,6 +31,8 @@ class Options:
     ``exact``: keep the order of every floating-point sum and do not contract
     multiply-add.  ``reassociate``: sums may be reordered anywhere.
     ``verify``: prove every mapped kernel free of races.
+    ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
+    run without a check, and may end the process or change any memory.
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
     ``tuned``: use tile sizes that `gpucodegen.tune` stored.
     ``handlers``: functions that run operations this package does not know, by their
@@ -47,6 +49,7 @@ class Options:
     exact: bool = False
     reassociate: bool = False
     verify: bool = True
+    unchecked: bool = False
     alias: str = "refuse"
     tuned: bool = True
     handlers: Mapping[str, Callable[..., Any]] = field(

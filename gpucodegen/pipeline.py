@@ -20,10 +20,13 @@ def front_passes(
     types: ArgumentTypes,
     handled: Iterable[str] = (),
     target: str = "",
+    *,
+    guard: bool = False,
 ) -> list[ModulePass]:
     """To affine nests on buffers, specialised to the argument types of a call.
 
     ``handled`` operations and library calls are run by functions of the caller.
+    ``guard``: accesses that are not proven to stay inside are checked.
     """
     from gpucodegen.passes.bufferize import Bufferize
     from gpucodegen.passes.canonicalize import Canonicalize
@@ -31,6 +34,7 @@ def front_passes(
     from gpucodegen.passes.check_effects import CheckEffects
     from gpucodegen.passes.check_lifetimes import CheckLifetimes
     from gpucodegen.passes.check_reads import CheckReads
+    from gpucodegen.passes.check_shapes import CheckShapes
     from gpucodegen.passes.decompose_softmax import DecomposeSoftmax
     from gpucodegen.passes.elementwise import ElementwiseToLinalg
     from gpucodegen.passes.flatten_elements import FlattenElements
@@ -74,6 +78,7 @@ def front_passes(
         Generalize(),
         Bufferize(),
         LibraryCalls(tuple(handled)),
+        *([CheckShapes()] if guard else []),
         LinalgToAffine(),
         NormalizeTransfers(),
         Canonicalize(),
@@ -83,13 +88,14 @@ def front_passes(
         FlattenElements(),
         Canonicalize(),
         CheckReads(),
-        CheckBounds(function, types),
+        CheckBounds(function, types, guard),
     ]
 
 
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
+    from gpucodegen.passes.heap_allocations import HeapAllocations
     from gpucodegen.passes.loops.tile import Tile
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
     from gpucodegen.passes.verify_kernels import VerifyKernels
@@ -102,7 +108,8 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     private, *mapped = _cpu(options) if target == "cpu" else _gpu(options)
     proven = [VerifyKernels()] if options.verify else []
     checked, normal = CheckMemorySpaces(target), NormalizeMemrefs()
-    return [checked, normal, *isolated, private, *ordered, *mapped, *proven]
+    heap = [HeapAllocations()] if target == "cpu" else []
+    return [checked, normal, *heap, *isolated, private, *ordered, *mapped, *proven]
 
 
 def _isolated(target: str, options: Options) -> Sequence[ModulePass]:

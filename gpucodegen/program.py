@@ -184,8 +184,13 @@ class Function:
         `KeyboardInterrupt` leaves arrays that are written partly written; it comes
         between pieces of loops that threads share, and after a kernel of one thread.
         """
-        done = self._direct(*arguments)
-        return self._checked_call(arguments) if done is NotImplemented else done
+        try:
+            done = self._direct(*arguments)
+            return self._checked_call(arguments) if done is NotImplemented else done
+        except errors.LaunchError as error:
+            if self.source.text and not error.source_lines:
+                error.with_source(self.source.text)
+            raise
 
     def _checked_call(self, arguments: tuple[Any, ...]) -> Any:
         """Any call but one like the last."""

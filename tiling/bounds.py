@@ -1,8 +1,9 @@
 """Accesses outside their array, proven or possible, each with a witness.
 
-Comes in: a `Model`. Goes out: one `Violation` per access and dimension that may leave
-the array. Extents that are not known are not checked from above, nor are accesses in
-opaque loops, for whether they run is not known.
+Comes in: a `Model`. Goes out: one `Suspect` per access and dimension that is not proven
+to stay inside the array, and of these the `Violation`s: accesses in opaque loops are
+none, for whether they run is not known. Extents that are not known are not checked from
+above.
 """
 
 from __future__ import annotations
@@ -49,8 +50,31 @@ class Violation:
         )
 
 
-def violations(model: Model) -> tuple[Violation, ...]:
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """An access that is not proven to stay inside its array along one dimension.
+
+    ``outside``: instance -> cell, where it leaves the array; None where nothing is
+    known of the index, or of how often the access runs.
+    """
+
+    reference: Reference
+    dimension: int
+    extent: int | str | None
+    outside: Map | None
+
+
+def suspects(model: Model) -> tuple[Suspect, ...]:
+    """Every access that is not proven to stay inside its array, in textual order."""
+    return tuple(_suspects(model))
+
+
+def violations(
+    model: Model, found: Sequence[Suspect] | None = None
+) -> tuple[Violation, ...]:
     """Every access that may leave its array, in textual order.
+
+    ``found``: the suspects of the model, where they are known already.
 
     >>> from .model import model
     >>> from .scop import Array, Loop, Scop, Statement, nest, read
@@ -60,7 +84,11 @@ def violations(model: Model) -> tuple[Violation, ...]:
     >>> print(violations(model(scop))[0])
     iteration (i=7) reads A[8], outside dimension 0 of extent 8
     """
-    return tuple(_violations(model))
+    return tuple(
+        _violation(model, suspect, suspect.outside)
+        for suspect in (suspects(model) if found is None else found)
+        if suspect.outside is not None
+    )
 
 
 def needs(model: Model, found: Iterable[Violation]) -> str:
@@ -91,17 +119,19 @@ def by_array(found: Sequence[Violation]) -> Iterator[tuple[Violation, int]]:
         yield first, len(more)
 
 
-def _violations(model: Model) -> Iterator[Violation]:
+def _suspects(model: Model) -> Iterator[Suspect]:
     for reference in model.references:
-        if any(loop.opaque for loop in reference.instances.loops):
-            continue
+        is_opaque = any(loop.opaque for loop in reference.instances.loops)
         array = model.array(reference.access.array)
+        if array.register or array.ordered:
+            continue
         for dimension, extent in enumerate(array.shape):
-            if reference.access.indices[dimension] is None:
+            if is_opaque or reference.access.indices[dimension] is None:
+                yield Suspect(reference, dimension, extent, None)
                 continue
             outside = _outside(model, reference, len(array.scope) + dimension, extent)
             if not model.solver.is_empty(outside):
-                yield _violation(model, reference, dimension, extent, outside)
+                yield Suspect(reference, dimension, extent, outside)
 
 
 def _outside(
@@ -116,17 +146,13 @@ def _outside(
     )
 
 
-def _violation(
-    model: Model,
-    reference: Reference,
-    dimension: int,
-    extent: int | str | None,
-    outside: Map,
-) -> Violation:
+def _violation(model: Model, suspect: Suspect, outside: Map) -> Violation:
     """Proven: every copy is certain, parameters(domains) is in parameters(outside).
 
     Copies stand at one location; some may lie under conditions that no run fulfils.
     """
+    reference, dimension = suspect.reference, suspect.dimension
+    extent = suspect.extent
     found = find_event(model.solver, outside, reference)
     event, cell, given = found or (None, (), {})
     mentioned = mentioned_parameters(model.beyond_context(outside))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import islpy
 
+from .isl import Set
 from .model import header
 from .schedule import Nest, Schedule
 from .schedule_ast import (
@@ -87,6 +88,30 @@ def _tree(nest: Nest, schedule: Schedule) -> islpy.AstNode:
         iterators = iterators.add(islpy.Id.read_from_str(context, name))
     build = islpy.AstBuild.from_context(given).set_iterators(iterators)
     return build.node_from_schedule_map(order)
+
+
+def conjunctions(bad: Set, known: Set) -> tuple[tuple[Constraint, ...], ...] | None:
+    """A set of parameters as pieces, each a list of constraints that all hold.
+
+    ``known`` holds anyway.  None where a piece has no such form.
+
+    >>> from .isl import Solver
+    >>> read = Solver().set
+    >>> (piece,) = conjunctions(read("[n] -> { : n > 4 }"), read("[n] -> { : n >= 0 }"))
+    >>> print(*(constraint.expression for constraint in piece))
+    (n - 5)
+    """
+    build = islpy.AstBuild.from_context(known)
+    try:
+        return tuple(_piece(build, piece) for piece in bad.get_basic_sets())
+    except _NotAffineError:
+        return None
+
+
+def _piece(build: islpy.AstBuild, piece: islpy.BasicSet) -> tuple[Constraint, ...]:
+    if piece.is_universe():
+        return ()
+    return _constraints(build.expr_from_set(islpy.Set.from_basic_set(piece)), {})
 
 
 class _NotAffineError(Exception):

@@ -23,6 +23,7 @@ TABLES: dict[str, str] = {
     "polybench": "PolyBench against loops in Numba and expressions in NumPy",
     "tuning": "programs of the other tables, tuned with 8 trials, against the default",
     "analysis": "how long the analysis of each PolyBench kernel takes",
+    "safety": "accesses checked as they run, against the same without checks",
     "latency": "what a user waits for besides the work: compiling, starting, calling",
 }
 """Tables that need no GPU, with what they are about."""

@@ -8,8 +8,8 @@ from importlib import import_module
 from gpucodegen.dialects.definition import Op
 
 DIALECTS = (
-    "affine arith bufferization builtin cf complex func gpu index linalg math memref"
-    " nvgpu scf shape tensor ub vector"
+    "affine arith bufferization builtin cf complex func gcg gpu index linalg math"
+    " memref nvgpu scf shape tensor ub vector"
 ).split()
 
 _TABLE: dict[str, Op | None] = {}

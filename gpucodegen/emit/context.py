@@ -27,6 +27,7 @@ from gpucodegen.emit.kinds import (
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.offsets import Offsets
 from gpucodegen.emit.prefetches import Prefetches
+from gpucodegen.emit.reports import Reports
 from gpucodegen.emit.source import Writer
 from gpucodegen.emit.target import Target
 from gpucodegen.emit.text import Text, call, number
@@ -111,6 +112,7 @@ class Emitter:
     facts: Facts = field(default_factory=Facts)
     shared_bytes: int = 0
     transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
+    reports: Reports = field(default_factory=Reports)
     yielded: Sequence[Value] = ()
     """Results of the region of several blocks that is printed now."""
     branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))

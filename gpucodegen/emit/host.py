@@ -17,6 +17,7 @@ from gpucodegen.emit import (
     casts,
     cfg,
     complexes,
+    guards,
     host_memory,
     index_math,
     scalars,
@@ -90,7 +91,7 @@ def emit_host(
         for name, value in zip(arguments, function.arguments, strict=True):
             _declare(e, op, name, value, used_here=value in used_here)
         emit_blocks(e, function.blocks)
-    launched = tuple(dict.fromkeys(e.launched))
+    launched = tuple({k.source.name: k for k in e.launched}.values())
     return EmittedHost(e.writer.text, launched, tuple(e.transfers))
 
 
@@ -162,8 +163,15 @@ def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
         call(f"rt.{x.what}", e.text(values[x.argument]), number(x.dimension))
         for x in kernel.extras
     ]
+    reports, status = kernel.reports, e.names.fresh("status")
+    if reports.words:
+        e.writer.line(f"{status} = rt.status({reports.words})")
+        texts.append(Text(status))
     name = literal(kernel.source.name)
     e.writer.line(str(call("rt.launch", name, grid, block, tuple_text(texts))))
+    if reports.words:
+        told = tuple_text(reports.told)
+        e.writer.line(str(call("rt.check", Text(status), told)))
 
 
 def launch_func(e: Emitter, op: Operation) -> None:
@@ -233,6 +241,7 @@ HANDLERS: Handlers = (
     | scf_loops.HANDLERS
     | cfg.HANDLERS
     | host_memory.HANDLERS
+    | guards.HOST_HANDLERS
     | {
         "func.call": function_call,
         "func.call_indirect": indirect_call,

@@ -18,6 +18,7 @@ from gpucodegen.emit import (
     cfg,
     complexes,
     gpu,
+    guards,
     index_math,
     memory,
     scalars,
@@ -33,6 +34,7 @@ from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.emit.header import Header
 from gpucodegen.emit.memory import stored_dtype
 from gpucodegen.emit.names import Names
+from gpucodegen.emit.reports import Reports
 from gpucodegen.emit.target import Target
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.float_formats import NARROW
@@ -59,6 +61,7 @@ _COMMON: Handlers = (
     | scf_loops.HANDLERS
     | transfers.HANDLERS
     | cfg.HANDLERS
+    | guards.HANDLERS
 )
 HANDLERS: dict[str, Handlers] = {
     "cpu": _COMMON | {"func.return": leave},
@@ -110,6 +113,8 @@ class EmittedKernel:
     source: KernelSource
     extras: tuple[Extra, ...]
     transfers: tuple[PlannedTransfer, ...] = ()
+    reports: Reports = field(default_factory=Reports)
+    """What it may note in words that it takes as its last argument."""
 
     @property
     def tag_arguments(self) -> frozenset[int]:
@@ -135,6 +140,8 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
     with emitter.writer.block("def"):
         emit_blocks(emitter, blocks)
     params, extras = parameters.needed()
+    if emitter.reports.words:
+        params.append(KernelParam(emitter.reports.pointer, "pointer", "i64"))
     head = f"def {name}({', '.join(param.name for param in params)}):"
     lines = [*header.lines(), "", "", head, *emitter.writer.lines[1:], ""]
     source = KernelSource(
@@ -146,7 +153,8 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
         emitter.has_parallel,
         emitter.shared_bytes,
     )
-    return EmittedKernel(source, tuple(extras), tuple(emitter.transfers))
+    transfers_ = tuple(emitter.transfers)
+    return EmittedKernel(source, tuple(extras), transfers_, emitter.reports)
 
 
 PLAIN_NAMES = frozenset(

@@ -62,6 +62,7 @@ from gpucodegen.errors.compile import (
     UseAfterFree,
 )
 from gpucodegen.errors.launch import (
+    AccessOutOfBounds,
     CallsTooDeep,
     DivergentBarrier,
     DivisionByZero,
@@ -165,6 +166,7 @@ from gpucodegen.errors.warnings import (
 )
 
 __all__ = [
+    "AccessOutOfBounds",
     "AffineControlFlow",
     "AmbiguousLoop",
     "BranchMismatch",

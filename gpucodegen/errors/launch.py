@@ -180,6 +180,16 @@ class UnreadableBuffer(LaunchError):
     remedy = "Pass a dense array in main memory or on a GPU, without a gradient"
 
 
+class AccessOutOfBounds(IndexOutOfBounds):
+    """An access of the program that leaves its buffer in this call."""
+
+    code = "L120"
+    template = (
+        "this call {verb}s outside dimension {dimension} of {buffer}, where {given}"
+    )
+    remedy = "Pass buffers, numbers and indices that fit each other"
+
+
 class CallsTooDeep(LaunchError):
     """A function that calls itself deeper than Python allows."""
 

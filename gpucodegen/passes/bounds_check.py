@@ -11,29 +11,30 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
-from gpucodegen.tiling.bounds import Violation, by_array, violations
-from gpucodegen.tiling.model import model
+from gpucodegen.ir.operation import Value
+from gpucodegen.passes.lifting import Lifted
+from gpucodegen.tiling.bounds import Suspect, Violation, by_array, violations
+from gpucodegen.tiling.model import Model
 
 
 def check_bounds(
-    op: Operation, surroundings: Surroundings, sized: Collection[Value] = ()
-) -> Operation:
-    """Raise OutOfBounds for a proven violation; returns the function unchanged.
+    lifted: Lifted,
+    built: Model,
+    found: Sequence[Suspect],
+    sized: Collection[Value] = (),
+) -> None:
+    """Raise OutOfBounds for a proven violation of a function, warn of possible ones.
 
     ``sized``: buffers that have their extents in one call, and others in others.
     """
-    lifted = lift_function(op, surroundings.without_groups())
     told = [
         replace(v, proven=v.proven and not _is_avoided(v, lifted, sized))
-        for v in violations(model(lifted.scop))
+        for v in violations(built, found)
     ]
-    for found in diagnostics(told, errors.OutOfBounds):
-        if isinstance(found, errors.Error):
-            raise found
-        errors.tell(found)
-    return op
+    for problem in diagnostics(told, errors.OutOfBounds):
+        if isinstance(problem, errors.Error):
+            raise problem
+        errors.tell(problem)
 
 
 def _is_avoided(violation: Violation, lifted: Lifted, sized: Collection[Value]) -> bool:

@@ -1,4 +1,8 @@
-"""Accesses of every function against the bounds of their buffers."""
+"""Accesses of every function against the bounds of their buffers.
+
+Comes in: affine nests on buffers.  Goes out: the same, or, where asked for, with guards
+around what is not proven to stay inside.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,10 @@ from gpucodegen.ir.types import Type
 from gpucodegen.passes.base import ModulePass
 from gpucodegen.passes.bounds_check import check_bounds
 from gpucodegen.passes.functions import in_functions
-from gpucodegen.passes.lifting import Surroundings
+from gpucodegen.passes.lifting import Surroundings, lift_function
+from gpucodegen.passes.place_allocations import placed
+from gpucodegen.tiling.bounds import suspects
+from gpucodegen.tiling.model import model
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +27,31 @@ class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings.
 
     ``types`` of a call that the arguments of ``function`` were given, or None.
+    ``guard``: what is not proven is checked when the program runs.
     """
 
     name: ClassVar[str] = "check-bounds"
     function: str = ""
     types: tuple[Type | None, ...] = ()
+    guard: bool = False
 
     def apply(self, module: Module) -> Module:
         """Check every function."""
         surroundings = Surroundings.of(module)
 
         def checked(op: Operation) -> list[Operation]:
-            return [check_bounds(op, surroundings, self._sized(op))]
+            given = placed(op)
+            lifted = lift_function(given, surroundings.without_groups())
+            built = model(lifted.scop)
+            found = suspects(built)
+            check_bounds(lifted, built, found, self._sized(op))
+            if not self.guard or not found:
+                return [op]
+            from gpucodegen.passes.guards.guard import guarded
 
-        in_functions(module, checked)
-        return module
+            return [guarded(given, lifted, built, found)]
+
+        return in_functions(module, checked)
 
     def _sized(self, op: Operation) -> set[Value]:
         """The arguments of a function that have their extents in this call only."""

@@ -33,7 +33,9 @@ from gpucodegen.passes.lifting.accesses import is_memref
 from gpucodegen.passes.scalar_steps import LOADS, is_step, steps_before, steps_behind
 from gpucodegen.passes.vector_runs import is_repeatable, needs_kernel
 
-_CALLS = frozenset({"func.call", "func.call_indirect", "gpu.launch", "gpu.launch_func"})
+_CALLS = frozenset(
+    "func.call func.call_indirect gcg.refuse gpu.launch gpu.launch_func".split()
+)
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
 PURE_DIALECTS = frozenset({"arith", "math"})
@@ -129,7 +131,7 @@ class CpuOutliner:
         group, after = (*group, *ending), after[len(ending) :]
         inside = {id(op) for root in group for op in root.walk()}
         inside |= {id(op) for op in after if op.name == "memref.dealloc"}
-        own = _first_to_fit(op for op in host if set() < self._used(op) <= inside)
+        own = first_to_fit(op for op in host if set() < self._used(op) <= inside)
         made = {op.result for op in own}
         host[:] = [op for op in host if op not in own]
         host += self._call(group, [op.with_(name="memref.alloca") for op in own])
@@ -195,16 +197,30 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
 def is_kernel(op: Operation) -> bool:
     """Whether an operation with a body can run inside a kernel as a whole."""
     structured = bool(op.regions) and op.dialect in {"affine", "scf"}
-    return structured and not any(
-        needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
+    return (
+        structured
+        and not _is_checked_access(op)
+        and not any(
+            needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
+        )
+    )
+
+
+def _is_checked_access(op: Operation) -> bool:
+    """Whether it is one access of the host's and what is told where it is left out."""
+    inner = list(op.walk())
+    return (
+        any(o.name == "gcg.report" for o in inner)
+        and all(o.name == "scf.if" for o in inner if o.regions)
+        and not any(o.dialect == "vector" for o in inner)
     )
 
 
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, one that nobody knows, and a branch or loop that yields a memref:
-    kernels have no variables for these.
+    That is a call, or the refusal of one, an operation that nobody knows, and a branch
+    or loop that yields a memref: kernels have no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
     return op.name in _CALLS or lookup(op.name) is None or yields_memref
@@ -214,19 +230,19 @@ STACK_BYTES = 1 << 16
 """Bytes of a kernel's own buffers that a stack surely has room for."""
 
 
-def _first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
+def first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
     """Static allocations among the operations, while they fit on the stack."""
     chosen: list[Operation] = []
     room = STACK_BYTES
     for op in operations:
-        size = _allocated_bytes(op)
+        size = allocated_bytes(op)
         if 0 < size <= room:
             room -= size
             chosen.append(op)
     return chosen
 
 
-def _allocated_bytes(op: Operation) -> int:
+def allocated_bytes(op: Operation) -> int:
     """Bytes of a static allocation of row-major memory; else zero."""
     if op.name not in ALLOCATIONS:
         return 0

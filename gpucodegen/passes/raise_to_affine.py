@@ -76,7 +76,9 @@ class _Raiser:
             return raised
         if raised.name == "gpu.launch":
             return self._launch(raised)
-        if raised.name in {"affine.for", "affine.parallel"}:
+        if raised.name == "affine.for":
+            self._admit(raised.body.arguments[:1])
+        if raised.name == "affine.parallel":
             self._admit(raised.body.arguments)
         self.depth += 1
         rebuilt = raised.with_(regions=tuple(map(self._region, raised.regions)))

@@ -55,7 +55,7 @@ class NumpyEngine:
         at, in_bytes = address - start, tuple(stride * size for stride in strides)
         try:
             array = np.ndarray(shape, buffer.array.dtype, memory, at, in_bytes)
-        except ValueError as problem:
+        except (TypeError, ValueError) as problem:
             raise errors.IndexOutOfBounds(
                 index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
             ) from problem

@@ -13,11 +13,14 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.elements import TAG_WORDS
+from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.buffers import Buffer
 from gpucodegen.runtime.engines import Engine, Maker, engine_of
 from gpucodegen.runtime.spec import KernelSpec
 from gpucodegen.runtime.transfers import HostTransfers
 
+Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
+"""Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""
 Shape = tuple[int, ...]
 Index = tuple[int, ...]
 
@@ -166,6 +169,41 @@ class HostApi:
             launcher = self._engine.launcher(self._specs[name])
             self._launchers[name] = launcher
         launcher(grid, block, args)
+
+    def status(self, words: int) -> Buffer:
+        """Words for what a kernel notes, all zero."""
+        buffer = self._engine.alloc((words,), "i64")
+        buffer.array[...] = 0
+        return buffer
+
+    def check(self, status: Buffer, reports: Sequence[Told]) -> None:
+        """Refuse the call for the first report that a kernel noted."""
+        self.look(status.array, reports)
+        self._engine.dealloc(status)
+
+    def look(self, status: np.ndarray, reports: Sequence[Told]) -> None:
+        """The same of the words alone."""
+        words = status.tolist()
+        if not any(words):
+            return
+        for told in reports:
+            noted, *values = words[: 1 + len(told[-1])]
+            if noted:
+                self.refuse(told, values)
+            del words[: 1 + len(told[-1])]
+
+    def refuse(self, told: Told, values: Sequence[int]) -> None:
+        """End the call: an access would leave its buffer, or two do not fit."""
+        place, verb, buffer, dimension, extent, names = told
+        pairs = zip(names, map(int, values), strict=True)
+        given = ", ".join(f"{name} = {value}" for name, value in pairs)
+        where = FileLoc(*place) if place else UNKNOWN
+        if verb == "fit":
+            raise errors.ShapesDisagree(where, problem=given)
+        size = "" if extent < 0 else f" (extent {extent})"
+        raise errors.AccessOutOfBounds(
+            where, verb=verb, buffer=f"{buffer}{size}", dimension=dimension, given=given
+        )
 
     def handle(
         self,

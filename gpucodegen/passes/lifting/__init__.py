@@ -35,17 +35,20 @@ def lift_operations(
     *,
     one_access_per_statement: bool = False,
     trust_parallel: bool = True,
+    counted: bool = False,
 ) -> Lifted:
     """Lift operations that run one after the other.
 
     ``context`` holds operations outside; only their constants and shapes matter.
     ``surroundings`` holds the functions that may be called.
     ``trust_parallel=False`` checks ``affine.parallel`` like any other loop.
+    ``counted``: ``scf.for`` is a loop like others where its bounds are known.
     """
     lifter = Lifter(
         surroundings=surroundings or Surroundings(),
         one_access_per_statement=one_access_per_statement,
         trust_parallel=trust_parallel,
+        counted=counted,
     )
     lifter.declare_context(context)
     lifter.index(operations)

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from gpucodegen.dialects.combiners import atomic_kind
 from gpucodegen.dialects.registry import lookup
-from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayAttr,
+    IntegerAttr,
+)
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
@@ -187,9 +192,43 @@ def _transfer(
         dimensions = [getattr(r, "position", 0) for r in permutation.map.results]
         lanes = dict(zip(dimensions, shape, strict=True))
         access = _widened(env, op, buffer, indices, kind, lanes)
-        return [replace(access, must=access.must and not _is_masked(op))]
+        padded = padded_dimensions(op, dimensions)
+        ends = _ends(env, buffer, padded)
+        spanned = [d for d in lanes if indices[d] is not None]
+        names = dict(zip(reversed(spanned), reversed(access.span), strict=False))
+        inside = tuple(
+            f"{indices[d]} + {names[d][0]} < {end}"
+            for d, end in ends.items()
+            if d in names
+        )
+        is_exact = len(ends) == len(padded) and not _is_masked(op)
+        where = (*access.where, *inside)
+        return [replace(access, where=where, must=access.must and is_exact)]
 
     return entry
+
+
+def padded_dimensions(op: Operation, dimensions: Sequence[int]) -> tuple[int, ...]:
+    """Those along which a transfer may leave its buffer: ``in_bounds`` is not set.
+
+    ``dimensions``: the dimension of the buffer of each one of the vector.
+    """
+    flags = op.attributes.get("in_bounds")
+    given = flags.values if isinstance(flags, ArrayAttr) else ()
+    inside = [isinstance(f, IntegerAttr) and bool(f.value) for f in given]
+    pairs = zip(dimensions, inside or [False] * len(dimensions), strict=True)
+    return tuple(dimension for dimension, fits in pairs if not fits)
+
+
+def _ends(env: Environment, memref: Value, dimensions: Sequence[int]) -> dict[int, str]:
+    """The extents along some dimensions, where they are known."""
+    shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
+    is_root = memref not in env.views
+    return {
+        d: env.extent(memref, d) if shape[d] is None else str(shape[d])
+        for d in dimensions
+        if shape[d] is not None or is_root
+    }
 
 
 def _masked(

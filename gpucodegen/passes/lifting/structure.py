@@ -7,13 +7,15 @@ without affine form leave their side open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.arith import predicate
 from gpucodegen.ir.affine_maps import AffineMap
-from gpucodegen.ir.attributes import IntegerSetAttr
+from gpucodegen.ir.attributes import IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.passes.dead_code import has_no_effect
 from gpucodegen.passes.lifting.environment import Environment
 from gpucodegen.passes.lifting.expressions import constraint_texts, map_texts
 from gpucodegen.tiling.scop import If, Loop, Node
@@ -40,9 +42,43 @@ def affine_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
     lifter.initialise(loop, nodes)
     name = lifter.env.names.fresh(loop.iv.name, "i")
     lifter.env.texts[loop.iv] = name
+    lifter.env.texts.update(dict.fromkeys(op.body.arguments[1:]))
     lifter.env.bounded(name, lower, upper, loop.step)
     body = lifter.enter(name, op.body.operations, lambda: lifter.carry(loop))
     nodes.append(Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location))
+
+
+def counts(
+    op: Operation, env: Environment, definitions: Mapping[Value, Operation]
+) -> bool:
+    """Whether it is an ``scf.for`` whose bounds and step have an affine form."""
+    return (
+        op.name == "scf.for"
+        and _step(op, definitions) > 0
+        and None not in env.all_texts(op.operands[:2])
+    )
+
+
+def _step(op: Operation, definitions: Mapping[Value, Operation]) -> int:
+    """The step of an ``scf.for`` if it is a number, else 0."""
+    made = definitions.get(op.operands[2])
+    value = made.attributes.get("value") if made is not None else None
+    return value.value if isinstance(value, IntegerAttr) else 0
+
+
+def scf_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
+    """``scf.for`` that `counts`; what it carries is not known."""
+    lower, upper = map(str, lifter.env.all_texts(op.operands[:2]))
+    step = _step(op, lifter.definitions)
+    iv, *carried = op.body.arguments
+    name = lifter.env.names.fresh(iv.name, "i")
+    lifter.env.texts[iv] = name
+    lifter.env.texts.update(dict.fromkeys(carried))
+    lifter.env.bounded(name, (lower,), (upper,), step)
+    body = lifter.enter(name, op.body.operations)
+    lifter.env.forget(op)
+    loop = Loop(name, (lower,), (upper,), step, body, payload=op, loc=op.location)
+    nodes.append(loop)
 
 
 def affine_parallel(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
@@ -93,8 +129,24 @@ def affine_if(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
 
 
 def scf_if(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
-    """``scf.if``: either branch may run."""
-    nodes.append(_branches(lifter, op, None))
+    """``scf.if``: either branch may run; behind a refusal two numbers are equal."""
+    if op not in lifter.agreed:
+        nodes.append(_branches(lifter, op, None))
+        return
+    differ = lifter.definitions.get(op.operands[0])
+    if differ is not None and differ.name == "arith.cmpi":
+        one, other = lifter.env.all_texts(differ.operands)
+        if one is not None and other is not None and predicate(differ) == "ne":
+            lifter.env.context.append(f"{one} = {other}")
+
+
+def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """The refusals with which a function begins, where they are about two numbers."""
+    for op in operations:
+        if op.name == "scf.if" and any(o.name == "gcg.refuse" for o in op.walk()):
+            yield op
+        elif op.name != "memref.dim" and not has_no_effect(op):
+            return
 
 
 def _branches(lifter: Lifter, op: Operation, constraints: tuple[str, ...] | None) -> If:

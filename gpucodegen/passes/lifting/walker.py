@@ -48,6 +48,8 @@ class Lifter:
     env: Environment = field(default_factory=Environment)
     one_access_per_statement: bool = False
     trust_parallel: bool = True
+    counted: bool = False
+    """Whether ``scf.for`` counts like an affine loop where its bounds are known."""
     listed: frozenset[str] = frozenset()
     """Operations that take a row of ``gpucodegen deps``."""
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -60,6 +62,8 @@ class Lifter:
     operations: dict[str, tuple[Operation, ...]] = field(
         default_factory=dict[str, tuple[Operation, ...]]
     )
+    agreed: frozenset[Operation] = frozenset()
+    """Branches before everything else that end the program unless extents agree."""
     registers: Registers = field(init=False)
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
@@ -84,6 +88,8 @@ class Lifter:
         for op in operations:
             self._pending += [(op, access) for access in self.registers.reads(op)]
             handler = _HANDLERS.get(op.name)
+            if self.counted and structure.counts(op, self.env, self.definitions):
+                handler = structure.scf_for
             if handler is not None:
                 self._flush(nodes)
                 handler(self, op, nodes)
@@ -261,6 +267,7 @@ class Lifter:
         """Nodes of a function; several blocks are an opaque loop around each."""
         if len(blocks) == 1:
             inner = blocks[0].operations
+            self.agreed = frozenset(structure.agreements(inner))
             if op.name == "gpu.func":
                 return within_grid(op, self.env, lambda: self.body(inner))
             return self.body(inner)

@@ -91,8 +91,8 @@ class _Maker:
             self.body(made, node.body, {**known, node.name: Index.of(variable)})
 
         inner.loop(
-            [_index(lower, known) for lower in node.lowers],
-            [_index(upper, known) for upper in node.uppers],
+            [index_of(lower, known) for lower in node.lowers],
+            [index_of(upper, known) for upper in node.uppers],
             body,
             step=node.step,
             hint=node.name,
@@ -104,7 +104,7 @@ class _Maker:
         return to_parallel(loop) if is_parallel else loop
 
     def _guard(self, b: Builder, node: ast.Guard, known: Variables) -> Operation:
-        values, exprs = merge([_index(c.expression, known) for c in node.constraints])
+        values, exprs = merge([index_of(c.expression, known) for c in node.constraints])
         constraints = tuple(
             Constraint(expr, constraint.equality)
             for expr, constraint in zip(exprs, node.constraints, strict=True)
@@ -133,13 +133,13 @@ class _Maker:
         """Copies of the unit's operations, with new values for its variables."""
         piece = self.source.pieces[node.name]
         mapping = {
-            variable: b.index(_index(value, known), variable.name)
+            variable: b.index(index_of(value, known), variable.name)
             for variable, value in zip(piece.variables, node.values, strict=True)
         }
         b.operations += [clone(op, mapping) for op in piece.operations]
 
 
-def _index(expression: ast.Expression, known: Variables) -> Index:
+def index_of(expression: ast.Expression, known: Variables) -> Index:
     """An expression over SSA values."""
     match expression:
         case ast.Name(text):
@@ -147,7 +147,7 @@ def _index(expression: ast.Expression, known: Variables) -> Index:
         case ast.Number(value):
             return Index.of(value)
         case ast.Term(operator, left, right):
-            return _OPERATORS[operator](_index(left, known), _index(right, known))
+            return _OPERATORS[operator](index_of(left, known), index_of(right, known))
 
 
 def _product(left: Index, right: Index) -> Index:

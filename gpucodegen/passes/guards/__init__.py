@@ -1,0 +1,1 @@
+"""Checks of the accesses that are not proven to stay inside their buffers."""

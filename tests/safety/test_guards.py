@@ -1,0 +1,276 @@
+"""Accesses that leave their buffers: refused at launch, or left out of a loop."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+
+LINE = """
+func.func @f(%a: memref<?xf32>, %n: index, %x: f32) {
+  affine.for %i = 0 to %n {
+    affine.store %x, %a[%i] : memref<?xf32>
+  }
+  return
+}"""
+GATHER = """
+func.func @f(%a: memref<?xf32>, %at: memref<?xi64>, %b: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %at, %c0 : memref<?xi64>
+  affine.for %i = 0 to %n {
+    %k = affine.load %at[%i] : memref<?xi64>
+    %j = arith.index_cast %k : i64 to index
+    %v = memref.load %a[%j] : memref<?xf32>
+    affine.store %v, %b[%i] : memref<?xf32>
+  }
+  return
+}"""
+
+
+def numbers(count: int) -> np.ndarray:
+    return np.arange(count, dtype=np.float32)
+
+
+# -- at launch -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("specialize", [True, False])
+def test_a_loop_past_the_array_is_refused_before_it_runs(specialize: bool):
+    program = gcg.compile(LINE, target="cpu", specialize=specialize)
+    whole = np.zeros(11, np.float32)
+    program.f(whole[:10], 10, 1.0)
+    for count in (11, 2**40, 2**63 - 1):
+        with pytest.raises(errors.IndexOutOfBounds) as caught:
+            program.f(whole[:10], count, 2.0)
+        assert caught.value.place is not None
+        assert caught.value.place.line == 4
+        assert f"n = {count}" in str(caught.value)
+    assert whole.tolist() == [1.0] * 10 + [0.0]
+
+
+def test_a_bound_call_is_refused_each_time():
+    launch = gcg.compile(LINE, target="cpu").f.bind(numbers(10), 11, 1.0)
+    for _ in range(2):
+        with pytest.raises(errors.AccessOutOfBounds):
+            launch()
+
+
+def test_what_shapes_prove_has_no_checks():
+    program = gcg.compile(GATHER.replace("memref.load %a[%j]", "affine.load %a[%i]"))
+    program.f(numbers(8), np.zeros(8, np.int64), numbers(8))
+    assert "rt.refuse" not in program.source("f")
+    assert "rt.check" not in program.source("f")
+
+
+def test_extents_of_a_product_that_disagree_are_refused():
+    text = """
+func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>)
+    outs(%c : memref<?x?xf32>)
+  return
+}"""
+    program = gcg.compile(text, target="cpu", specialize=False)
+
+    def array(*shape: int) -> np.ndarray:
+        return np.ones(shape, np.float32)
+
+    program.f(array(3, 4), array(4, 5), array(3, 5))
+    for b, c in (((5, 5), (3, 5)), ((3, 5), (3, 5)), ((4, 5), (3, 4))):
+        with pytest.raises(errors.ShapesDisagree):
+            program.f(array(3, 4), array(*b), array(*c))
+
+
+def test_a_cast_to_another_extent_is_refused():
+    text = LINE.replace(
+        "  affine.for", "  %b = memref.cast %a : memref<?xf32> to memref<8xf32>\n"
+        "  affine.for", 1
+    ).replace("%a[%i] : memref<?xf32>", "%b[%i] : memref<8xf32>")  # fmt: skip
+    program = gcg.compile(text, target="cpu", specialize=False)
+    program.f(numbers(8), 8, 1.0)
+    with pytest.raises(errors.ShapesDisagree):
+        program.f(numbers(9), 8, 1.0)
+
+
+@pytest.mark.parametrize(("offset", "size"), [(8, 3), (-1, 3), (0, 11), (11, 1)])
+def test_a_subview_outside_its_source_is_refused(offset: int, size: int):
+    text = """
+func.func @f(%a: memref<?xf32>, %o: index, %n: index, %x: f32) {
+  %v = memref.subview %a[%o] [%n] [1]
+    : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+  affine.for %i = 0 to %n {
+    affine.store %x, %v[%i] : memref<?xf32, strided<[1], offset: ?>>
+  }
+  return
+}"""
+    program = gcg.compile(text, target="cpu")
+    whole = np.zeros(30, np.float32)
+    program.f(whole[10:20], 2, 8, 1.0)
+    expected = whole.copy()
+    with pytest.raises(errors.AccessOutOfBounds):
+        program.f(whole[10:20], offset, size, 2.0)
+    np.testing.assert_array_equal(whole, expected)
+
+
+# -- in the loop -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [-1, 9, 10**12, -(2**63)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_gather_leaves_out_what_is_outside(wrong: int, threads: int):
+    program = gcg.compile(GATHER, target="cpu", threads=threads)
+    at, b = np.array([8, 0, wrong, 3]), np.full(4, -1, np.float32)
+    for _ in range(3):
+        with pytest.raises(errors.AccessOutOfBounds, match=f"k = {wrong}\\b"):
+            program.f(numbers(9), at, b)
+        assert b[[0, 1, 3]].tolist() == [8.0, 0.0, 3.0]
+    at[2] = 5
+    program.f(numbers(9), at, b)
+    assert b.tolist() == [8.0, 0.0, 5.0, 3.0]
+
+
+def test_repeated_calls_that_return_are_checked():
+    text = """
+func.func @f(%a: memref<9xf32>, %at: memref<4xi64>) -> memref<4xf32> {
+  %b = memref.alloc() : memref<4xf32>
+  affine.for %i = 0 to 4 {
+    %k = affine.load %at[%i] : memref<4xi64>
+    %j = arith.index_cast %k : i64 to index
+    %v = memref.load %a[%j] : memref<9xf32>
+    affine.store %v, %b[%i] : memref<4xf32>
+  }
+  return %b : memref<4xf32>
+}"""
+    program = gcg.compile(text, target="cpu")
+    at = np.array([8, 0, 1, 3])
+    for _ in range(4):
+        assert program.f(numbers(9), at).tolist() == [8.0, 0.0, 1.0, 3.0]
+    at[1] = 9
+    for _ in range(2):
+        with pytest.raises(errors.AccessOutOfBounds):
+            program.f(numbers(9), at)
+    at[1] = 2
+    assert program.f(numbers(9), at).tolist() == [8.0, 2.0, 1.0, 3.0]
+
+
+def test_a_later_process_checks_too():
+    code = f"""
+import numpy as np, gpucodegen as gcg
+program = gcg.compile({GATHER!r}, target="cpu")
+at, b = np.array([1, 0]), np.zeros(2, np.float32)
+program.f(np.ones(3, np.float32), at, b)
+at[1] = 3
+try:
+    program.f(np.ones(3, np.float32), at, b)
+except gcg.errors.AccessOutOfBounds as error:
+    print(error.place.line)
+"""
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=dict(os.environ),
+        )
+        assert done.stdout == "8\n"
+
+
+def test_a_carried_index_is_checked():
+    text = """
+func.func @f(%next: memref<?xi64>, %seen: memref<?xi64>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i64
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c0) -> index {
+    memref.store %one, %seen[%at] : memref<?xi64>
+    %k = memref.load %next[%at] : memref<?xi64>
+    %to = arith.index_cast %k : i64 to index
+    scf.yield %to : index
+  }
+  return
+}"""
+    program = gcg.compile(text, target="cpu")
+    following, seen = np.array([2, 0, 1, 7]), np.zeros(4, np.int64)
+    program.f(following, seen, 9)
+    assert seen.tolist() == [1, 1, 1, 0]
+    following[2] = 3
+    with pytest.raises(errors.AccessOutOfBounds):
+        program.f(following, seen, 9)
+
+
+# -- without checks --------------------------------------------------------------------
+
+
+def test_unchecked_programs_have_no_checks():
+    for text, arguments in (
+        (LINE, (numbers(10), 10, 1.0)),
+        (GATHER, (numbers(9), np.array([1, 2]), numbers(2))),
+    ):
+        checked = gcg.compile(text, target="cpu")
+        unchecked = gcg.compile(text, target="cpu", unchecked=True)
+        checked.f(*arguments)
+        unchecked.f(*arguments)
+        assert "rt.refuse" in checked.source("f") or "rt.check" in checked.source("f")
+        assert "rt.refuse" not in unchecked.source("f")
+        assert "rt.check" not in unchecked.source("f")
+
+
+# -- transfers and large buffers -------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("flag", ["", " {in_bounds = [false]}"])
+def test_a_transfer_pads_its_tail(target: str, flag: str):
+    text = f"""
+func.func @f(%a: memref<5x7xf32>, %b: memref<5x9xf32>) {{
+  %pad = arith.constant -1.0 : f32
+  affine.for %i = 0 to 5 {{
+    affine.for %j = 0 to 9 step 4 {{
+      %v = vector.transfer_read %a[%i, %j], %pad{flag}
+        : memref<5x7xf32>, vector<4xf32>
+      vector.transfer_write %v, %b[%i, %j]{flag} : vector<4xf32>, memref<5x9xf32>
+    }}
+  }}
+  return
+}}"""
+    a, b = numbers(35).reshape(5, 7), np.zeros((5, 9), np.float32)
+    gcg.compile(text, target=target).f(a, b)
+    expected = np.full((5, 9), -1, np.float32)
+    expected[:, :7] = a
+    np.testing.assert_array_equal(b, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_large_buffer_of_a_loop_lies_on_the_heap(threads: int):
+    text = """
+func.func @f(%a: memref<4xf32>) {
+  affine.for %r = 0 to 4 {
+    %t = memref.alloca() : memref<3000000xf32>
+    %s = memref.alloca() : memref<8xf32>
+    affine.for %i = 0 to 3000000 step 1000 {
+      %v = affine.load %a[%r] : memref<4xf32>
+      affine.store %v, %t[%i] : memref<3000000xf32>
+    }
+    %w = affine.load %t[%r * 1000] : memref<3000000xf32>
+    affine.store %w, %s[%r] : memref<8xf32>
+    %x = affine.load %s[%r] : memref<8xf32>
+    %y = arith.addf %x, %w : f32
+    affine.store %y, %a[%r] : memref<4xf32>
+  }
+  return
+}"""
+    a = numbers(4)
+    program = gcg.compile(text, target="cpu", threads=threads)
+    for _ in range(2):
+        program.f(a)
+    assert a.tolist() == [0.0, 4.0, 8.0, 12.0]
+    assert program.source("f").count("= heap_f32(") == 1
+    assert program.source("f").count("heap_free_f32(") == 1
