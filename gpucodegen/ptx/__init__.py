@@ -1,0 +1,29 @@
+"""PTX parsed, translated, executed and counted by NumPy: a GPU without one.
+
+A `Module` is loaded from text as a driver loads it; its kernels run on a `Memory`, all
+threads of many blocks at once, and every access is checked: bounds, alignment, races
+between barriers, barriers that some threads never reach, shared memory that nobody
+wrote, copies in flight.  What goes wrong is a `Fault` with its place.  This package
+knows neither MLIR nor Numba: it needs the standard library and NumPy.
+
+    text -> parsing -> translation -> execution (with numerics) -> counters
+"""
+
+from __future__ import annotations
+
+from gpucodegen.ptx.faults import Fault, OutOfMemory, SourceLocation, Unsupported
+from gpucodegen.ptx.memory import Memory
+from gpucodegen.ptx.module import Module, Run
+from gpucodegen.ptx.parsing.entries import Entry, Parameter
+
+__all__ = [
+    "Entry",
+    "Fault",
+    "Memory",
+    "Module",
+    "OutOfMemory",
+    "Parameter",
+    "Run",
+    "SourceLocation",
+    "Unsupported",
+]
