@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ Value = Any
 """A register: an array over lanes, or one NumPy scalar while all lanes agree."""
 Mask = Array | None
 """Lanes that take part; None: all."""
+Chosen = Mask | Literal[False]
+"""Lanes of which there may be none, which False says."""
 
 DTYPES: dict[str, str] = {
     "pred": "?",

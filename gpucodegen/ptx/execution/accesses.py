@@ -15,6 +15,7 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.marks import Clash, Marks
 from gpucodegen.ptx.memory import BASE, POISON, views
+from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.translation.sites import (
     LOCAL_WINDOW,
     SHARED_START,
@@ -157,14 +158,14 @@ class Accesses:
             mine = self.batch.marks if lanes is None else self.batch.marks[lanes]
             self.checked(marks.read(offsets, site.width, mine), site, lanes)
         found = self.units[space][site.width][offsets >> site.shift].view(site.dtype)
-        rows = [found]
+        rows: Sequence[Array] = [found]
         if site.count > 1:
-            rows = np.ascontiguousarray(found.reshape(-1, site.count).T)
+            rows = list(np.ascontiguousarray(found.reshape(-1, site.count).T))
         if lanes is None:
             return rows
         result = np.zeros((site.count, self.batch.lanes), site.dtype)
         result[:, lanes] = rows
-        return result
+        return list(result)
 
     def store(
         self, site: Site, address: Value, values: Sequence[Value], mask: Mask
@@ -244,12 +245,12 @@ def _updated(what: str, old: Array, operands: list[Array]) -> Any:
     first, one = operands[0], old.dtype.type(1)
     match what:
         case "cas":
-            return np.where(old == first, operands[1], old)
+            return select(old == first, operands[1], old)
         case "exch":
             return first
         case "inc":
-            return np.where(old >= first, old.dtype.type(0), old + one)
+            return select(old >= first, old.dtype.type(0), old + one)
         case "dec":
-            return np.where((old == 0) | (old > first), first, old - one)
+            return select((old == 0) | (old > first), first, old - one)
         case _:
             return _UFUNCS[what](old, first)

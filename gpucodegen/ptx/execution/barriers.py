@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from gpucodegen.ptx.types import Array, Mask
 
 
-class Divergence(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Divergence:
     """Why a barrier can never open: the message, the instruction and the lane."""
 
     message: str

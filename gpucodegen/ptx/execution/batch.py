@@ -21,7 +21,7 @@ from gpucodegen.ptx.execution.marks import Marks, marks_of
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.special import SPECIAL, place
-from gpucodegen.ptx.types import Array, Mask, Value
+from gpucodegen.ptx.types import Array, Chosen, Mask, Value
 
 ENDLESS = 10**8
 """How often a basic block may run before it counts as an endless loop."""
@@ -117,7 +117,8 @@ class Batch:
         if end is None:
             groups.join(number + 1, mask)
             return
-        taken, rest = mask, False
+        taken: Chosen = mask
+        rest: Chosen = False
         if end.predicate:
             taken, rest = divided(predicate, mask, lanes)
         if rest is not False:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpucodegen.ptx.types import Array, Mask
+from gpucodegen.ptx.types import Array, Chosen, Mask
 
 
 class Groups:
@@ -41,9 +41,7 @@ class Groups:
         ]
 
 
-def divided(
-    predicate: Array, mask: Mask, lanes: int
-) -> tuple[Mask | bool, Mask | bool]:
+def divided(predicate: Array, mask: Mask, lanes: int) -> tuple[Chosen, Chosen]:
     """(lanes for which a predicate holds, the others); False stands for no lane."""
     if predicate.ndim == 0:
         return (mask, False) if predicate else (False, mask)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 WARP = 32
 
 
-def _identity(what: str, kind: np.dtype[np.generic]) -> int:
+def _identity(what: str, kind: str) -> int:
     limits = np.iinfo(kind)
     neutral = {
         "min": limits.max,
@@ -112,18 +111,18 @@ class Warps:
             return self.ballot(predicate, mask)
         any_of = self.spread(predicate, mask, np.False_).any(1)
         all_of = self.spread(predicate, mask, np.True_).all(1)
-        votes: dict[str, Callable[[], Array]] = {
-            "any": lambda: any_of,
-            "all": lambda: all_of,
-            "uni": lambda: all_of | ~any_of,
+        votes: dict[str, Any] = {
+            "any": any_of,
+            "all": all_of,
+            "uni": all_of | ~any_of,
         }
-        return votes[mode]()[self.row]
+        return votes[mode][self.row]
 
     def reduce(
         self, index: int, mode: str, value: Value, member: Value, mask: Mask
     ) -> Array:
         """A reduction over the lanes that take part."""
         self._named(index, member, mask)
-        empty = np.array(_identity(mode, value.dtype)).astype(value.dtype)
+        empty = np.array(_identity(mode, value.dtype.str)).astype(value.dtype)
         rows = self.spread(value, mask, empty)
         return _REDUCTIONS[mode].reduce(rows, axis=1, dtype=value.dtype)[self.row]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.types import Value
 
 _BELOW_F32 = 0x1FFFFFFF
@@ -25,8 +26,8 @@ def round_sum(product: Value, addend: Value) -> Value:
         part = total - product
         lost = (product - (total - part)) + (addend - part)
         up, down = tie & (lost > 0), tie & (lost < 0)
-        total = np.where(up, np.nextafter(total, np.inf), total)
-        total = np.where(down, np.nextafter(total, -np.inf), total)
+        total = select(up, np.nextafter(total, np.inf), total)
+        total = select(down, np.nextafter(total, -np.inf), total)
     return total.astype("f4")
 
 
@@ -60,7 +61,7 @@ def fma64(a: Value, b: Value, c: Value) -> Value:
     total = product + c
     part = total - product
     result = total + (((product - (total - part)) + (c - part)) + error)
-    return np.where(np.isfinite(result) | ~np.isfinite(total), result, total)[()]
+    return select(np.isfinite(result) | ~np.isfinite(total), result, total)
 
 
 def fma16(a: Value, b: Value, c: Value) -> Value:
@@ -83,40 +84,40 @@ def rounded(x: Value, kind: str, mode: str) -> Value:
     if mode == "rz":
         above, below = above & (x >= 0), below & (x < 0)
     if mode != "rp":
-        near = np.where(above, np.nextafter(near, -infinity), near)
+        near = select(above, np.nextafter(near, -infinity), near)
     if mode != "rm":
-        near = np.where(below, np.nextafter(near, infinity), near)
-    return near[()]
+        near = select(below, np.nextafter(near, infinity), near)
+    return near
 
 
 def minimum(a: Value, b: Value) -> Value:
     """The smaller number, -0 below +0; a NaN gives way to a number."""
     zero = (a == 0) & (b == 0)
-    return np.where(zero, -((-a) + (-b)), np.fmin(a, b))[()]
+    return select(zero, -((-a) + (-b)), np.fmin(a, b))
 
 
 def maximum(a: Value, b: Value) -> Value:
     """The larger number, +0 above -0; a NaN gives way to a number."""
     zero = (a == 0) & (b == 0)
-    return np.where(zero, a + b, np.fmax(a, b))[()]
+    return select(zero, a + b, np.fmax(a, b))
 
 
 def minimum_nan(a: Value, b: Value) -> Value:
     """As `minimum`, but a NaN stays."""
     zero = (a == 0) & (b == 0)
-    return np.where(zero, -((-a) + (-b)), np.minimum(a, b))[()]
+    return select(zero, -((-a) + (-b)), np.minimum(a, b))
 
 
 def maximum_nan(a: Value, b: Value) -> Value:
     """As `maximum`, but a NaN stays."""
     zero = (a == 0) & (b == 0)
-    return np.where(zero, a + b, np.maximum(a, b))[()]
+    return select(zero, a + b, np.maximum(a, b))
 
 
 def flushed(x: Value) -> Value:
     """f32 with subnormal numbers as zeros of their sign."""
     small = np.abs(x) < np.float32(2.0**-126)
-    return np.where(small, np.copysign(np.float32(0), x), x)[()]
+    return select(small, np.copysign(np.float32(0), x), x)
 
 
 def saturated(x: Value) -> Value:
@@ -125,7 +126,7 @@ def saturated(x: Value) -> Value:
     >>> saturated(np.float32([-1, 0.5, 2, np.nan])).tolist()
     [0.0, 0.5, 1.0, 0.0]
     """
-    return np.clip(np.where(np.isnan(x), x.dtype.type(0), x), 0, 1).astype(x.dtype)
+    return np.clip(select(np.isnan(x), x.dtype.type(0), x), 0, 1).astype(x.dtype)
 
 
 def from_bf16(bits: Value) -> Value:
@@ -142,7 +143,7 @@ def to_bf16(x: Value) -> Value:
     bits = x.astype("f4").view("u4")
     odd = (bits >> np.uint32(16)) & np.uint32(1)
     kept = ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype("u2")
-    return np.where(np.isnan(x), np.uint16(0x7FFF), kept)[()].view("i2")
+    return select(np.isnan(x), np.uint16(0x7FFF), kept).view("i2")
 
 
 def to_tf32(x: Value) -> Value:
@@ -168,9 +169,9 @@ def to_integer(x: Value, kind: str, mode: str) -> Value:
     limits = np.iinfo(kind)
     whole = integral(x.astype("f8"), mode)
     low, high = whole <= float(limits.min), whole >= float(limits.max)
-    inside = np.where(low | high | np.isnan(whole), 0, whole).astype(kind)
+    inside = select(low | high | np.isnan(whole), 0, whole).astype(kind)
     least, most = np.array([limits.min, limits.max], kind)
-    return np.where(low, least, np.where(high, most, inside))[()]
+    return select(low, least, select(high, most, inside))
 
 
 def halves(words: Value) -> Value:

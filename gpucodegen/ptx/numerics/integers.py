@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.types import Value
 
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -28,7 +29,7 @@ def high_product(a: Value, b: Value) -> Value:
     high = high_high + (low_high >> _HALF) + (high_low >> _HALF) + (middle >> _HALF)
     if a.dtype.kind == "i":
         none = np.uint64(0)
-        high = high - np.where(a < 0, v, none)[()] - np.where(b < 0, u, none)[()]
+        high = high - select(a < 0, v, none) - select(b < 0, u, none)
     return high.view(a.dtype)
 
 
@@ -39,17 +40,17 @@ def quotient(a: Value, b: Value) -> Value:
     [-3, -1]
     """
     zero = b == 0
-    divisor = np.where(zero, b.dtype.type(1), b)[()]
+    divisor = select(zero, b.dtype.type(1), b)
     found = np.floor_divide(a, divisor)
     inexact = a - found * divisor != 0
     short = inexact & ((a < 0) != (divisor < 0))
-    return np.where(zero, ~a.dtype.type(0), found + short.astype(a.dtype))[()]
+    return select(zero, ~a.dtype.type(0), found + short.astype(a.dtype))
 
 
 def remainder(a: Value, b: Value) -> Value:
     """What a division towards zero leaves; all of it where the divisor is zero."""
     zero = b == 0
-    return np.where(zero, a, np.fmod(a, np.where(zero, b.dtype.type(1), b)[()]))[()]
+    return select(zero, a, np.fmod(a, select(zero, b.dtype.type(1), b)))
 
 
 def left_shift(a: Value, count: Value) -> Value:
@@ -78,7 +79,7 @@ def funnel(low: Value, high: Value, count: Value, left: bool) -> Value:
 def _mask(width: Value) -> Value:
     """The lowest bits of a 64-bit word, as many as said."""
     some = (_ONE << np.minimum(width, 63).astype("u8")) - _ONE
-    return np.where(width >= 64, ~np.uint64(0), some)[()]
+    return select(width >= 64, ~np.uint64(0), some)
 
 
 def bit_field(a: Value, position: Value, width: Value) -> Value:
@@ -91,13 +92,13 @@ def bit_field(a: Value, position: Value, width: Value) -> Value:
     start, length = (v.astype("i8") & 255 for v in (position, width))
     word = a.astype("i8").view("u8") & _mask(np.int64(bits))
     shifted = word >> np.minimum(start, 63).astype("u8")
-    field = np.where(start < bits, shifted, np.uint64(0)) & _mask(length)
+    field = select(start < bits, shifted, np.uint64(0)) & _mask(length)
     if a.dtype.kind == "i":
         top = np.clip(start + length - 1, 0, bits - 1).astype("u8")
         negative = ((word >> top) & _ONE).astype("?") & (length > 0)
         reach = np.minimum(length, np.maximum(bits - start, 0))
-        field = np.where(negative, field | ~_mask(reach), field)
-    return field[()].view("i8").astype(a.dtype)
+        field = select(negative, field | ~_mask(reach), field)
+    return field.view("i8").astype(a.dtype)
 
 
 def bit_insert(a: Value, b: Value, position: Value, width: Value) -> Value:
@@ -105,7 +106,7 @@ def bit_insert(a: Value, b: Value, position: Value, width: Value) -> Value:
     bits = 8 * a.dtype.itemsize
     start, length = (v.astype("i8") & 255 for v in (position, width))
     at = np.minimum(start, 63).astype("u8")
-    mask = np.where(start < bits, _mask(length) << at, np.uint64(0))
+    mask = select(start < bits, _mask(length) << at, np.uint64(0))
     source, target = (v.astype("i8").view("u8") for v in (a, b))
     return ((target & ~mask) | ((source << at) & mask)).view("i8").astype(a.dtype)
 
@@ -122,7 +123,7 @@ def permute(a: Value, b: Value, selector: Value) -> Value:
         chosen = (nibbles >> np.uint64(4 * i)) & np.uint64(15)
         byte = (pair >> ((chosen & np.uint64(7)) * np.uint64(8))) & np.uint64(255)
         sign = (byte >> np.uint64(7)) * np.uint64(255)
-        byte = np.where((chosen & np.uint64(8)) != 0, sign, byte)[()]
+        byte = select((chosen & np.uint64(8)) != 0, sign, byte)
         result = result | (byte << np.uint64(8 * i))
     return result.astype("u4").view("i4")
 
@@ -150,7 +151,7 @@ def leading_zeros(a: Value) -> Value:
     word = a.astype("u8")
     high = np.frexp((word >> _HALF).astype("f8"))[1]
     low = np.frexp((word & _LOW).astype("f8"))[1]
-    used = np.where(high > 0, high + 32, low)
+    used = select(high > 0, high + 32, low)
     return (8 * a.dtype.itemsize - used)[()].astype("i4")
 
 

@@ -131,6 +131,8 @@ class Entry:
     parameters: tuple[Parameter, ...]
     block_limit: tuple[int, ...] | None
     """What ``.maxntid`` or ``.reqntid`` say, if anything."""
+    results: tuple[str, ...] = ()
+    """Names of what a device function returns; a kernel returns nothing."""
     target: str = ""
     shared: Space = field(default_factory=Space)
     local: Space = field(default_factory=Space)

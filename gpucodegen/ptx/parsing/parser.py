@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpucodegen.ptx.faults import SourceLocation
+from gpucodegen.ptx.parsing.calls import inlined
 from gpucodegen.ptx.parsing.entries import Entry, Instruction, Parameter
 from gpucodegen.ptx.parsing.text import Statement, split, statements
 from gpucodegen.ptx.types import Array, align, dtype
 
 _HEADER = re.compile(
-    r".*?\.(entry|func)\s+(?:\([^)]*\)\s*)?([\w$]+)\s*(?:\(([^)]*)\))?(.*)"
+    r".*?\.(entry|func)\s+(?:\(([^)]*)\)\s*)?([\w$]+)\s*(?:\(([^)]*)\))?(.*)"
 )
 _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\s+.*?)?([\w$]+)(?:\[(\d+)\])?"
@@ -57,6 +58,7 @@ class Parser:
     def __init__(self, text: str, weak_alignment: bool = False) -> None:
         self.weak_alignment = weak_alignment
         self.parsed = Parsed()
+        self.functions: dict[str, Entry] = {}
         self.files: dict[str, str] = {}
         self.loose: list[Loose] = []
         self.entry: Entry | None = None
@@ -76,6 +78,7 @@ class Parser:
             handlers[statement.kind](statement)
         for entry in self.parsed.entries.values():
             entry.target = self.parsed.target
+            inlined(entry, self.functions)
             self._lay_out(entry)
 
     def _open(self, _: Statement) -> None:
@@ -106,16 +109,17 @@ class Parser:
     def _header(self, statement: Statement) -> None:
         found = _HEADER.fullmatch(statement.text)
         assert found is not None, statement
-        kind, name, parameters, attributes = found.groups()
+        kind, results, name, parameters, attributes = found.groups()
         limit = _BLOCK_LIMIT.search(attributes)
         extents = tuple(map(int, split(limit[1]))) if limit else None
         entry = Entry(name, _parameters(parameters or ""), extents)
+        entry.results = tuple(p.name for p in _parameters(results or ""))
         self.location = None
         if "extern" in statement.text.split(f".{kind}")[0]:
             return
         self.pending = entry
-        if kind == "entry":
-            self.parsed.entries[name] = entry
+        bodies = self.parsed.entries if kind == "entry" else self.functions
+        bodies[name] = entry
 
     def _statement(self, statement: Statement) -> None:
         text = statement.text

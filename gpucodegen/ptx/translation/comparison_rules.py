@@ -55,7 +55,7 @@ def selp(x: Instruction, o: Operands) -> list[Line]:
     """One of two values."""
     kind = mods(x)[-1]
     yes, no = (o.read(a, kind) for a in x.operands[1:3])
-    value = f"np.where({o.predicate(x.operands[3])}, {yes}, {no})[()]"
+    value = f"select({o.predicate(x.operands[3])}, {yes}, {no})"
     return [o.write(x.operands[0], value, kind)]
 
 

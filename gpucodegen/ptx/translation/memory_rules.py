@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members
 from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
@@ -105,22 +103,25 @@ def cp_async(x: Instruction, o: Operands) -> list[Line]:
     if name == "cp.async.wait_all":
         return ["S.copies.wait(-1, q)"]
     if name == "cp.async.wait_group":
-        return [f"S.copies.wait({int(x.operands[0])}, q)"]
+        (newest,) = x.operands
+        return [f"S.copies.wait({int(newest)}, q)"]
     forms = {
         "cp.async.ca.shared.global": (4, 8, 16),
         "cp.async.cg.shared.global": (16,),
     }
     plain = re.sub(r"\.L2:\w+|:cta", "", name)
-    size = int(x.operands[2]) if len(x.operands) > 2 else 0
-    if size not in forms.get(plain, ()):
+    if plain not in forms:
         raise Refusal("no such copy")
-    to, to_offset = o.address(x.operands[0])
-    of, of_offset = o.address(x.operands[1])
-    real = o.read(x.operands[3], "u32") if len(x.operands) > 3 else "None"
-    unit = np.dtype("u4").str[1:]
-    target = o.constant(Site.of(x.index, "shared", to_offset, unit, size // 4))
-    source = o.constant(Site.of(x.index, "global", of_offset, unit, size // 4))
-    return [f"S.copies.start({target}, {to}, {source}, {of}, {real}, q)"]
+    target, source, width, *short = x.operands
+    size = int(width)
+    if size not in forms[plain]:
+        raise Refusal(f"a copy of {size} bytes")
+    to, to_offset = o.address(target)
+    of, of_offset = o.address(source)
+    real = o.read(short[0], "u32") if short else "None"
+    into = o.constant(Site.of(x.index, "shared", to_offset, "u4", size // 4))
+    out_of = o.constant(Site.of(x.index, "global", of_offset, "u4", size // 4))
+    return [f"S.copies.start({into}, {to}, {out_of}, {of}, {real}, q)"]
 
 
 def nothing(x: Instruction, o: Operands) -> list[Line]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpucodegen.ptx.faults import Problem, Unsupported
 from gpucodegen.ptx.numerics import floats, integers
+from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.parsing.entries import Entry, Instruction
 from gpucodegen.ptx.translation.comparison_rules import COMPARISON_RULES
 from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
@@ -25,7 +26,7 @@ from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
 from gpucodegen.ptx.translation.runs import Run, fused_run
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.translation.warp_rules import WARP_RULES
-from gpucodegen.ptx.types import Mask, Value
+from gpucodegen.ptx.types import Chosen, Mask, Value
 
 RULES = INTEGER_RULES | COMPARISON_RULES | CONVERSION_RULES | MEMORY_RULES | WARP_RULES
 BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
@@ -53,10 +54,10 @@ def merge(mask: Mask, new: Value, old: Value) -> Value:
     """A register of which only some lanes change."""
     if mask is None:
         return new
-    return np.where(mask, new, new.dtype.type(0) if old is None else old)
+    return select(mask, new, new.dtype.type(0) if old is None else old)
 
 
-def guard(predicate: Value, mask: Mask) -> Mask | bool:
+def guard(predicate: Value, mask: Mask) -> Chosen:
     """The lanes of a predicated instruction: None for all, False for none."""
     if predicate.ndim == 0:
         return mask if predicate else False
@@ -146,7 +147,7 @@ class Program:
         lines = self._source(number, masked)
         name = f"block{number}" + ("_masked" if masked else "")
         source = f"def {name}(R, S, m):\n" + "".join(f"    {x}\n" for x in lines)
-        names = {"np": np, "merge": merge, "guard": guard}
+        names: dict[str, Any] = {"np": np, "merge": merge, "guard": guard}
         space = NAMES | self.operands.constants | names
         code = compile(source, f"<ptx {self.entry.name}>", "exec")
         exec(code, space)

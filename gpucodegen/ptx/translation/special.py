@@ -65,7 +65,7 @@ def _lanes(form: Callable[[Array], Value]) -> Special:
 
 _ONE = np.uint64(1)
 
-SPECIAL: dict[str, Special] = {
+_FIXED: dict[str, Special] = {
     "%laneid": Special("i4", lambda s: (s.thread % 32).astype("i4")),
     "%warpid": Special("i4", lambda s: (s.thread // 32).astype("i4")),
     "%nwarpid": Special("i4", lambda s: np.int32(-(-s.thread.max() // 32))),
@@ -81,7 +81,8 @@ SPECIAL: dict[str, Special] = {
     "%lanemask_le": _lanes(lambda one: one + one - _ONE),
     "%lanemask_gt": _lanes(lambda one: ~(one + one - _ONE)),
     "%lanemask_ge": _lanes(lambda one: ~(one - _ONE)),
-} | {
+}
+SPECIAL = _FIXED | {
     f"%{name}.{letter}": _axis(name, axis)
     for name in ("tid", "ntid", "ctaid", "nctaid")
     for axis, letter in enumerate("xyz")
