@@ -47,7 +47,7 @@ class OutOfMemory(MemoryError):
         self.nbytes, self.limit = nbytes, limit
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Fault(Exception):
     """The kernel did what a device would not survive, or not do twice alike.
 

@@ -43,7 +43,10 @@ def test_copies_land_at_their_wait() -> None:
         (("wait_group 1;", "wait_group 2;"), faults.IN_FLIGHT),
         (("cp.async.wait_group 1;", ""), faults.IN_FLIGHT),
         (("bar.sync 0;", ""), faults.RACE),
-        (("[%d4], 16; cp.async.commit", "[%d4+8], 16; cp.async.commit"), faults.MISALIGNED),
+        (
+            ("[%d4], 16; cp.async.commit", "[%d4+8], 16; cp.async.commit"),
+            faults.MISALIGNED,
+        ),
         (("[%r7+1024], [%d4]", "[%r7+1024], [%d4+1024]"), faults.OUT_OF_BOUNDS),
         (("[%r7+1024]", "[%r7+2048]"), faults.OUT_OF_BOUNDS),
         (("[%r7+1024]", "[%r7]"), faults.IN_FLIGHT),

@@ -45,11 +45,19 @@ def evaluate(line: str, kind: str, *values: float) -> np.ndarray:
         ("copysign.f32 O, A, B", (-1.0, 3.0), -3.0),
         ("cvt.rni.f32.f32 O, A", (2.5,), 2.0),
         ("cvt.rzi.s32.f32 %r1, A; cvt.rn.f32.s32 O, %r1", (-2.75,), -2.0),
-        ("cvt.rn.bf16.f32 %h1, A; mov.b32 %r1, {%h2, %h1}; mov.b32 O, %r1", (1.5,), 1.5),
+        (
+            "cvt.rn.bf16.f32 %h1, A; mov.b32 O, {%h2, %h1}",
+            (1.5,),
+            1.5,
+        ),
         ("cvt.rn.f16.f32 %h1, A; cvt.f32.f16 O, %h1", (0.1,), float(np.float16(0.1))),
         ("mov.f32 O, 0f3FC00000", (1.0,), 1.5),
         ("setp.ltu.f32 %p1, A, B; selp.f32 O, A, B, %p1", (2.0, np.nan), 2.0),
-        ("setp.ne.f32 %p1, A, B; selp.f32 O, 0f3F800000, A, %p1", (np.nan, 2.0), np.nan),
+        (
+            "setp.ne.f32 %p1, A, B; selp.f32 O, 0f3F800000, A, %p1",
+            (np.nan, 2.0),
+            np.nan,
+        ),
     ],
 )
 def test_instruction(line: str, values: tuple[float, ...], right: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 
@@ -29,76 +28,61 @@ def remainder(a: int, b: int) -> int:
     return a - quotient(a, b) * b if b else a
 
 
-FORMS: dict[str, Callable[[int, int, int], int]] = {
-    "add.s32 O, A, B": lambda a, b, c: a + b,
-    "sub.s32 O, A, B": lambda a, b, c: a - b,
-    "mul.lo.s32 O, A, B": lambda a, b, c: a * b,
-    "mul.hi.s32 O, A, B": lambda a, b, c: a * b >> 32,
-    "mul.hi.u32 O, A, B": lambda a, b, c: u(a) * u(b) >> 32,
-    "mad.lo.s32 O, A, B, C": lambda a, b, c: a * b + c,
-    "mad.hi.u32 O, A, B, C": lambda a, b, c: (u(a) * u(b) >> 32) + c,
-    "div.s32 O, A, B": lambda a, b, c: quotient(a, b),
-    "rem.s32 O, A, B": lambda a, b, c: remainder(a, b),
-    "div.u32 O, A, B": lambda a, b, c: u(a) // u(b) if b else -1,
-    "rem.u32 O, A, B": lambda a, b, c: u(a) % u(b) if b else a,
-    "min.u32 O, A, B": lambda a, b, c: min(u(a), u(b)),
-    "max.s32 O, A, B": lambda a, b, c: max(a, b),
-    "abs.s32 O, A": lambda a, b, c: abs(a),
-    "neg.s32 O, A": lambda a, b, c: -a,
-    "shl.b32 O, A, C": lambda a, b, c: a << min(u(c), 32),
-    "shr.s32 O, A, C": lambda a, b, c: a >> min(u(c), 32),
-    "shr.u32 O, A, C": lambda a, b, c: u(a) >> min(u(c), 32),
-    "shr.b32 O, A, 3": lambda a, b, c: u(a) >> 3,
-    "shf.l.wrap.b32 O, A, B, C": (
-        lambda a, b, c: ((u(b) << 32 | u(a)) << (c & 31)) >> 32
-    ),
-    "shf.r.clamp.b32 O, A, B, C": lambda a, b, c: (u(b) << 32 | u(a)) >> min(c, 32),
-    "not.b32 O, A": lambda a, b, c: ~a,
-    "and.b32 O, A, B": lambda a, b, c: a & b,
-    "xor.b32 O, A, -7": lambda a, b, c: a ^ -7,
-    "lop3.b32 O, A, B, C, 0x96": lambda a, b, c: a ^ b ^ c,
-    "lop3.b32 O, A, B, C, 0xe8": lambda a, b, c: a & b | a & c | b & c,
-    "prmt.b32 O, A, B, 0x5410": lambda a, b, c: u(a) & 0xFFFF | (u(b) & 0xFFFF) << 16,
-    "prmt.b32 O, A, B, 0x0123": (
-        lambda a, b, c: int.from_bytes(u(a).to_bytes(4, "little"), "big")
-    ),
-    "bfi.b32 O, A, B, 6, 13": lambda a, b, c: b & ~(0x1FFF << 6) | (a & 0x1FFF) << 6,
-    "bfe.u32 O, A, 5, 9": lambda a, b, c: u(a) >> 5 & 511,
-    "bfe.s32 O, A, 5, 9": lambda a, b, c: signed(u(a) >> 5 & 511, 9),
-    "bfe.s32 O, A, 0, 32": lambda a, b, c: a,
-    "popc.b32 O, A": lambda a, b, c: u(a).bit_count(),
-    "clz.b32 O, C": lambda a, b, c: 32 - u(c).bit_length(),
-    "brev.b32 O, A": lambda a, b, c: int(f"{u(a):032b}"[::-1], 2),
-    "setp.lo.u32 %p1, A, B; selp.b32 O, A, B, %p1": (
-        lambda a, b, c: a if u(a) < u(b) else b
-    ),
-    "setp.gt.and.s32 %p1|%p2, A, B, %p0; selp.u32 O, 1, 0, %p2": (
-        lambda a, b, c: int(a <= b)
-    ),
-    "mul.wide.s32 %d9, A, B; shr.u64 %d9, %d9, 16; cvt.u32.u64 O, %d9": (
-        lambda a, b, c: a * b >> 16
-    ),
+# Instructions from A, B, C to O, and what they leave of a, b, c in a word.
+FORMS = {
+    "add.s32 O, A, B": "a + b",
+    "sub.s32 O, A, B": "a - b",
+    "mul.lo.s32 O, A, B": "a * b",
+    "mul.hi.s32 O, A, B": "a * b >> 32",
+    "mul.hi.u32 O, A, B": "u(a) * u(b) >> 32",
+    "mad.lo.s32 O, A, B, C": "a * b + c",
+    "mad.hi.u32 O, A, B, C": "(u(a) * u(b) >> 32) + c",
+    "div.s32 O, A, B": "quotient(a, b)",
+    "rem.s32 O, A, B": "remainder(a, b)",
+    "div.u32 O, A, B": "u(a) // u(b) if b else -1",
+    "rem.u32 O, A, B": "u(a) % u(b) if b else a",
+    "min.u32 O, A, B": "min(u(a), u(b))",
+    "max.s32 O, A, B": "max(a, b)",
+    "abs.s32 O, A": "abs(a)",
+    "neg.s32 O, A": "-a",
+    "shl.b32 O, A, C": "a << min(u(c), 32)",
+    "shr.s32 O, A, C": "a >> min(u(c), 32)",
+    "shr.u32 O, A, C": "u(a) >> min(u(c), 32)",
+    "shr.b32 O, A, 3": "u(a) >> 3",
+    "shf.l.wrap.b32 O, A, B, C": "((u(b) << 32 | u(a)) << (c & 31)) >> 32",
+    "shf.r.clamp.b32 O, A, B, C": "(u(b) << 32 | u(a)) >> min(c, 32)",
+    "not.b32 O, A": "~a",
+    "and.b32 O, A, B": "a & b",
+    "xor.b32 O, A, -7": "a ^ -7",
+    "lop3.b32 O, A, B, C, 0x96": "a ^ b ^ c",
+    "lop3.b32 O, A, B, C, 0xe8": "a & b | a & c | b & c",
+    "prmt.b32 O, A, B, 0x5410": "u(a) & 0xFFFF | (u(b) & 0xFFFF) << 16",
+    "prmt.b32 O, A, B, 0x0123": "int.from_bytes(u(a).to_bytes(4, 'little'), 'big')",
+    "bfi.b32 O, A, B, 6, 13": "b & ~(0x1FFF << 6) | (a & 0x1FFF) << 6",
+    "bfe.u32 O, A, 5, 9": "u(a) >> 5 & 511",
+    "bfe.s32 O, A, 5, 9": "signed(u(a) >> 5 & 511, 9)",
+    "bfe.s32 O, A, 0, 32": "a",
+    "popc.b32 O, A": "u(a).bit_count()",
+    "clz.b32 O, C": "32 - u(c).bit_length()",
+    "brev.b32 O, A": "int(f'{u(a):032b}'[::-1], 2)",
+    "setp.lo.u32 %p1, A, B; selp.b32 O, A, B, %p1": "a if u(a) < u(b) else b",
+    "setp.gt.and.s32 %p1|%p2, A, B, %p0; selp.u32 O, 1, 0, %p2": "int(a <= b)",
+    "mul.wide.s32 %d9, A, B; shr.u64 %d9, %d9, 16; cvt.u32.u64 O, %d9": "a * b >> 16",
     "mul.wide.u32 %d9, A, B; mul.hi.u64 %d9, %d9, %d9; cvt.u32.u64 O, %d9": (
-        lambda a, b, c: (u(a) * u(b)) ** 2 >> 64
+        "(u(a) * u(b)) ** 2 >> 64"
     ),
-    "cvt.s64.s32 %d9, A; mul.hi.s64 %d9, %d9, %d9; cvt.u32.u64 O, %d9": (
-        lambda a, b, c: a * a >> 64
-    ),
-    "add.cc.u32 %r20, A, B; addc.u32 O, C, 0": (
-        lambda a, b, c: c + (u(a) + u(b) >> 32)
-    ),
-    "sub.cc.u32 %r20, A, B; subc.u32 O, C, 0": lambda a, b, c: c - (u(a) < u(b)),
-    "mad.lo.cc.u32 %r20, A, B, C; madc.hi.u32 O, A, B, 0": (
-        lambda a, b, c: u(a) * u(b) + u(c) >> 32
-    ),
-    "cvt.s32.s8 O, A": lambda a, b, c: signed(a, 8),
-    "cvt.sat.u8.s32 %h1, A; cvt.u32.u16 O, %h1": lambda a, b, c: min(max(a, 0), 255),
-    "cvt.u32.u16 O, A": lambda a, b, c: a & 0xFFFF,
+    "cvt.s64.s32 %d9, A; mul.hi.s64 %d9, %d9, %d9; cvt.u32.u64 O, %d9": "a * a >> 64",
+    "add.cc.u32 %r20, A, B; addc.u32 O, C, 0": "c + (u(a) + u(b) >> 32)",
+    "sub.cc.u32 %r20, A, B; subc.u32 O, C, 0": "c - (u(a) < u(b))",
+    "mad.lo.cc.u32 %r20, A, B, C; madc.hi.u32 O, A, B, 0": "u(a) * u(b) + u(c) >> 32",
+    "cvt.s32.s8 O, A": "signed(a, 8)",
+    "cvt.sat.u8.s32 %h1, A; cvt.u32.u16 O, %h1": "min(max(a, 0), 255)",
+    "cvt.u32.u16 O, A": "a & 0xFFFF",
     "mov.b64 %d9, {A, B}; shr.b64 %d9, %d9, 8; cvt.u32.u64 O, %d9": (
-        lambda a, b, c: (u(b) << 32 | u(a)) >> 8
+        "(u(b) << 32 | u(a)) >> 8"
     ),
-    "mov.b64 %d9, {A, B}; mov.b64 {%r20, O}, %d9": lambda a, b, c: b,
-    "mov.b32 {%h1, %h2}, A; cvt.u32.u16 O, %h2": lambda a, b, c: u(a) >> 16,
+    "mov.b64 %d9, {A, B}; mov.b64 {%r20, O}, %d9": "b",
+    "mov.b32 {%h1, %h2}, A; cvt.u32.u16 O, %h2": "u(a) >> 16",
 }
 
 
@@ -118,8 +102,9 @@ def test_integers_are_python_integers_cut_to_a_word() -> None:
         body += f"{text}; st.global.u32 [%d7+{4 * COUNT * i}], %r13;\n"
     out = np.zeros((len(FORMS), COUNT), "i4")
     launch(entry("u64 u64 u64 u64", body + "ret;"), 2, 32, a, b, c, out)
+    values = [
+        dict(zip("abc", map(int, v), strict=True)) for v in zip(a, b, c, strict=True)
+    ]
     for row, (form, meaning) in zip(out, FORMS.items(), strict=True):
-        right = [
-            signed(int(meaning(*map(int, v)))) for v in zip(a, b, c, strict=True)
-        ]
+        right = [signed(int(eval(meaning, globals(), v))) for v in values]
         assert row.tolist() == right, form

@@ -39,7 +39,7 @@ def test_blocks_are_reversed_at_the_least_cost() -> None:
 
 EDITS = {
     "barrier dropped": (
-        faults.UNINITIALISED,
+        faults.RACE,
         [(BARRIER, "")],
     ),
     "threads that leave before the barrier": (
@@ -51,13 +51,21 @@ EDITS = {
         [
             (
                 BARRIER,
-                "setp.lt.s32 %p1, %r1, 9; @%p1 bra $B; bar.sync 0; bra.uni $C;\n"
-                "$B: bar.sync 0;\n$C:",
+                (
+                    "setp.lt.s32 %p1, %r1, 9; @%p1 bra $B; bar.sync 0; bra.uni $C;\n"
+                    "$B: bar.sync 0;\n$C:"
+                ),
             )
         ],
     ),
-    "index shifted": (faults.OUT_OF_BOUNDS, [("sub.s32 %r8, 1020", "sub.s32 %r8, 1024")]),
-    "misaligned": (faults.MISALIGNED, [("st.shared.f32 [%r7]", "st.shared.f32 [%r7+2]")]),
+    "index shifted": (
+        faults.OUT_OF_BOUNDS,
+        [("sub.s32 %r8, 1020", "sub.s32 %r8, 1024")],
+    ),
+    "misaligned": (
+        faults.MISALIGNED,
+        [("st.shared.f32 [%r7]", "st.shared.f32 [%r7+2]")],
+    ),
     "one store less": (
         faults.UNINITIALISED,
         [
@@ -139,7 +147,10 @@ def test_a_barrier_orders_a_block_but_not_the_grid() -> None:
 
 
 def test_what_two_blocks_read_a_later_interval_must_not_write() -> None:
-    body = GLOBAL_ID + """ld.param.u64 %d1, [k_0]; ld.global.u32 %r5, [%d1];
+    body = (
+        GLOBAL_ID
+        + """ld.param.u64 %d1, [k_0]; ld.global.u32 %r5, [%d1];
     bar.sync 0; bar.sync 0; setp.eq.s32 %p1, %r4, 63; @%p1 st.global.u32 [%d1], %r5;
     ret;"""
+    )
     assert fault(entry("u64", body), 2, 32, np.zeros(4, "i4")).kind == faults.RACE

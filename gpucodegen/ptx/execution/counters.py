@@ -121,11 +121,9 @@ class Counters:
     def table(self, rows: int = 12) -> str:
         """The counters as text, the costliest accesses last."""
         totals, mix = self.totals(), self.instructions().most_common(rows)
+        name, count = self.program.entry.name, totals["instructions"]
         lines = [
-            (
-                f"{self.program.entry.name}: {totals['instructions']} warp instructions,"
-                f" {totals['flops']} flops"
-            ),
+            f"{name}: {count} warp instructions, {totals['flops']} flops",
             "  " + ", ".join(f"{name} {count}" for name, count in mix),
         ]
         for space, unit in (("global", "sectors"), ("shared", "wavefronts")):

@@ -77,11 +77,10 @@ class Marks:
         return None
 
     def _note_several(self, cells: Array, new: Array) -> None:
-        several = new | _SEVERAL
-        if not self.shared:
-            foreign = (self.readers[cells] ^ new) >> _BLOCK != 0
-            several = np.where(foreign, _SEVERAL_BLOCKS, several)
-        self.readers[cells] = several
+        foreign = (self.readers[cells] ^ new) >> _BLOCK != 0
+        self.readers[cells] = new | _SEVERAL
+        if not self.shared and foreign.any():
+            self.readers[cells[foreign]] = _SEVERAL_BLOCKS
 
     def write(self, offsets: Array, width: int, marks: Array) -> Clash | None:
         """Note a write by lanes, or tell what is wrong with it."""
