@@ -18,6 +18,7 @@ from gpucodegen.ptx.execution.counters import Counters
 from gpucodegen.ptx.execution.groups import Groups, divided
 from gpucodegen.ptx.execution.launch import Launch
 from gpucodegen.ptx.execution.marks import Marks, marks_of
+from gpucodegen.ptx.execution.matrices import Matrices
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.special import SPECIAL, place
@@ -52,6 +53,7 @@ class Batch:
         self.barriers = Barriers(blocks, self.threads)
         self.accesses = Accesses(self, global_marks)
         self.copies, self.warps = Copies(self), Warps(self)
+        self.matrices = Matrices(self)
         self.load, self.store = self.accesses.load, self.accesses.store
         self.atomic = self.accesses.atomic
         self._special: dict[str, Value] = {}

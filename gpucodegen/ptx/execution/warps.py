@@ -52,6 +52,19 @@ class Warps:
         full[self.row[chosen], self.lane[chosen]] = wide[chosen]
         return full
 
+    def whole(self, index: int, what: str, mask: Mask) -> None:
+        """Fault unless every warp takes part with all its lanes, or with none."""
+        if self.batch.threads % WARP:
+            text = f"{what} in blocks of {self.batch.threads} threads"
+            self.batch.fault(faults.INCOMPLETE_WARP, text, index, 0)
+        if mask is not None:
+            rows = mask.reshape(-1, WARP)
+            partial = rows.any(1) & ~rows.all(1)
+            if partial.any():
+                text = f"{what} with inactive lanes in the warp"
+                lane = int(np.argmax(partial)) * WARP
+                self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
+
     def _named(self, index: int, member: Value, mask: Mask) -> Array:
         """Check that lanes name themselves and wait for nobody who does not come."""
         live = np.ones(self.batch.lanes, bool) if mask is None else mask

@@ -8,6 +8,8 @@ import numpy as np
 
 from gpucodegen.ptx.types import Value
 
+_where: Any = np.where
+
 
 def select(condition: Value, yes: Value, no: Value) -> Value:
     """``yes`` where a condition holds; a scalar while all three are scalars.
@@ -17,5 +19,4 @@ def select(condition: Value, yes: Value, no: Value) -> Value:
     """
     if condition.ndim == 0:
         return yes if condition else no
-    chosen: Any = np.where(condition, yes, no)
-    return chosen
+    return _where(condition, yes, no)

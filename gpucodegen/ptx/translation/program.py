@@ -21,6 +21,7 @@ from gpucodegen.ptx.translation.comparison_rules import COMPARISON_RULES
 from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
 from gpucodegen.ptx.translation.float_rules import FLOAT_RULES, floating
 from gpucodegen.ptx.translation.integer_rules import INTEGER_RULES, is_float
+from gpucodegen.ptx.translation.matrix_rules import MATRIX_RULES
 from gpucodegen.ptx.translation.memory_rules import MEMORY_RULES
 from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
 from gpucodegen.ptx.translation.runs import Run, fused_run
@@ -28,7 +29,14 @@ from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.translation.warp_rules import WARP_RULES
 from gpucodegen.ptx.types import Chosen, Mask, Value
 
-RULES = INTEGER_RULES | COMPARISON_RULES | CONVERSION_RULES | MEMORY_RULES | WARP_RULES
+RULES = (
+    INTEGER_RULES
+    | COMPARISON_RULES
+    | CONVERSION_RULES
+    | MEMORY_RULES
+    | WARP_RULES
+    | MATRIX_RULES
+)
 BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
 """What may end a basic block; barriers of a warp do not."""
 

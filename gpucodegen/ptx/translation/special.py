@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class Asked(Protocol):
     dynamic_bytes: int
 
 
-class Special(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Special:
     """The type of a register and its value for the lanes of a batch."""
 
     dtype: str
