@@ -19,6 +19,7 @@ from gpucodegen.ptx.execution.groups import Groups, divided
 from gpucodegen.ptx.execution.launch import Launch
 from gpucodegen.ptx.execution.marks import Marks, marks_of
 from gpucodegen.ptx.execution.matrices import Matrices
+from gpucodegen.ptx.execution.mbarriers import MBarriers
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.special import SPECIAL, place
@@ -53,7 +54,7 @@ class Batch:
         self.barriers = Barriers(blocks, self.threads)
         self.accesses = Accesses(self, global_marks)
         self.copies, self.warps = Copies(self), Warps(self)
-        self.matrices = Matrices(self)
+        self.matrices, self.mbarriers = Matrices(self), MBarriers(self)
         self.load, self.store = self.accesses.load, self.accesses.store
         self.atomic = self.accesses.atomic
         self._special: dict[str, Value] = {}
@@ -92,7 +93,8 @@ class Batch:
         registers: list[Any] = [None] * len(self.launch.entry.registers.storage)
         groups, visits = self.groups, [0] * self.groups.end
         while groups.at:
-            number = min(groups.at)
+            polling = self.mbarriers.polling
+            number = self.mbarriers.next(groups) if polling else min(groups.at)
             mask = groups.take(number)
             if number == groups.end:
                 continue
@@ -146,6 +148,7 @@ class Batch:
                 for index, lanes in opened:
                     groups.join(program.block_at[index + 1], lanes)
                 if opened:
+                    self.mbarriers.progress += 1
                     self._new_interval()
 
     def _diverged(self, why: Divergence) -> NoReturn:

@@ -22,7 +22,7 @@ _SEVERAL_BLOCKS = (_BLOCKS << _BLOCK) | _SEVERAL
 IN_FLIGHT = -1
 """The mark of a cell that a copy has not reached yet."""
 BY_ENGINE = 1 << 62
-"""The mark of a cell that a bulk copy wrote; its barrier orders it for everybody."""
+"""The mark of a cell that a bulk copy wrote."""
 
 
 def marks_of(block: Array, interval: Array, thread: Array) -> Array:
@@ -113,6 +113,14 @@ class Marks:
         cells, mine = self.cells(offsets, width, marks)
         self.writers[cells] = np.broadcast_to(mine, cells.shape)
 
+    def start_bulk(self, start: int, size: int) -> None:
+        """A stretch of memory whose contents are on their way."""
+        self.writers[start >> self.shift : (start + size) >> self.shift] = IN_FLIGHT
+
+    def land_bulk(self, start: int, size: int) -> None:
+        """A stretch that has arrived; its barrier orders it for everybody."""
+        self.writers[start >> self.shift : (start + size) >> self.shift] = BY_ENGINE
+
     def _races(self, others: Array, mine: Array) -> Array:
         """Where an earlier mark is of another thread and no barrier lies between."""
         difference = others ^ mine
@@ -142,7 +150,7 @@ def _unready(writers: Array, what: str) -> Clash:
     """The first cell that nobody wrote (0), or that a copy has not reached (-1)."""
     at = np.unravel_index(int(np.argmax(writers <= 0)), writers.shape)
     if writers[at] < 0:
-        text = f"{what} of a cp.async destination before its wait_group"
+        text = f"{what} of the destination of a copy that was not waited for"
         return Clash(faults.IN_FLIGHT, text, int(at[0]))
     text = "read of shared memory that was never written"
     return Clash(faults.UNINITIALISED, text, int(at[0]))

@@ -6,6 +6,7 @@ import re
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members
+from gpucodegen.ptx.translation.mbarrier_rules import bulk_copy
 from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
 from gpucodegen.ptx.translation.rules import Rule, chosen, mods
 from gpucodegen.ptx.translation.sites import Site
@@ -98,6 +99,8 @@ def atomic(x: Instruction, o: Operands) -> list[Line]:
 def cp_async(x: Instruction, o: Operands) -> list[Line]:
     """Copies to shared memory that land when they are waited for."""
     name = x.name
+    if x.modifiers[:2] == ("async", "bulk"):
+        return bulk_copy(x, o)
     if name == "cp.async.commit_group":
         return ["S.copies.commit(q)"]
     if name == "cp.async.wait_all":

@@ -22,6 +22,7 @@ from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
 from gpucodegen.ptx.translation.float_rules import FLOAT_RULES, floating
 from gpucodegen.ptx.translation.integer_rules import INTEGER_RULES, is_float
 from gpucodegen.ptx.translation.matrix_rules import MATRIX_RULES
+from gpucodegen.ptx.translation.mbarrier_rules import MBARRIER_RULES
 from gpucodegen.ptx.translation.memory_rules import MEMORY_RULES
 from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
 from gpucodegen.ptx.translation.runs import Run, fused_run
@@ -36,6 +37,7 @@ RULES = (
     | MEMORY_RULES
     | WARP_RULES
     | MATRIX_RULES
+    | MBARRIER_RULES
 )
 BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
 """What may end a basic block; barriers of a warp do not."""
