@@ -15,6 +15,7 @@ from gpucodegen.ptx.faults import Fault, OutOfMemory, SourceLocation, Unsupporte
 from gpucodegen.ptx.memory import Memory
 from gpucodegen.ptx.module import Module, Run
 from gpucodegen.ptx.parsing.entries import Entry, Parameter
+from gpucodegen.ptx.tensor_maps import TensorMap
 
 __all__ = [
     "Entry",
@@ -25,5 +26,6 @@ __all__ = [
     "Parameter",
     "Run",
     "SourceLocation",
+    "TensorMap",
     "Unsupported",
 ]

@@ -7,6 +7,7 @@ when the rest is used up, so that a stray or stale address meets no neighbour.
 from __future__ import annotations
 
 import mmap
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class Memory:
         self.units = views(self.data)
         self.bases = np.zeros(0, np.int64)
         self.ends = np.zeros(0, np.int64)
+        self.descriptors: dict[int, Any] = {}
+        """What a driver has encoded into memory, by its address: tensor maps."""
         self._next = GAP
 
     @property

@@ -20,6 +20,7 @@ from gpucodegen.ptx.execution.launch import Launch
 from gpucodegen.ptx.execution.marks import Marks, marks_of
 from gpucodegen.ptx.execution.matrices import Matrices
 from gpucodegen.ptx.execution.mbarriers import MBarriers
+from gpucodegen.ptx.execution.warpgroups import Warpgroups
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.special import SPECIAL, place
@@ -54,7 +55,8 @@ class Batch:
         self.barriers = Barriers(blocks, self.threads)
         self.accesses = Accesses(self, global_marks)
         self.copies, self.warps = Copies(self), Warps(self)
-        self.matrices, self.mbarriers = Matrices(self), MBarriers(self)
+        self.matrices, self.warpgroups = Matrices(self), Warpgroups(self)
+        self.mbarriers = MBarriers(self)
         self.load, self.store = self.accesses.load, self.accesses.store
         self.atomic = self.accesses.atomic
         self._special: dict[str, Value] = {}

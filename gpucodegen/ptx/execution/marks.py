@@ -113,6 +113,11 @@ class Marks:
         cells, mine = self.cells(offsets, width, marks)
         self.writers[cells] = np.broadcast_to(mine, cells.shape)
 
+    def unready(self, offsets: Array) -> Clash | None:
+        """What is wrong with reading bytes in behalf of several threads."""
+        writers = self.writers[offsets >> self.shift]
+        return _unready(writers, "read") if writers.min() <= 0 else None
+
     def start_bulk(self, start: int, size: int) -> None:
         """A stretch of memory whose contents are on their way."""
         self.writers[start >> self.shift : (start + size) >> self.shift] = IN_FLIGHT

@@ -17,6 +17,7 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.groups import Groups
 from gpucodegen.ptx.memory import BASE
+from gpucodegen.ptx.tensor_maps import TensorMap
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Array, Mask, Value
 
@@ -45,11 +46,15 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """A copy on its way: places in shared and global memory, length, its barrier."""
+    """A copy on its way: whither and whence each byte goes, and its barrier.
+
+    Sources count from the start of the arena; -1 stands for a zero.
+    """
 
     target: int
-    source: int
     size: int
+    places: Array
+    sources: Array
     barrier: int
 
 
@@ -142,37 +147,79 @@ class MBarriers:
             strict=True,
         )  # fmt: skip
         for lane, begin, origin, nbytes, place in rows:
-            self._phase(barrier, lane, place)
-            self._check(target, lane, begin, origin, nbytes)
-            self._poison(begin, nbytes)
-            self.copies.append(BulkCopy(begin, origin, nbytes, place))
+            self._check_source(target, lane, origin, nbytes)
+            each = np.arange(nbytes)
+            copy = BulkCopy(begin, nbytes, each, origin + each, place)
+            self._start(target, lane, copy)
 
-    def _check(
-        self, site: Site, lane: int, target: int, source: int, size: int
+    def tensor_copy(
+        self,
+        target: Site,
+        to: Value,
+        descriptor: Value,
+        corner: tuple[Value, ...],
+        barrier: Site,
+        at: Value,
+        mask: Mask,
     ) -> None:
-        accesses, batch = self.batch.accesses, self.batch
+        """Start copies of boxes of tensors, whose bytes a barrier counts."""
+        lanes, targets = self._lanes(target, to, mask)
+        _, places = self._lanes(barrier, at, mask)
+        every = self.batch.lanes
+        maps = np.broadcast_to(descriptor, every)[lanes].tolist()
+        corners = np.stack([np.broadcast_to(c, every)[lanes] for c in corner], -1)
+        rows = zip(
+            lanes.tolist(), targets.tolist(), maps, corners.tolist(), places.tolist(),
+            strict=True,
+        )  # fmt: skip
+        for lane, begin, address, place_in_tensor, place in rows:
+            tensor = self.batch.launch.memory.descriptors.get(address)
+            if not isinstance(tensor, TensorMap) or len(tensor.box) != len(corner):
+                text = f"no tensor map of {len(corner)} dimensions at {address:#x}"
+                self.batch.fault(faults.OUT_OF_BOUNDS, text, target.index, lane)
+            own = begin - int(self.batch.accesses.shared_start[lane])
+            if own % tensor.alignment:
+                text = f"misaligned tensor copy to {own:#x}, not {tensor.alignment}"
+                self.batch.fault(faults.MISALIGNED, text, target.index, lane)
+            sources = tensor.bytes_at(tuple(place_in_tensor))
+            copy = BulkCopy(begin, tensor.nbytes, tensor.places(own), sources, place)
+            self._start(target, lane, copy)
+
+    def _check_source(self, site: Site, lane: int, source: int, size: int) -> None:
+        memory = self.batch.launch.memory
         if source & 15 or size & 15:
             text = f"misaligned bulk copy of {size} bytes"
-            batch.fault(faults.MISALIGNED, text, site.index, lane)
-        outside = batch.launch.memory.outside(np.array([source]), size)
-        end = accesses.shared_end + int(accesses.shared_start[lane])
-        if outside is not None or target + size > end:
-            where = batch.launch.memory.nearest(source + BASE)
-            text = f"bulk copy of {size} bytes out of bounds (its source is {where})"
-            batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
+            self.batch.fault(faults.MISALIGNED, text, site.index, lane)
+        if memory.outside(np.array([source]), size) is not None:
+            where = memory.nearest(source + BASE)
+            text = f"bulk copy of {size} bytes out of bounds ({where})"
+            self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
 
-    def _poison(self, target: int, size: int) -> None:
-        accesses = self.batch.accesses
-        accesses.shared[target : target + size] = _UNREADY
+    def _start(self, site: Site, lane: int, copy: BulkCopy) -> None:
+        """Put a copy on its way; its destination is poisoned until it lands."""
+        accesses, stop = self.batch.accesses, copy.target + copy.size
+        self._phase(site, lane, copy.barrier)
+        if stop > accesses.shared_end + int(accesses.shared_start[lane]):
+            text = f"bulk copy of {copy.size} bytes beyond shared memory"
+            self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
+        lock = self.batch.warpgroups.locked(copy.target, stop)
+        if lock is not None:
+            line = self.batch.launch.entry.instructions[lock.index].line
+            text = f"bulk copy over an operand of line {line}, which is still read"
+            self.batch.fault(faults.IN_FLIGHT, text, site.index, lane)
+        accesses.shared[copy.target : stop] = _UNREADY
         marks = accesses.marks.get("shared")
         if marks is not None:
-            marks.start_bulk(target, size)
+            marks.start_bulk(copy.target, copy.size)
+        self.copies.append(copy)
 
     def _land(self) -> None:
         """Let the oldest bulk copy arrive."""
         copy, batch = self.copies.pop(0), self.batch
-        data = batch.launch.memory.data[copy.source : copy.source + copy.size]
-        batch.accesses.shared[copy.target : copy.target + copy.size] = data
+        data = np.where(
+            copy.sources < 0, np.uint8(0), batch.launch.memory.data[copy.sources]
+        )
+        batch.accesses.shared[copy.target + copy.places] = data
         marks = batch.accesses.marks.get("shared")
         if marks is not None:
             marks.land_bulk(copy.target, copy.size)

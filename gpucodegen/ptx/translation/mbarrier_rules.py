@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.ptx.parsing.text import members, split
 from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
 from gpucodegen.ptx.translation.rules import Rule
 from gpucodegen.ptx.translation.sites import Site
@@ -16,6 +17,10 @@ ARRIVALS = {
     "mbarrier.expect_tx.b64": "np.uint32(0), {}",
 }
 """Arrivals and expected bytes that the number of an instruction stands for."""
+_TENSOR = re.compile(
+    r"cp\.async\.bulk\.tensor\.[1-5]d\.shared:cluster\.global\."
+    r"mbarrier:complete_tx:bytes"
+)
 _BULK = "cp.async.bulk.shared:cluster.global.mbarrier:complete_tx:bytes"
 
 
@@ -54,7 +59,9 @@ def mbarrier(x: Instruction, o: Operands) -> list[Line]:
 
 
 def bulk_copy(x: Instruction, o: Operands) -> list[Line]:
-    """A bulk copy to shared memory; tensors and multicast are not there."""
+    """A bulk copy to shared memory, of bytes or of a tensor's box."""
+    if "tensor" in x.modifiers:
+        return tensor_copy(x, o)
     if re.sub(r"\.L2:\w+", "", x.name).replace("shared:cta", "shared:cluster") != _BULK:
         raise Refusal("no such copy")
     target, source, size, barrier = x.operands
@@ -65,6 +72,20 @@ def bulk_copy(x: Instruction, o: Operands) -> list[Line]:
     count, place = o.read(size, "u32"), _place(x, o, barrier)
     arguments = f"{into}, {to}, {out_of}, {of}, {count}, {place}"
     return [f"S.mbarriers.copy({arguments}, q)"]
+
+
+def tensor_copy(x: Instruction, o: Operands) -> list[Line]:
+    """A copy of a tensor's box, swizzled as its map says; no multicast, no im2col."""
+    name = x.name.replace("shared:cta", "shared:cluster").replace(".tile", "")
+    if not _TENSOR.fullmatch(name):
+        raise Refusal("no such copy")
+    target, source, barrier = x.operands
+    to, to_offset = o.address(target)
+    into = o.constant(Site.of(x.index, "shared", to_offset, "u4", 4))
+    tensor, corner = split(source[1:-1])
+    numbers = "".join(f"{o.read(c, 's32')}, " for c in members(corner))
+    arguments = f"{into}, {to}, {o.read(tensor, 'b64')}, ({numbers})"
+    return [f"S.mbarriers.tensor_copy({arguments}, {_place(x, o, barrier)}, q)"]
 
 
 MBARRIER_RULES: dict[str, Rule] = {"mbarrier": mbarrier}

@@ -28,6 +28,7 @@ from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
 from gpucodegen.ptx.translation.runs import Run, fused_run
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.translation.warp_rules import WARP_RULES
+from gpucodegen.ptx.translation.warpgroup_rules import WARPGROUP_RULES
 from gpucodegen.ptx.types import Chosen, Mask, Value
 
 RULES = (
@@ -38,6 +39,7 @@ RULES = (
     | WARP_RULES
     | MATRIX_RULES
     | MBARRIER_RULES
+    | WARPGROUP_RULES
 )
 BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
 """What may end a basic block; barriers of a warp do not."""
@@ -167,7 +169,8 @@ class Program:
         lines = ["q = m"]
         for step in self.steps[number]:
             if isinstance(step, Run):
-                lines += [step.call] if not masked else step.masked_lines()
+                each = (_rendered(line, masked) for line in step.lines)
+                lines += each if masked else [step.call]
                 continue
             x, body = step
             if not x.predicate:

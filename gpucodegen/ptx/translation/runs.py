@@ -13,7 +13,8 @@ import numpy as np
 
 from gpucodegen.ptx.numerics.floats import round_sum
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.operands import Operands
+from gpucodegen.ptx.translation.float_rules import floating
+from gpucodegen.ptx.translation.operands import Line, Operands
 from gpucodegen.ptx.types import Array
 
 _LEAST = 4
@@ -23,38 +24,34 @@ _STACKED = 8192
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """``R[targets] = R[factors[left]] * R[factors[right]] + R[addends]``."""
+    """Some instructions: one call that does them all, and lines that do each."""
 
     instructions: tuple[Instruction, ...]
     call: str
-    lines: tuple[tuple[int, str], ...]
-
-    def masked_lines(self) -> list[str]:
-        """The same, one after another under the mask."""
-        return [f"R[{r}] = merge(q, {value}, R[{r}])" for r, value in self.lines]
+    lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Which registers a run reads and writes."""
+    """``R[targets] = R[factors[left]] * R[factors[right]] + R[addends]``."""
 
     targets: list[int]
     factors: list[int]
     left: Array
     right: Array
     addends: list[int]
+    kinds: list[str]
+    """How the targets are kept: as floats, or as words that hold floats."""
 
     def update(self, registers: list[Any], lanes: int) -> None:
         """Carry out the run for all lanes."""
         wide = [_over(registers[r], lanes).astype("f8") for r in self.factors]
         step = max(1, _STACKED // lanes)
         if step < _LEAST:
-            for target, a, b, c in zip(
-                self.targets, self.left, self.right, self.addends, strict=True
-            ):
-                registers[target] = round_sum(
-                    wide[a] * wide[b], _over(registers[c], lanes).astype("f8")
-                )
+            for n, target in enumerate(self.targets):
+                product = wide[self.left[n]] * wide[self.right[n]]
+                addend = _over(registers[self.addends[n]], lanes).astype("f8")
+                registers[target] = round_sum(product, addend).view(self.kinds[n])
             return
         stacked = np.stack(wide)
         for first in range(0, len(self.targets), step):
@@ -63,8 +60,9 @@ class Registers:
             product *= stacked[self.right[part]]
             addends = np.stack([_over(registers[r], lanes) for r in self.addends[part]])
             results = round_sum(product, addends.astype("f8"))
-            for target, row in zip(self.targets[part], results, strict=True):
-                registers[target] = row
+            kept = zip(self.targets[part], self.kinds[part], results, strict=True)
+            for target, kind, row in kept:
+                registers[target] = row.view(kind)
 
 
 def _over(value: Any, lanes: int) -> Array:
@@ -76,21 +74,17 @@ def _over(value: Any, lanes: int) -> Array:
 def fused_run(body: list[Instruction], o: Operands) -> Run | None:
     """The run of independent ``fma.rn.f32`` on registers with which a list begins."""
     written: set[str] = set()
-    some: list[Instruction] = []
+    rows: list[list[int]] = []
     for x in body:
-        plain = x.name == "fma.rn.f32" and not x.predicate
+        numbers = [o.entry.registers.number(a) for a in x.operands]
+        known = [n for n in numbers if n is not None]
+        plain = x.name == "fma.rn.f32" and not x.predicate and len(known) == 4
         if not plain or written & set(x.operands):
             break
-        numbers = [o.entry.registers.number(a) for a in x.operands]
-        if None in numbers:
-            break
-        if any(o.entry.registers.storage[n] != "f4" for n in numbers if n is not None):
-            break
         written.add(x.operands[0])
-        some.append(x)
-    if len(some) < _LEAST:
+        rows.append(known)
+    if len(rows) < _LEAST:
         return None
-    rows = [[o.entry.registers.number(a) or 0 for a in x.operands] for x in some]
     targets, left, right, addends = (list(column) for column in zip(*rows, strict=True))
     factors = sorted({*left, *right})
     place = {register: at for at, register in enumerate(factors)}
@@ -100,10 +94,8 @@ def fused_run(body: list[Instruction], o: Operands) -> Run | None:
         np.array([place[r] for r in left]),
         np.array([place[r] for r in right]),
         addends,
+        [o.entry.registers.storage[r] for r in targets],
     )
-    texts = [f"fma32(R[{a}], R[{b}], R[{c}])" for _, a, b, c in rows]
-    return Run(
-        tuple(some),
-        f"{o.constant(registers)}.update(R, S.lanes)",
-        tuple(zip(targets, texts, strict=True)),
-    )
+    some = tuple(body[: len(rows)])
+    call = f"{o.constant(registers)}.update(R, S.lanes)"
+    return Run(some, call, tuple(line for x in some for line in floating(x, o)))
