@@ -90,6 +90,7 @@ def test_what_goes_wrong_is_found(name: str) -> None:
     problem = fault(changed(REVERSE, *edits), 4, 256, data())
     assert problem.kind == kind, problem
     assert problem.line > 0
+    assert str(problem)
     assert problem.thread is not None
 
 

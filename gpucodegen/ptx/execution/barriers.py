@@ -11,11 +11,15 @@ from gpucodegen.ptx.types import Array, Mask
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Why a barrier can never open: the message, the instruction and the lane."""
+    """Why a barrier can never open: for a lane that waits at an instruction.
 
-    message: str
+    Either other lanes wait at another instruction, or some never come.
+    """
+
     index: int
     lane: int
+    other: int | None = None
+    missing: int = 0
 
 
 class Barriers:
@@ -56,7 +60,7 @@ class Barriers:
         here = row == index
         other = int(row[~here][0])
         lane = block * self.threads + int(np.argmax(here))
-        return Divergence(f"other threads wait at instruction {other}", index, lane)
+        return Divergence(index, lane, other=other)
 
     def left(self, block_of: Array) -> Divergence | None:
         """Who still waits when nobody runs any more."""
@@ -65,5 +69,4 @@ class Barriers:
         lane = int(np.argmax(self.waiting >= 0))
         mates = block_of == block_of[lane]
         missing = np.flatnonzero(mates & (self.waiting < 0))
-        message = f"{len(missing)} threads of the block never arrive"
-        return Divergence(message, int(self.waiting[lane]), lane)
+        return Divergence(int(self.waiting[lane]), lane, missing=len(missing))

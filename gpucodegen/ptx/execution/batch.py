@@ -154,7 +154,13 @@ class Batch:
                     self._new_interval()
 
     def _diverged(self, why: Divergence) -> NoReturn:
-        text = f"divergent barrier: {why.message}"
+        if why.other is not None:
+            line = self.launch.entry.instructions[why.other].line
+            text = f"divergent barrier: other threads wait at line {line}"
+        elif why.missing:
+            text = f"divergent barrier: {why.missing} threads never arrive"
+        else:
+            text = "divergent barrier: threads wait at different places"
         self.fault(faults.DIVERGENT_BARRIER, text, why.index, why.lane)
 
     def _endless(self, number: int, mask: Mask) -> NoReturn:

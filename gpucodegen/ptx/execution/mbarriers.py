@@ -148,7 +148,7 @@ class MBarriers:
         )  # fmt: skip
         for lane, begin, origin, nbytes, place in rows:
             self._check_source(target, lane, origin, nbytes)
-            each = np.arange(nbytes)
+            each = np.arange(int(nbytes))
             copy = BulkCopy(begin, nbytes, each, origin + each, place)
             self._start(target, lane, copy)
 
@@ -204,7 +204,7 @@ class MBarriers:
             self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
         lock = self.batch.warpgroups.locked(copy.target, stop)
         if lock is not None:
-            line = self.batch.launch.entry.instructions[lock.index].line
+            line = self.batch.launch.entry.instructions[lock.site].line
             text = f"bulk copy over an operand of line {line}, which is still read"
             self.batch.fault(faults.IN_FLIGHT, text, site.index, lane)
         accesses.shared[copy.target : stop] = _UNREADY

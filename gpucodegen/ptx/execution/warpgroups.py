@@ -31,7 +31,8 @@ class Lock(NamedTuple):
     stop: int
     warpgroup: int
     group: int
-    index: int
+    site: int
+    """Number of the instruction."""
 
 
 def operand_addresses(descriptor: int, rows: int, depth: int, size: int) -> Array:

@@ -4,6 +4,9 @@ Fused multiply-adds are rounded once: the product of two f32 is exact in f64, an
 the rounding of the sum to f32 meets a tie, the lost part of the sum decides.  Results
 in the subnormal range of f32 may be one rounding off.  The f64 form (Dekker's product
 and two-sum) holds for factors below 2**996.
+
+Functions that the hardware approximates are better here.  ``.ftz`` flushes results;
+operands keep their subnormal values.
 """
 
 from __future__ import annotations

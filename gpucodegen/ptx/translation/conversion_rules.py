@@ -46,7 +46,7 @@ def cvta(x: Instruction, o: Operands) -> list[Line]:
 
 def cvt(x: Instruction, o: Operands) -> list[Line]:
     """A value in another type."""
-    given = mods(x, (*ROUNDINGS, *INTEGRAL, "rna", "sat", "ftz", "satfinite"))
+    given = mods(x, (*ROUNDINGS, *INTEGRAL, "rna", "sat", "ftz"))
     to, of = given[-2:]
     if to in ("f16x2", "bf16x2"):
         return _pair(x, o, to)

@@ -78,6 +78,8 @@ def floating(x: Instruction, o: Operands) -> list[Line]:
 
 def _wide(opcode: str, kind: str, sources: list[str], rounding: str) -> str:
     """A result of f64 arithmetic, rounded once to a type."""
+    if kind not in ("f16", "f32", "f64"):
+        raise Refusal(f"{opcode} of {kind}")
     wide = [f"({source}).astype('f8')" for source in sources]
     if opcode in WIDE:
         text = WIDE[opcode].format(*wide)

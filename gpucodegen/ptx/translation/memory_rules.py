@@ -141,6 +141,6 @@ MEMORY_RULES: dict[str, Rule] = {
     "red": atomic,
     "cp": cp_async,
 } | dict.fromkeys(
-    ("fence", "membar", "prefetch", "prefetchu", "discard", "nanosleep", "pragma"),
+    "fence membar prefetch prefetchu discard nanosleep setmaxnreg".split(),
     nothing,
 )

@@ -49,7 +49,7 @@ class Registers:
         step = max(1, _STACKED // lanes)
         if step < _LEAST:
             for n, target in enumerate(self.targets):
-                product = wide[self.left[n]] * wide[self.right[n]]
+                product = wide[int(self.left[n])] * wide[int(self.right[n])]
                 addend = _over(registers[self.addends[n]], lanes).astype("f8")
                 registers[target] = round_sum(product, addend).view(self.kinds[n])
             return
