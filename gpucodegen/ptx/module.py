@@ -171,5 +171,5 @@ def _global_marks(launch: Launch) -> Marks:
     """Marks for all cells of global memory, none of which is touched yet."""
     shift = launch.program.granule("global")
     cells = (launch.memory.top >> shift) + 1
-    writers, readers = (reserved(8 * cells).view(np.int64) for _ in range(2))
+    writers, readers = (np.frombuffer(reserved(8 * cells), np.int64) for _ in range(2))
     return Marks(writers, readers, shift, shared=False)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from gpucodegen import ptx
+from gpucodegen.ptx.memory import BASE
 from tests.ptx.kernels import entry
 
 
@@ -38,6 +41,19 @@ def test_what_is_freed_is_used_again_last() -> None:
     assert memory.allocate(16) != first
     with pytest.raises(ValueError, match="no allocation starts"):
         memory.free(first)
+
+
+def test_freed_pages_go_back_and_neighbours_stay() -> None:
+    memory = ptx.Memory(limit=1 << 24)
+    places = [memory.allocate(3_000_000) for _ in range(3)]
+    for number, address in enumerate(places):
+        memory.bytes(address, 3_000_000)[:] = number + 1
+    memory.free(places[1])
+    inner = memory.data[places[1] - BASE :][8192:2_900_000]
+    if sys.platform == "linux":
+        assert not inner.any()
+    for number in (0, 2):
+        assert (memory.bytes(places[number], 3_000_000) == number + 1).all()
 
 
 VARIABLES = (
