@@ -7,6 +7,13 @@ wrote, copies in flight.  What goes wrong is a `Fault` with its place.  This pac
 knows neither MLIR nor Numba: it needs the standard library and NumPy.
 
     text -> parsing -> translation -> execution (with numerics) -> counters
+
+What is not modelled: orders finer than a block's barrier (``bar.warp.sync``, ordinary
+stores that an mbarrier orders, fences and atomics between blocks), so kernels that rely
+on them may be told of a race; bounds of single arrays in shared memory.  What is not
+there, and refused with its line: named barriers, clusters and multicast, stores of
+tensors and im2col, wgmma with A in registers or transposed operands, sparse mma,
+8-bit floats, textures, calls that are external, indirect or recursive.
 """
 
 from __future__ import annotations

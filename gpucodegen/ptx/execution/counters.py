@@ -84,7 +84,10 @@ class Counters:
         self.traffic[space, index].add(known)
 
     def instructions(self, of: str = "warps") -> Counter[str]:
-        """Executed instructions by name, counted by ``warps`` or by ``lanes``."""
+        """Executed instructions by name, counted by ``warps`` or by ``lanes``.
+
+        One under a predicate counts for all lanes that come to it, as it is issued.
+        """
         visits = self.warps if of == "warps" else self.lanes
         counts: Counter[str] = Counter()
         for number, (first, stop) in enumerate(self.program.ranges):

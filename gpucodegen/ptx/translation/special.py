@@ -70,7 +70,7 @@ _ONE = np.uint64(1)
 _FIXED: dict[str, Special] = {
     "%laneid": Special("i4", lambda s: (s.thread % 32).astype("i4")),
     "%warpid": Special("i4", lambda s: (s.thread // 32).astype("i4")),
-    "%nwarpid": Special("i4", lambda s: np.int32(-(-s.thread.max() // 32))),
+    "%nwarpid": Special("i4", lambda s: np.int32(s.thread.max() // 32 + 1)),
     "%dynamic_smem_size": Special("i4", lambda s: np.int32(s.dynamic_bytes)),
     "%total_smem_size": Special("i4", lambda s: np.int32(s.shared_bytes)),
     "%clock": Special("i4", lambda _: np.int32(0)),
