@@ -123,7 +123,7 @@ class Program:
         steps: list[Step] = []
         at = 0
         while at < len(body):
-            run = fused_run(body[at:], self.operands)
+            run = fused_run(body, at, self.operands)
             if run is not None:
                 steps.append(run)
                 at += len(run.instructions)

@@ -71,11 +71,14 @@ def _over(value: Any, lanes: int) -> Array:
     return np.full(lanes, single) if single.ndim == 0 else single
 
 
-def fused_run(body: list[Instruction], o: Operands) -> Run | None:
-    """The run of independent ``fma.rn.f32`` on registers with which a list begins."""
+def fused_run(body: list[Instruction], start: int, o: Operands) -> Run | None:
+    """The run of independent ``fma.rn.f32`` on registers from a place of a list on."""
     written: set[str] = set()
     rows: list[list[int]] = []
-    for x in body:
+    for at in range(start, len(body)):
+        x = body[at]
+        if x.opcode != "fma":
+            break
         numbers = [o.entry.registers.number(a) for a in x.operands]
         known = [n for n in numbers if n is not None]
         plain = x.name == "fma.rn.f32" and not x.predicate and len(known) == 4
@@ -96,6 +99,6 @@ def fused_run(body: list[Instruction], o: Operands) -> Run | None:
         addends,
         [o.entry.registers.storage[r] for r in targets],
     )
-    some = tuple(body[: len(rows)])
+    some = tuple(body[start : start + len(rows)])
     call = f"{o.constant(registers)}.update(R, S.lanes)"
     return Run(some, call, tuple(line for x in some for line in floating(x, o)))
