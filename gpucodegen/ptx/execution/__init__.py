@@ -1,0 +1,1 @@
+"""Lanes at work: control, memory, checks, counters."""

@@ -1,0 +1,44 @@
+"""One launch of a kernel: its sizes, its arguments and the memory it works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpucodegen.ptx.memory import Memory
+from gpucodegen.ptx.parsing.entries import Entry
+from gpucodegen.ptx.translation.program import Program
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What all batches of a launch have in common; sizes are in bytes."""
+
+    entry: Entry
+    program: Program
+    grid: Extents
+    block: Extents
+    parameters: bytes
+    memory: Memory
+    dynamic: int
+    symbols: Mapping[str, Any]
+    check: bool
+    measure: bool
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, static and dynamic."""
+        return self.entry.shared_bytes + self.dynamic

@@ -1,0 +1,70 @@
+"""What one access of a warp costs: sectors of global, wavefronts of shared memory.
+
+Comes in: byte offsets, a row of 32 for each warp, -1 for lanes that take no part.
+
+>>> alone = np.arange(32)[None] * 4
+>>> int(sectors(alone)), int(wavefronts(alone, 4)), int(wavefronts(alone * 32, 4))
+(4, 1, 32)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpucodegen.ptx.types import Array
+
+_SECTOR, _BANKS = 5, 32
+
+
+def _distinct(rows: Array) -> Array:
+    """How many different offsets each row has."""
+    ordered = np.sort(rows, 1)
+    fresh = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    return fresh.sum(1) + (ordered[:, 0] >= 0)
+
+
+def sectors(rows: Array) -> int:
+    """Sectors of 32 bytes that the warps touch."""
+    return int(_distinct(np.where(rows >= 0, rows >> _SECTOR, -1)).sum())
+
+
+def distinct_bytes(rows: Array, width: int) -> int:
+    """Bytes that the warps ask for, those of several lanes counted once."""
+    return int(_distinct(rows).sum()) * width
+
+
+def wavefronts(rows: Array, width: int) -> int:
+    """Turns that the banks need: the most different words that one bank must give.
+
+    Accesses of 8 and 16 bytes go in 2 and 4 phases; two phases become one if lanes
+    ``t`` and ``t ^ 1``, or ``t`` and ``t ^ 2``, share their addresses.
+    """
+    phases, words = {8: 2, 16: 4}.get(width, 1), max(1, width // 4)
+    if phases == 1:
+        return _turns(rows, 1, words)
+    lanes = np.arange(32)
+    merged = np.zeros(len(rows), bool)
+    for partner in (1, 2):
+        merged |= (rows == rows[:, lanes ^ partner]).all(1)
+    return _turns(rows[merged], phases // 2, words) + _turns(
+        rows[~merged], phases, words
+    )
+
+
+def _turns(rows: Array, phases: int, words: int) -> int:
+    if not len(rows):
+        return 0
+    parts = rows.reshape(len(rows) * phases, -1, 1)
+    touched = np.where(parts < 0, -1, (parts >> 2) + np.arange(words))
+    ordered = np.sort(touched.reshape(len(parts), -1), 1)
+    fresh = np.ones_like(ordered, bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    fresh &= ordered >= 0
+    banks = np.arange(len(parts))[:, None] * _BANKS + (ordered & (_BANKS - 1))
+    counts = np.bincount(banks[fresh], minlength=len(parts) * _BANKS)
+    return int(counts.reshape(-1, _BANKS).max(1).sum())
+
+
+def least_wavefronts(rows: Array, width: int) -> int:
+    """Turns if the bytes asked for lay evenly over all banks."""
+    return int(np.maximum(1, -(-_distinct(rows) * width // (4 * _BANKS))).sum())

@@ -1,0 +1,155 @@
+"""The global memory of an emulated device: allocations in one arena, apart from others.
+
+Between allocations lie gaps that belong to nobody, and allocations go round in a
+stretch twice as large as what is in use, so that a stray or stale address meets no
+neighbour.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ptx.faults import OutOfMemory
+from gpucodegen.ptx.types import Array, align
+
+BASE = 0x7F0000000000
+"""Address of the arena; everything below it is shared, local or nothing."""
+ALIGNMENT = 256
+GAP = 4096
+_PAGE = mmap.PAGESIZE
+_ROUND = 1 << 26
+"""Where allocations turn back to the first hole, if no more is in use."""
+_LARGE = 1 << 20
+POISON = 0xCB
+"""Contents of memory that nobody wrote."""
+UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
+"""What is moved at once, by its width; NumPy has no plain type of 16 bytes."""
+
+
+def reserved(nbytes: int) -> mmap.mmap:
+    """Zero bytes that take up memory only where they are touched."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    flags |= getattr(mmap, "MAP_NORESERVE", 0)
+    return mmap.mmap(-1, max(nbytes, 1), flags=flags)
+
+
+def views(data: Array) -> dict[int, Array]:
+    """The same bytes in units of each width."""
+    return {width: data.view(unit) for width, unit in UNITS.items()}
+
+
+class Memory:
+    """Memory of ``limit`` bytes, gaps included.
+
+    >>> memory = Memory(limit=1 << 20)
+    >>> address = memory.allocate(12)
+    >>> memory.bytes(address, 12).view(np.float32)[:] = 1.5, 2.5, 3.5
+    >>> memory.bytes(address + 4, 4).view(np.float32)
+    array([2.5], dtype=float32)
+    >>> memory.free(address)
+    """
+
+    def __init__(self, limit: int = 1 << 32) -> None:
+        self.limit = limit
+        self._pages = reserved(align(limit, ALIGNMENT))
+        self.data = np.frombuffer(self._pages, np.uint8)
+        self.units = views(self.data)
+        self.descriptors: dict[int, Any] = {}
+        """What a driver has encoded into memory, by its address: tensor maps."""
+        self.used = 0
+        """Bytes in allocations."""
+        self._bases: list[int] = []
+        self._ends: list[int] = []
+        self._next = 0
+
+    @property
+    def top(self) -> int:
+        """Where the last allocation ends, from the start of the arena."""
+        return self._ends[-1] if self._ends else 0
+
+    def allocate(self, nbytes: int) -> int:
+        """The address of new memory, a multiple of 256; raises `OutOfMemory`."""
+        if nbytes < 0:
+            raise ValueError(f"an allocation of {nbytes} bytes")
+        base = self._hole(nbytes)
+        if base is None:
+            raise OutOfMemory(nbytes, self.limit)
+        at = bisect_right(self._bases, base)
+        self._bases.insert(at, base)
+        self._ends.insert(at, base + nbytes)
+        self.used += nbytes
+        self.data[base : base + nbytes] = POISON
+        after = base + nbytes
+        self._next = after if after < max(_ROUND, 2 * self.used) else 0
+        return BASE + base
+
+    def _hole(self, nbytes: int) -> int | None:
+        """The first place after the last allocation, or else the first of all."""
+        for least in (self._next, 0):
+            at = bisect_right(self._bases, least)
+            while at <= len(self._bases):
+                below = max(least, self._ends[at - 1] if at else 0)
+                base = align(below + GAP, ALIGNMENT)
+                last = at == len(self._bases)
+                above = self.limit if last else self._bases[at] - GAP
+                if base + nbytes <= above:
+                    return base
+                at += 1
+        return None
+
+    def free(self, address: int) -> None:
+        """Give an allocation back; a `ValueError` if no allocation starts there.
+
+        The operating system gets back the pages of large ones.
+        """
+        at = bisect_left(self._bases, address - BASE)
+        if at == len(self._bases) or self._bases[at] != address - BASE:
+            raise ValueError(f"no allocation starts at {address:#x}")
+        base, end = self._bases.pop(at), self._ends.pop(at)
+        self.used -= end - base
+        if end - base >= _LARGE:
+            start = align(base, _PAGE)
+            self._pages.madvise(mmap.MADV_DONTNEED, start, end // _PAGE * _PAGE - start)
+
+    def bytes(self, address: int, nbytes: int) -> Array:
+        """A writable view of device memory; `ValueError` outside an allocation."""
+        start = address - BASE
+        at = bisect_right(self._bases, start) - 1
+        if nbytes < 0 or at < 0 or start + nbytes > self._ends[at]:
+            raise ValueError(f"{nbytes} bytes at {address:#x} are not allocated")
+        return self.data[start : start + nbytes]
+
+    def outside(self, starts: Array, width: int) -> Array | None:
+        """Which accesses leave the allocation they start in; None: none does.
+
+        The last word of an allocation belongs to it, as it does on a device: atomics
+        on narrow elements go by words.
+        """
+        if not self._bases:
+            return np.ones(len(starts), bool)
+        low, high = int(starts.min()), int(starts.max())
+        at = bisect_right(self._bases, low) - 1
+        if at >= 0:
+            end = self._ends[at]
+            if high + width <= end or (high < end and high + width <= align(end, 4)):
+                return None
+        places = np.searchsorted(self._bases, starts, "right") - 1
+        ends = np.array(self._ends)[places]
+        inside = (starts < ends) & (starts + width <= -(-ends // 4) * 4)
+        inside &= places >= 0
+        return None if inside.all() else ~inside
+
+    def nearest(self, address: int) -> str:
+        """What a stray address is close to, in words."""
+        if not self._bases:
+            return "nothing is allocated"
+        start = address - BASE
+        known = zip(self._bases, self._ends, strict=True)
+        _, base, end = min(
+            (min(abs(start - b), abs(start - e)), b, e) for b, e in known
+        )
+        return f"byte {start - base} of the nearest allocation of {end - base} bytes"

@@ -1,0 +1,1 @@
+"""Arithmetic of PTX over NumPy values."""

@@ -1,0 +1,1 @@
+"""PTX text in memory: statements, instructions, kernels."""

@@ -1,0 +1,1 @@
+"""Instructions as Python text: one table or file per kind of instruction."""

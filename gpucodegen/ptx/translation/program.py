@@ -1,0 +1,204 @@
+"""A kernel as Python functions, one for each basic block, made when first needed.
+
+Comes in: an entry.  Goes out: a `Program`, whose functions take the registers, the
+batch that runs and the mask of the lanes (None: all), and return the predicate of the
+instruction that ends the block, if it has one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ptx.faults import Problem, Unsupported
+from gpucodegen.ptx.numerics import floats, integers
+from gpucodegen.ptx.numerics.select import select
+from gpucodegen.ptx.parsing.entries import Entry, Instruction
+from gpucodegen.ptx.translation.comparison_rules import COMPARISON_RULES
+from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
+from gpucodegen.ptx.translation.float_rules import FLOAT_RULES, floating
+from gpucodegen.ptx.translation.integer_rules import INTEGER_RULES, is_float
+from gpucodegen.ptx.translation.matrix_rules import MATRIX_RULES
+from gpucodegen.ptx.translation.mbarrier_rules import MBARRIER_RULES
+from gpucodegen.ptx.translation.memory_rules import MEMORY_RULES
+from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
+from gpucodegen.ptx.translation.runs import Run, fused_run
+from gpucodegen.ptx.translation.sites import Site
+from gpucodegen.ptx.translation.warp_rules import WARP_RULES
+from gpucodegen.ptx.translation.warpgroup_rules import WARPGROUP_RULES
+from gpucodegen.ptx.types import Chosen, Mask, Value
+
+RULES = (
+    INTEGER_RULES
+    | COMPARISON_RULES
+    | CONVERSION_RULES
+    | MEMORY_RULES
+    | WARP_RULES
+    | MATRIX_RULES
+    | MBARRIER_RULES
+    | WARPGROUP_RULES
+)
+BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
+"""What may end a basic block; barriers of a warp do not."""
+
+BlockFunction = Callable[[list[Any], Any, Mask], Value]
+Step = tuple[Instruction, list[Line]] | Run
+
+NAMES: dict[str, Any] = {
+    name: getattr(module, name)
+    for module in (floats, integers)
+    for name in vars(module)
+    if not name.startswith("_") and name != "annotations"
+}
+
+
+def ends_block(x: Instruction) -> bool:
+    """Whether control may go elsewhere after an instruction."""
+    if x.opcode in ("bar", "barrier"):
+        return x.modifiers[:1] != ("warp",)
+    return x.opcode in BRANCHES
+
+
+def merge(mask: Mask, new: Value, old: Value) -> Value:
+    """A register of which only some lanes change."""
+    if mask is None:
+        return new
+    return select(mask, new, new.dtype.type(0) if old is None else old)
+
+
+def guard(predicate: Value, mask: Mask) -> Chosen:
+    """The lanes of a predicated instruction: None for all, False for none."""
+    if predicate.ndim == 0:
+        return mask if predicate else False
+    both = predicate if mask is None else predicate & mask
+    if both.all():
+        return None
+    return both if both.any() else False
+
+
+class Program:
+    """The basic blocks of one entry."""
+
+    def __init__(self, entry: Entry, variables: Collection[str]) -> None:
+        self.entry = entry
+        self.operands = Operands(entry, variables)
+        instructions = entry.instructions
+        leaders = {0, len(instructions), *entry.labels.values()}
+        leaders |= {x.index + 1 for x in instructions if ends_block(x)}
+        starts = sorted(leaders)
+        self.ranges = list(itertools.pairwise(starts))
+        self.block_at = {start: n for n, start in enumerate(starts)}
+        self.ends: list[Instruction | None] = []
+        self.steps: list[list[Step]] = []
+        problems: list[Problem] = []
+        for first, stop in self.ranges:
+            last = instructions[stop - 1]
+            self.ends.append(last if ends_block(last) else None)
+            body = instructions[first : stop - ends_block(last)]
+            self.steps.append(self._translated(body, problems))
+            problems += self._unknown_end(self.ends[-1])
+        if problems:
+            raise Unsupported(problems)
+        self._made: dict[tuple[int, bool], BlockFunction] = {}
+
+    def function(self, number: int, masked: bool) -> BlockFunction:
+        """The function of a block, for all lanes or for some of them."""
+        made = self._made.get((number, masked))
+        if made is None:
+            made = self._made[number, masked] = self._compiled(number, masked)
+        return made
+
+    def granule(self, space: str) -> int:
+        """Cells of the race check: the narrowest access to a space, a power of two."""
+        sites = [s for s in self.operands.constants.values() if isinstance(s, Site)]
+        shifts = [s.shift for s in sites if s.space in (space, "generic")]
+        return min([4, *shifts])
+
+    def _translated(
+        self, body: list[Instruction], problems: list[Problem]
+    ) -> list[Step]:
+        steps: list[Step] = []
+        at = 0
+        while at < len(body):
+            run = fused_run(body, at, self.operands)
+            if run is not None:
+                steps.append(run)
+                at += len(run.instructions)
+                continue
+            x = body[at]
+            try:
+                steps.append((x, self._lines(x)))
+            except Refusal as refusal:
+                problems.append(Problem(x.line, x.text, str(refusal)))
+            except (KeyError, IndexError, ValueError):
+                problems.append(Problem(x.line, x.text, "no such form"))
+            at += 1
+        return steps
+
+    def _lines(self, x: Instruction) -> list[Line]:
+        if is_float(x) and x.opcode in FLOAT_RULES:
+            return floating(x, self.operands)
+        rule = RULES.get(x.opcode) or FLOAT_RULES.get(x.opcode)
+        if rule is None:
+            raise Refusal("opcode")
+        return rule(x, self.operands)
+
+    def _unknown_end(self, end: Instruction | None) -> list[Problem]:
+        if end is None:
+            return []
+        if end.opcode == "bra" and end.operands[0] not in self.entry.labels:
+            return [Problem(end.line, end.text, "unknown label")]
+        if end.opcode in ("bar", "barrier") and not whole_barrier(end):
+            return [Problem(end.line, end.text, "a named or partial barrier")]
+        return []
+
+    def _compiled(self, number: int, masked: bool) -> BlockFunction:
+        lines = self._source(number, masked)
+        name = f"block{number}" + ("_masked" if masked else "")
+        source = f"def {name}(R, S, m):\n" + "".join(f"    {x}\n" for x in lines)
+        names: dict[str, Any] = {"np": np, "merge": merge, "guard": guard}
+        space = NAMES | self.operands.constants | names
+        code = compile(source, f"<ptx {self.entry.name}>", "exec")
+        exec(code, space)
+        return space[name]
+
+    def _source(self, number: int, masked: bool) -> list[str]:
+        lines = ["q = m"]
+        for step in self.steps[number]:
+            if isinstance(step, Run):
+                each = (_rendered(line, masked) for line in step.lines)
+                lines += each if masked else [step.call]
+                continue
+            x, body = step
+            if not x.predicate:
+                lines += [_rendered(line, masked) for line in body]
+                continue
+            lines.append(f"q = guard({self._predicate(x)}, m)")
+            lines.append("if q is not False:")
+            lines += [f"    {_rendered(line, True)}" for line in body] or ["    pass"]
+            lines.append("q = m")
+        end = self.ends[number]
+        if end is not None and end.predicate:
+            lines.append(f"return {self._predicate(end)}")
+        return lines
+
+    def _predicate(self, x: Instruction) -> str:
+        return self.operands.read("!" * x.negated + x.predicate, "pred")
+
+
+def whole_barrier(x: Instruction) -> bool:
+    """Whether a barrier is the one of all threads of a block."""
+    kinds = set(x.modifiers) - {"cta", "aligned"}
+    return kinds == {"sync"} and x.operands in ((), ("0",))
+
+
+def _rendered(line: Line, masked: bool) -> str:
+    if not isinstance(line, Write):
+        return line
+    register, value = line
+    if masked:
+        return f"R[{register}] = merge(q, {value}, R[{register}])"
+    return f"R[{register}] = {value}"
