@@ -65,7 +65,7 @@ class Buffer:
 
     @classmethod
     def of(cls, array: Any, dtype: str) -> Buffer:
-        """The buffer of a NumPy or CuPy array that holds ``dtype``."""
+        """The buffer of a NumPy or device array that holds ``dtype``."""
         size = array.itemsize
         strides = tuple(stride // size for stride in array.strides)
         if isinstance(array, np.ndarray):
@@ -129,14 +129,11 @@ def _as_stored(array: Any, expected: Expected, function: str) -> Any:
 
 
 def as_array(value: object, expected: Expected, function: str) -> Any:
-    """The NumPy or CuPy array of anything that offers its memory, without a copy."""
+    """The NumPy or device array of anything that offers its memory, without a copy."""
     if isinstance(value, np.ndarray):
         return value
-    module = type(value).__module__.partition(".")[0]
-    if module == "cupy":
-        return value
     if hasattr(value, "__cuda_array_interface__"):
-        return _cupy().asarray(value)
+        return _on_device(value, expected, function)
     if hasattr(value, "__dlpack__"):
         try:
             return _from_dlpack(value)
@@ -154,6 +151,20 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
     )
 
 
+def _on_device(value: object, expected: Expected, function: str) -> Any:
+    """The array of a device: CuPy's own, or one over the memory of another's."""
+    from gpucodegen.runtime.devices import choice
+
+    if choice.is_device_array(value):
+        return value
+    try:
+        return choice.taken_in(value)
+    except (TypeError, ValueError, KeyError) as problem:
+        raise errors.UnreadableBuffer(
+            function=function, argument=expected.name, reason=problem
+        ) from problem
+
+
 CPU_DEVICE_TYPES = {1, 3}
 """DLPack: main memory, and main memory pinned for a GPU."""
 
@@ -162,13 +173,9 @@ def _from_dlpack(value: Any) -> Any:
     device_type, _ = value.__dlpack_device__()
     if int(device_type) in CPU_DEVICE_TYPES:
         return np.from_dlpack(value)
-    return _cupy().from_dlpack(value)
-
-
-def _cupy() -> Any:
     import cupy
 
-    return cupy
+    return cupy.from_dlpack(value)
 
 
 def _check_shape(array: Any, expected: Expected, function: str) -> None:
