@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.targets import ALL
 
-TARGETS = ("cpu", "sim")
+TARGETS = ALL
 N = 64
 TYPE = f"memref<{N}xf32>"
 YIELD = f"""scf.if %c -> ({TYPE}) {{

@@ -10,9 +10,10 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from tests.targets import ALL
 
 Array = np.ndarray[Any, Any]
-TARGETS = pytest.mark.parametrize("target", ["cpu", "sim"])
+TARGETS = pytest.mark.parametrize("target", ALL)
 PARTS = pytest.mark.parametrize(("part", "dtype"), [("f32", "c8"), ("f64", "c16")])
 
 

@@ -323,7 +323,7 @@ def test_a_fault_comes_up_at_the_next_synchronisation_with_its_kernel() -> None:
     store = loaded(STORE, "cuda", "f")
     a = xp.zeros((4,), "f4")
     store(a, 1 << 20, 1)
-    with pytest.raises(errors.LaunchFailed, match="kernel stray failed: .*emulated"):
+    with pytest.raises(errors.LaunchFailed, match=r"kernel stray failed: .*emulated"):
         a.get()
     assert a.get().tolist() == [0] * 4
     store(a, 1 << 20, 1)

@@ -10,6 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from tests.programs.products import integers
+from tests.targets import ALL
 
 M, N, K = 70, 65, 90
 TYPES = f"memref<{M}x{K}xf32>, memref<{K}x{N}xf32>, memref<{M}x{N}xf32>"
@@ -159,7 +160,7 @@ def scaled(flags: str = "", shape: tuple[int, int, int] = (M, N, K)) -> str:
   }}"""
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("flags", ["", "fastmath<reassoc>"])
 def test_products_that_are_scaled(flags: str, target: str):
     compiled, product, c = run(scaled(flags), target)
@@ -173,7 +174,7 @@ def test_products_that_are_scaled(flags: str, target: str):
 SUBTRACTED = in_memory(("i", "k", "j")).replace("arith.addf %c", "arith.subf %c")
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_products_that_are_subtracted(target: str):
     compiled, product, c = run(SUBTRACTED, target)
     assert np.array_equal(c, integers(M, N) - product)
@@ -240,7 +241,7 @@ def test_factors_that_are_computed_are_packed_by_each_task(m: int, threads: int)
 BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize(("shape", "at"), BUFFERS.values(), ids=BUFFERS)
 def test_sums_in_buffers(shape: str, at: str, target: str):
     compiled, product, c = run(in_a_buffer(shape, at), target)

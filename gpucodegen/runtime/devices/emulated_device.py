@@ -93,7 +93,7 @@ class EmulatedDevice:
         array = EmulatedArray(memory, Place(address), shape, tuple(strides), kind)
         try:
             array.cells()
-        except _ptx().Fault as problem:
+        except ValueError as problem:
             raise ValueError(f"it is not in the memory of the {self}") from problem
         return array
 
@@ -132,10 +132,12 @@ class EmulatedDevice:
 
     def load(self, name: str, code: bytes) -> Loaded:
         """A kernel of a PTX module."""
+        module = _module(code.decode())
         try:
-            return Loaded(name, _module(code.decode()))
+            module.program(name)
         except _ptx().Unsupported as problem:
             raise errors.NotEmulated(kernel=name, reason=problem) from problem
+        return Loaded(name, module)
 
     def launch(
         self,
@@ -148,14 +150,11 @@ class EmulatedDevice:
         """Run a kernel; its fault, if it has one, is kept for later."""
         self.synchronize()
         self._accept(kernel, grid, block, arguments, offsets)
-        ptx = _ptx()
         self.launches += 1
         try:
             kernel.module.launch(kernel.name, grid, block, arguments, self.memory)
-        except ptx.Unsupported as problem:
-            raise errors.NotEmulated(kernel=kernel.name, reason=problem) from problem
-        except ptx.Fault as fault:
-            self._fault = failure([kernel.name], f"{fault} (on {self})", _HINT)
+        except _ptx().Fault as fault:
+            self._fault = failure([kernel.name], f"{fault}, on {self}", _HINT)
 
     def _accept(
         self,
