@@ -192,7 +192,7 @@ def test_faults_name_the_kernels_since_the_last_synchronisation(driver: Any) -> 
     gpu = cupy_device.CupyDevice(0)
     launch(gpu, "first")
     launch(gpu, "second")
-    with pytest.raises(errors.LaunchFailed, match="first or second failed: .*ILLEGAL"):
+    with pytest.raises(errors.LaunchFailed, match=r"first or second failed: .*ILLEGAL"):
         gpu.synchronize()
     assert not gpu.launched
 
@@ -204,5 +204,5 @@ def test_a_refused_launch_names_its_own_kernel(driver: Any) -> None:
     gpu = cupy_device.CupyDevice(0)
     gpu.launched.append("before")
     driver.launchKernel = refuse
-    with pytest.raises(errors.LaunchFailed, match="kernel k failed: .*INVALID_VALUE"):
+    with pytest.raises(errors.LaunchFailed, match=r"kernel k failed: .*INVALID_VALUE"):
         launch(gpu)
