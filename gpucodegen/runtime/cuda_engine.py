@@ -81,7 +81,8 @@ class CudaEngine:
 
     def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
         """One element changed."""
-        self.device.fill(self._element(buffer, index).array, value)
+        number = np.asarray(value)[()]
+        self.device.fill(self._element(buffer, index).array, number)
 
     def fill(self, buffer: Buffer, value: Any) -> None:
         """Every element changed."""
