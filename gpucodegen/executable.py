@@ -91,19 +91,18 @@ class Executable:
 
             return {spec.name: assembly(spec) for spec in self.kernels}
         from gpucodegen.runtime.cuda import compile_ptx
-        from gpucodegen.runtime.device import require_cuda_compiler
 
-        require_cuda_compiler()
         return {spec.name: compile_ptx(spec) for spec in self.kernels}
 
     def launcher(
         self, arguments: Sequence[Any], values: Sequence[Any]
     ) -> Callable[[], Any]:
         """A callable without arguments: runs and converts the results."""
-        to_device, from_device = self.runtime.transfers(
+        runtime = self.runtime.for_call(values)
+        to_device, from_device = runtime.transfers(
             values, self.written, self.overwritten
         )
-        host, runtime, results = self.host, self.runtime, self._results
+        host, results = self.host, self._results
 
         def launch() -> Any:
             resident = to_device()
@@ -112,17 +111,22 @@ class Executable:
             except RecursionError as problem:
                 raise self._too_deep() from problem
             from_device()
-            return None if result is None else results(result, arguments, resident)
+            if result is None:
+                return None
+            return results(runtime, result, arguments, resident)
 
         return launch
 
     def run(self, arguments: Sequence[Any], values: Sequence[Any]) -> Any:
         """One call on values that kernels reach where they are."""
+        runtime = self.runtime
         try:
-            result = self.host(self.runtime, *values)
+            result = self.host(runtime, *values)
         except RecursionError as problem:
             raise self._too_deep() from problem
-        return None if result is None else self._results(result, arguments, values)
+        if result is None:
+            return None
+        return self._results(runtime, result, arguments, values)
 
     def _too_deep(self) -> Exception:
         from sys import getrecursionlimit
@@ -131,8 +135,9 @@ class Executable:
 
         return CallsTooDeep(function=self.name, depth=getrecursionlimit())
 
+    @staticmethod
     def _results(
-        self, result: Any, arguments: Sequence[Any], values: Sequence[Any]
+        runtime: Any, result: Any, arguments: Sequence[Any], values: Sequence[Any]
     ) -> Any:
         """Results as the caller gets them; an argument that returns is the argument."""
 
@@ -140,7 +145,7 @@ class Executable:
             for value, argument in zip(values, arguments, strict=True):
                 if one is value and hasattr(value, "pointer"):
                     return argument
-            return self.runtime.result(one)
+            return runtime.result(one)
 
         if isinstance(result, tuple):
             return tuple(map(converted, cast("tuple[Any, ...]", result)))

@@ -1,7 +1,8 @@
 """What the wrappers need from an array library, for NumPy and CuPy alike.
 
 Comes in: an array.  Goes out: the module that made it, for allocation and padding.
-CuPy is never imported here: whoever hands over a CuPy array has imported it.
+CuPy is never imported here: whoever hands over a CuPy array has imported it.  Arrays of
+the emulated device are of a module of this package that stands in for CuPy.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Array(Protocol):
 
 ArrayT = TypeVar("ArrayT", bound=Array)
 
-LIBRARIES = ("numpy", "cupy")
+LIBRARIES = ("numpy", "cupy", "gpucodegen")
 
 
 def library(array: Array, *, function: str, argument: str) -> Any:
@@ -66,7 +67,7 @@ def library(array: Array, *, function: str, argument: str) -> Any:
             expected="a NumPy or CuPy array",
             actual=kind.__name__,
         )
-    return sys.modules[name]
+    return sys.modules[kind.__module__ if name == "gpucodegen" else name]
 
 
 ALIGNMENT = 64

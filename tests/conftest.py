@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,26 @@ def private_cache(
     """Tests neither read nor change the user's cache; they share one of their own."""
     folder = tmp_path_factory.getbasetemp() / "cache"
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(folder))
+
+
+@pytest.fixture(autouse=True)
+def emulated_device(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels for CUDA run on the emulated device, but in tests of a GPU."""
+    if request.node.get_closest_marker("gpu") is None:
+        monkeypatch.setenv("GPUCODEGEN_DEVICE", "emulated")
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("cupy", marks=pytest.mark.gpu),
+        pytest.param(
+            "gpucodegen.runtime.devices.emulated_array", marks=pytest.mark.cuda13
+        ),
+    ],
+    ids=["gpu", "emulated"],
+)
+def xp(request: pytest.FixtureRequest) -> Any:
+    """The array library of a device: CuPy, or that of the emulated device."""
+    return importlib.import_module(request.param)

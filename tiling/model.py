@@ -35,7 +35,6 @@ from .scop import (
 )
 from .translation import shifts_of
 
-
 Form = tuple[int, tuple[int, ...]]
 """The number of a shape, and shifts: relations of equal forms are equal."""
 

@@ -22,6 +22,7 @@ PACKAGES: tuple[tuple[str, str], ...] = (
 ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 SETTINGS = (
     "GPUCODEGEN_TARGET",
+    "GPUCODEGEN_DEVICE",
     "GPUCODEGEN_CACHE_DIR",
     "GPUCODEGEN_CACHE_SIZE",
     "GPUCODEGEN_CACHES",

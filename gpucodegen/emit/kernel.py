@@ -35,11 +35,11 @@ from gpucodegen.emit.header import Header
 from gpucodegen.emit.memory import stored_dtype
 from gpucodegen.emit.names import Names
 from gpucodegen.emit.reports import Reports
-from gpucodegen.emit.target import Target
+from gpucodegen.emit.target import CUDA, WIDE_CUDA, Target
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
 
 
 def leave(e: Emitter, op: Operation) -> None:
@@ -131,6 +131,8 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
     names = Names()
     names.reserve(PLAIN_NAMES)
     names.reserve([name])
+    if target is CUDA and any(map(_holds_index, body)):
+        target = WIDE_CUDA
     header = Header(target.face, names)
     emitter = Emitter(target, HANDLERS[target.name], names, header)
     emitter.facts = Facts(transfers.tags_in(body), block_of(op))
@@ -155,6 +157,21 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), transfers_, emitter.reports)
+
+
+def _holds_index(root: Operation) -> bool:
+    """Whether indices are data here: elements, or cast from or to wide integers."""
+    for op in root.walk():
+        types = [value.type for value in (*op.operands, *op.results)]
+        if op.name in _INDEX_CASTS:
+            if any(isinstance(t, IntegerType) and t.width > 32 for t in types):
+                return True
+        elif any(element_type(element_type(t)) == INDEX != t for t in types):
+            return True
+    return False
+
+
+_INDEX_CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
 
 
 PLAIN_NAMES = frozenset(
@@ -246,9 +263,14 @@ class _Parameters:
                 self._declare_memref(op, position, value, value.type, name)
                 continue
             kind = e.dtype(op, value)
-            carried = "f32" if kind in NARROW else kind
+            carried = "f32" if kind in NARROW else self._carried(kind)
             self._params.append(KernelParam(name, "scalar", carried, writable=False))
             e.rename(value, name)
+
+    def _carried(self, kind: str) -> str:
+        """``index`` parameters are as wide as the indices of the kernel."""
+        is_wide = self.emitter.target is WIDE_CUDA
+        return "i64" if kind == "index" and is_wide else kind
 
     def _declare_memref(
         self, op: Operation, position: int, value: Value, ty: MemRefType, name: str
@@ -282,5 +304,6 @@ class _Parameters:
         e = self.emitter
         used = {e.atoms.names[position] for position in e.atoms.used}
         kept = [(extra, name) for extra, name in self._extras if name in used]
-        extras = [KernelParam(n, "scalar", "index", writable=False) for _, n in kept]
+        kind = self._carried("index")
+        extras = [KernelParam(n, "scalar", kind, writable=False) for _, n in kept]
         return [*self._params, *extras], [extra for extra, _ in kept]

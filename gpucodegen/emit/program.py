@@ -227,7 +227,7 @@ class _Stores:
     def by(self, op: Operation) -> list[Value]:
         """Memref operands that a call, launch or carried value may lead to a store."""
         kernel = None
-        arguments = op.operands
+        arguments = op.used
         if op.name == "gpu.launch_func":
             launch = gpu.LaunchFunc(op)
             kernel, arguments = self.kernels.get(launch.kernel), launch.arguments

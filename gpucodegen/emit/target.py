@@ -44,6 +44,9 @@ CPU = Target(
     shares_offsets=True,
 )
 CUDA = Target("cuda", "cuda", NARROW, "int32", "i32", counted_by_while=True)
+"""Kernels count with 32 bits: no buffer that a launch accepts has more elements."""
+WIDE_CUDA = Target("cuda", "cuda", PLAIN, "int64", "i64", counted_by_while=True)
+"""But indices that are data, in memory or cast from wide integers, have 64."""
 HOST = Target(
     "host",
     "sim",

@@ -196,3 +196,27 @@ class CallsTooDeep(LaunchError):
     code = "L140"
     template = "the calls in {function} are more than {depth} deep"
     remedy = "Write the recursion as a loop, or call sys.setrecursionlimit first"
+
+
+class IndexTooLarge(LaunchError):
+    """A number that the indices of a GPU kernel cannot hold."""
+
+    code = "L160"
+    template = "kernel {kernel}: {name} = {value} does not fit in 32 bits"
+    remedy = "GPU kernels index with 32 bits: use smaller sizes, or target='cpu'"
+
+
+class UnknownDevice(LaunchError):
+    """A kind of device that does not exist."""
+
+    code = "L161"
+    template = "GPUCODEGEN_DEVICE names an unknown device '{name}'"
+    remedy = "Use one of {known}, or leave it unset for a GPU"
+
+
+class NotEmulated(LaunchError):
+    """A kernel with instructions that the emulated device does not know."""
+
+    code = "L162"
+    template = "the emulated device cannot execute kernel {kernel}: {reason}"
+    remedy = "Run it on a GPU, or with target='sim'"

@@ -185,6 +185,14 @@ def absolute(low: Lowering, a: Any) -> Any:
     return low.builder.bitcast(magnitude, a.type)
 
 
+def _remf(low: Lowering, a: Any, b: Any) -> Any:
+    """C's ``fmod``; on a GPU by libdevice: NVVM's own is a division and not exact."""
+    if low.engine.name == "cpu":
+        return low.builder.frem(a, b)
+    suffix_ = "f" if a.type == ir.FloatType() else ""
+    return low.call(f"__nv_fmod{suffix_}", a.type, (a, b))
+
+
 def _to_whole(name: str) -> Build:
     """Rounding to an integer; on a GPU by libdevice, since NVVM has none."""
 
@@ -229,7 +237,7 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "mulf": (2, _plain("fmul")),
     "divf": (2, _plain("fdiv")),
     "negf": (1, _negf),
-    "remf": (2, _plain("frem")),
+    "remf": (2, _remf),
     "absf": (1, absolute),
     "fma": (3, _llvm("fma")),
     "maximumf": (2, _nan_aware("maxnum")),

@@ -55,12 +55,19 @@ def _join(low: Lowering, group: list[Any], parts: int) -> Any:
     return group[0]
 
 
+def _vector_of(low: Lowering, scalar: Any) -> Any:
+    """A vector of one lane, which a scalar becomes by its bits."""
+    return low.builder.bitcast(scalar, ir.VectorType(scalar.type, 1))
+
+
 def bitcast(engine: Engine, source: int, before: str, target: int, after: str) -> Any:
     """``bitcast(v)``: the bits of a vector, as elements of another width."""
     old, new = Tile((source,), carrier(before)), Tile((target,), carrier(after))
 
     def lower(low: Lowering, v: Any) -> Any:
         pieces = low.pieces(v)
+        if low.lanes(old) == 1:
+            pieces = [_vector_of(low, piece) for piece in pieces]
         whole = _join(low, pieces, 1 << (len(pieces) - 1).bit_length())
         bits, width = whole.type.count * old.dtype.bitwidth, low.lanes(new)
         ty = ir.VectorType(llvm_scalar(new.dtype), bits // new.dtype.bitwidth)
@@ -69,6 +76,8 @@ def bitcast(engine: Engine, source: int, before: str, target: int, after: str) -
             [min(lane, last) for lane in _range(width, part)]
             for part in range(low.per_row(new))
         ]
+        if width == 1:
+            return low.pack(new, [low.lane(cells, part[0]) for part in parts])
         return low.pack(new, [low.shuffle(cells, cells, part) for part in parts])
 
     return engine.define(f"bitcast_{after}", 1, lambda _: signature(new, old), lower)

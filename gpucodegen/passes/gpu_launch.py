@@ -26,6 +26,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I32, INDEX, FunctionType
 from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.grid_chunks import Chunks, in_chunks, walk
 from gpucodegen.passes.indexing import Index
 from gpucodegen.passes.operation_list import IndexLike
 from gpucodegen.passes.vector_runs import is_repeatable
@@ -127,7 +128,8 @@ def outline(
     ``aliases``: the groups of host values that may overlap.
     """
     location = kernel.operations[0].location
-    arguments, parameters, body = isolate(kernel.operations, definitions)
+    operations, chunks = in_chunks(kernel.operations, kernel.grid)
+    arguments, parameters, body = isolate(operations, definitions)
     body.append(Operation("gpu.return", location=location))
     function_type = FunctionType(tuple(p.type for p in parameters), ())
     attributes = {
@@ -145,7 +147,7 @@ def outline(
     )
     groups = [aliases.get(value) for value in arguments]
     function = with_groups(function, groups)
-    return function, _launch(kernel, (module, name), arguments)
+    return function, _launch(kernel, (module, name), arguments, chunks)
 
 
 def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
@@ -155,22 +157,28 @@ def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
 
 
 def _launch(
-    kernel: Kernel, symbol: tuple[str, str], arguments: Sequence[Value]
+    kernel: Kernel, symbol: tuple[str, str], arguments: Sequence[Value], chunks: Chunks
 ) -> list[Operation]:
     b = Builder(kernel.operations[0].location)
-    grid = [b.index(extent, "grid") for extent in kernel.grid]
     block = [b.index(extent, "block") for extent in kernel.block]
-    b.add(
-        "gpu.launch_func",
-        (*grid, *block, *arguments),
-        (),
-        {
-            "kernel": SymbolRefAttr(symbol),
-            "operandSegmentSizes": segment_counts(
-                0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(arguments), 0
-            ),
-        },
-    )
+
+    def launch(
+        b: Builder, grid: Sequence[Value], firsts: Mapping[Value, Value]
+    ) -> None:
+        passed = [firsts.get(value, value) for value in arguments]
+        b.add(
+            "gpu.launch_func",
+            (*grid, *block, *passed),
+            (),
+            {
+                "kernel": SymbolRefAttr(symbol),
+                "operandSegmentSizes": segment_counts(
+                    0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(passed), 0
+                ),
+            },
+        )
+
+    walk(b, kernel.grid, chunks, launch)
     return b.operations
 
 

@@ -65,7 +65,7 @@ class Buffer:
 
     @classmethod
     def of(cls, array: Any, dtype: str) -> Buffer:
-        """The buffer of a NumPy or CuPy array that holds ``dtype``."""
+        """The buffer of a NumPy or device array that holds ``dtype``."""
         size = array.itemsize
         strides = tuple(stride // size for stride in array.strides)
         if isinstance(array, np.ndarray):
@@ -129,11 +129,12 @@ def _as_stored(array: Any, expected: Expected, function: str) -> Any:
 
 
 def as_array(value: object, expected: Expected, function: str) -> Any:
-    """The NumPy or CuPy array of anything that offers its memory, without a copy."""
+    """The NumPy or device array of anything that offers its memory, without a copy."""
     if isinstance(value, np.ndarray):
         return value
-    module = type(value).__module__.partition(".")[0]
-    if module == "cupy":
+    from gpucodegen.runtime.devices import choice
+
+    if choice.is_device_array(value):
         return value
     for protocol, array_of in _PROTOCOLS.items():
         if not offers(value, protocol):
@@ -184,11 +185,15 @@ def _from_dlpack(value: Any) -> Any:
     device_type, _ = value.__dlpack_device__()
     if int(device_type) in CPU_DEVICE_TYPES:
         return np.from_dlpack(value)
-    return _cupy().from_dlpack(value)
+    from gpucodegen.runtime.devices import choice
+
+    return choice.cupy_module().from_dlpack(value)
 
 
 def _from_cuda(value: Any) -> Any:
-    return _cupy().asarray(value)
+    from gpucodegen.runtime.devices import choice
+
+    return choice.taken_in(value)
 
 
 _PROTOCOLS: dict[str, Callable[[Any], Any]] = {
@@ -197,15 +202,6 @@ _PROTOCOLS: dict[str, Callable[[Any], Any]] = {
     "__array_interface__": np.asarray,
 }
 """How arrays of other libraries offer their memory, the best way first."""
-
-
-def _cupy() -> Any:
-    try:
-        import cupy
-    except ImportError as problem:
-        message = "it lies on a GPU, and CuPy is not installed"
-        raise ImportError(message) from problem
-    return cupy
 
 
 def _check_shape(array: Any, expected: Expected, function: str) -> None:

@@ -35,6 +35,16 @@ class NumpyEngine:
         default_factory=dict["KernelSpec", "CpuKernel"]
     )
 
+    @property
+    def memory(self) -> object:
+        """Main memory."""
+        return CPU
+
+    def for_call(self, values: Sequence[Any]) -> NumpyEngine:
+        """The same for all calls."""
+        del values
+        return self
+
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Pooled memory, aligned to a cache line."""
         return self.pool.take(shape, dtype)
@@ -47,6 +57,27 @@ class NumpyEngine:
     def read(self, buffer: Buffer, index: Shape) -> Any:
         """One element."""
         return buffer.array[index]
+
+    def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
+        """One element changed."""
+        buffer.array[index] = value
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Every element changed."""
+        buffer.array[...] = value
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """One buffer's contents to another."""
+        target.array[...] = source.array
+
+    def contents(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """The array itself."""
+        return buffer.array
+
+    def assign(self, buffer: Buffer, contents: Any) -> None:
+        """The contents of an array, which may be the buffer's own."""
+        if contents is not buffer.array:
+            buffer.array[...] = contents
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
         """A strided view; it must stay inside the allocation."""
@@ -134,6 +165,9 @@ class NumpyEngine:
     def shown(self, buffer: Buffer) -> Any:
         """The array itself."""
         return buffer.array
+
+    def taken_back(self, buffer: Buffer, shown: Any) -> None:
+        """It was the array itself."""
 
 
 def root_of(array: np.ndarray) -> np.ndarray:

@@ -1,36 +1,51 @@
-"""CUDA kernels: compiled without a GPU, kept as cubins on disk, launched by CuPy."""
+"""CUDA kernels compiled without a GPU: PTX and machine code, kept on disk by content.
+
+Comes in: a kernel as source text.  Goes out: PTX, which the emulated device executes,
+or a cubin for one architecture, with what the assembler said of it.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
-import numpy as np
+import struct
+from dataclasses import dataclass
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.elements import element
 from gpucodegen.runtime import cache, modules
-from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.device import require_cuda_compiler
 from gpucodegen.runtime.spec import KernelSpec
 
 CUBINS = cache.Store("cuda")
+PTX = cache.Store("ptx")
 STATIC_SHARED_BYTES = 48 * 1024
-MAX_OFFSET = 2**31 - 1
-"""Kernels index with 32 bits."""
+"""What the arrays of a block may take that a kernel declares."""
 
 Target = tuple[int, ...] | tuple[int, int, str]
 
 
 def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
-    """The PTX of a kernel with its own name as entry; needs no GPU.
+    """The PTX of a kernel with its own name as entry, or what the disk has of it.
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
     """
+    if spec.shared_bytes > STATIC_SHARED_BYTES:
+        raise errors.ResourceLimit(
+            what=f"the shared memory in bytes of kernel {spec.name}",
+            needed=spec.shared_bytes,
+            limit=STATIC_SHARED_BYTES,
+        )
+    require_cuda_compiler()
+    key = _key(spec, cc)
+    stored = PTX.get(key)
+    if stored is not None:
+        return stored.decode()
+    text = _compiled(spec, cc)
+    PTX.put(key, text.encode())
+    return text
+
+
+def _compiled(spec: KernelSpec, cc: Target) -> str:
     from gpucodegen.intrinsics.cuda_engine import assembly, parameter
 
     function = getattr(modules.load(spec.source), spec.name)
@@ -69,17 +84,39 @@ class Cubin:
         found = re.search(pattern, self.log)
         return int(found.group(1)) if found else 0
 
+    def record(self) -> bytes:
+        r"""The length of the log, the log, the code: either may hold any byte.
+
+        >>> Cubin.read("k", Cubin("k", b"\0code", "log\0").record()).code
+        b'\x00code'
+        """
+        log = self.log.encode()
+        return _LENGTH.pack(len(log)) + log + self.code
+
+    @classmethod
+    def read(cls, name: str, record: bytes) -> Cubin:
+        """The cubin of a record."""
+        (length,) = _LENGTH.unpack_from(record)
+        start = _LENGTH.size
+        log = record[start : start + length]
+        return cls(name, record[start + length :], log.decode())
+
+
+_LENGTH = struct.Struct("<Q")
+RECORDS = 2
+"""The form of the records: entries of another one are not read."""
+
 
 def compile_cubin(spec: KernelSpec, cc: Target = (9, 0)) -> Cubin:
     """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
     key = _key(spec, cc)
     stored = CUBINS.get(key)
     if stored is not None:
-        log, _, code = stored.partition(b"\0")
-        return Cubin(spec.name, code, log.decode())
+        return Cubin.read(spec.name, stored)
     code, log = _link(compile_ptx(spec, cc), cc)
-    CUBINS.put(key, log.encode() + b"\0" + code)
-    return Cubin(spec.name, code, log)
+    cubin = Cubin(spec.name, code, log)
+    CUBINS.put(key, cubin.record())
+    return cubin
 
 
 def architecture(cc: Target) -> str:
@@ -104,6 +141,7 @@ def _key(spec: KernelSpec, cc: Target) -> str:
     from gpucodegen.intrinsics.cuda_engine import engine_version
 
     return cache.digest(
+        RECORDS,
         spec.source,
         spec.name,
         spec.signature,
@@ -113,69 +151,3 @@ def _key(spec: KernelSpec, cc: Target) -> str:
         engine_version(),
         cache.package_digest(),
     )
-
-
-@dataclass(slots=True)
-class CudaKernel:
-    """A kernel of one program; loaded once per device."""
-
-    spec: KernelSpec
-    functions: dict[int, Any] = field(default_factory=dict)
-
-    def launch(
-        self, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]
-    ) -> None:
-        """Launch on CuPy's current stream; an empty grid launches nothing."""
-        import cupy
-
-        if not all(grid):
-            return
-        device = cupy.cuda.Device().id
-        function = self.functions.get(device) or self._load(device)
-        pairs = zip(self.spec.params, args, strict=True)
-        packed = [number for p, a in pairs for number in pack(p, a)]
-        try:
-            function(tuple(grid), tuple(block), packed)
-        except cupy.cuda.driver.CUDADriverError as problem:
-            raise errors.LaunchFailed(
-                kernel=self.spec.name,
-                reason=str(problem),
-                hint="Use smaller blocks or tiles",
-            ) from problem
-
-    def _load(self, device: int) -> Any:
-        import cupy
-
-        cubin = compile_cubin(self.spec, compute_capability(device))
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"{self.spec.name}.cubin"
-            path.write_bytes(cubin.code)
-            function = cupy.RawModule(path=str(path)).get_function(self.spec.name)
-        self.functions[device] = function
-        return function
-
-
-def compute_capability(device: int) -> tuple[int, int]:
-    """(major, minor) of a device."""
-    import cupy
-
-    digits = cupy.cuda.Device(device).compute_capability
-    return int(digits[:-1]), int(digits[-1])
-
-
-def pack(param: Any, value: Any) -> tuple[Any, ...]:
-    """A kernel argument with the exact width of its parameter, or of its two parts."""
-    if param.kind == "pointer":
-        assert isinstance(value, Buffer)
-        start, end = value.byte_range
-        if (end - start) // max(1, value.array.itemsize) > MAX_OFFSET:
-            raise errors.ResourceLimit(
-                what=f"extent of {param.name}", needed=end - start, limit=MAX_OFFSET
-            )
-        return (np.uint64(value.pointer),)
-    if param.dtype == "index":
-        return (np.int32(value),)
-    carrier = element(param.dtype).carrier.replace("boolean", "bool")
-    number = np.dtype(carrier).type(value)
-    is_complex = isinstance(number, np.complexfloating)
-    return (number.real, number.imag) if is_complex else (number,)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpucodegen import errors
+from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.processor import cores, cpu
 from gpucodegen.runtime.quota import quota
 
@@ -54,17 +55,23 @@ def _gpu(facts: dict[str, object]) -> Gpu:
 
 
 def missing_for_cuda() -> tuple[str, str] | None:
-    """(what is missing to run on a GPU, the remedy), or None if nothing is."""
+    """(what is missing to run CUDA kernels, the remedy), or None if nothing is."""
+    if choice.kind() == "emulated":
+        return None if has_cuda_compiler() else NO_COMPILER
     if gpus():
         return None
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed", "Run pip install 'gpucodegen[cuda13]'"
     if not has_cuda_compiler():
-        return "numba-cuda is not installed", "Run pip install 'gpucodegen[cuda13]'"
-    return (
-        "no CUDA device or driver was found",
-        "Run on a machine with an NVIDIA GPU, or use target='cpu' or target='sim'",
-    )
+        return NO_COMPILER
+    return "no CUDA device or driver was found", WITHOUT_A_GPU
+
+
+WITHOUT_A_GPU = (
+    "Run on a machine with an NVIDIA GPU, set GPUCODEGEN_DEVICE=emulated, or use"
+    " target='cpu' or target='sim'"
+)
+NO_COMPILER = "numba-cuda is not installed", "Run pip install 'gpucodegen[cuda13]'"
 
 
 def require_cuda() -> None:
@@ -78,10 +85,8 @@ def require_cuda() -> None:
 def require_cuda_compiler() -> None:
     """Refuse a request for PTX without the compiler that makes it."""
     if not has_cuda_compiler():
-        raise errors.NoDevice(
-            reason="numba-cuda is not installed",
-            hint="Run pip install 'gpucodegen[cuda13]'",
-        )
+        reason, hint = NO_COMPILER
+        raise errors.NoDevice(reason=reason, hint=hint)
 
 
 def has_cuda_compiler() -> bool:
@@ -97,6 +102,8 @@ def describe() -> list[str]:
     lines = [f"CPU         {cpu()}", f"threads     {_threads()}"]
     lines += [f"GPU         {gpu}" for gpu in gpus()]
     missing = missing_for_cuda()
+    if choice.kind() == "emulated":
+        lines.append(f"target cuda runs on {choice.current()} ({choice.VARIABLE})")
     if missing is not None:
         lines.append(f"GPU         none: {missing[0]}. {missing[1]}")
     compiler = "yes" if has_cuda_compiler() else "no: pip install 'gpucodegen[cuda13]'"

@@ -25,6 +25,15 @@ Maker = Callable[[], tuple[int, Any]]
 class Engine(Protocol):
     """The memory and the kernels of one target."""
 
+    @property
+    def memory(self) -> object:
+        """Which memory is its own: engines of the same share buffers."""
+        ...
+
+    def for_call(self, values: Sequence[Any]) -> Engine:
+        """The engine that serves a call: one for each device."""
+        ...
+
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Uninitialised memory."""
         ...
@@ -35,6 +44,26 @@ class Engine(Protocol):
 
     def read(self, buffer: Buffer, index: Shape) -> Any:
         """One element as a NumPy scalar."""
+        ...
+
+    def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
+        """One element changed."""
+        ...
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Every element changed."""
+        ...
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """One buffer's contents to another of its shape."""
+        ...
+
+    def contents(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """The contents in main memory: where they are, or a copy."""
+        ...
+
+    def assign(self, buffer: Buffer, contents: Any) -> None:
+        """Contents of an array, wherever it lies, to a buffer of its shape."""
         ...
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
@@ -80,13 +109,17 @@ class Engine(Protocol):
         """A buffer of the program as an array, for functions of the caller."""
         ...
 
+    def taken_back(self, buffer: Buffer, shown: Any) -> None:
+        """What such a function wrote into the array that it was shown."""
+        ...
+
 
 def engine_of(target: str) -> Engine:
     """The engine of ``cpu``, ``cuda`` or ``sim``."""
     if target == "cuda":
-        from gpucodegen.runtime.cuda_engine import CupyEngine
+        from gpucodegen.runtime.cuda_engine import CudaEngine
 
-        return CupyEngine()
+        return CudaEngine()
     from gpucodegen.runtime.cpu_engine import NumpyEngine
 
     return NumpyEngine(target)

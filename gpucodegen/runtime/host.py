@@ -1,12 +1,13 @@
 """What a generated host program calls: memory, launches, transfers (``rt``).
 
 One `HostApi` serves one compiled program.  Its memory is NumPy's for ``cpu`` and
-``sim`` and CuPy's for ``cuda``.
+``sim`` and a device's for ``cuda``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,16 @@ Shape = tuple[int, ...]
 Index = tuple[int, ...]
 
 
+@dataclass(slots=True)
+class _Kept:
+    """What the calls of a program leave behind in one memory."""
+
+    transfers: HostTransfers
+    launchers: dict[str, Callable[..., None]] = field(default_factory=dict[str, Any])
+    constants: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
+    tags: dict[int, Buffer] = field(default_factory=dict[int, Buffer])
+
+
 class HostApi:
     """The runtime of one program.
 
@@ -40,15 +51,28 @@ class HostApi:
         kernels: Mapping[str, KernelSpec],
         constants: Mapping[str, Any],
         handlers: Mapping[str, Callable[..., Any]] | None = None,
+        kept: _Kept | None = None,
     ) -> None:
         self._handlers = dict(handlers or {})
         self._engine = engine
         self._specs = kernels
-        self._launchers: dict[str, Callable[..., None]] = {}
         self._constants = dict(constants)
-        self._globals: dict[str, Buffer] = {}
-        self._tags: dict[int, Buffer] = {}
-        self._transfers = HostTransfers()
+        self._kept = kept or _Kept(HostTransfers(engine))
+        self._keepers = {engine.memory: self._kept}
+        self._calls: dict[Engine, HostApi] = {}
+
+    def for_call(self, values: Sequence[Any]) -> HostApi:
+        """The runtime for a call: its memory is that of the arguments' device."""
+        engine = self._engine.for_call(values)
+        if engine is self._engine:
+            return self
+        if engine not in self._calls:
+            fresh = _Kept(HostTransfers(engine))
+            kept = self._keepers.setdefault(engine.memory, fresh)
+            self._calls[engine] = HostApi(
+                engine, self._specs, self._constants, self._handlers, kept
+            )
+        return self._calls[engine]
 
     # Memory.
 
@@ -58,7 +82,7 @@ class HostApi:
             raise errors.NegativeExtent(shape=shape)
         if dtype == "tag":
             buffer = self._engine.alloc((*shape, TAG_WORDS), dtype)
-            buffer.array[...] = 0
+            self._engine.fill(buffer, 0)
             return self._without_words(buffer, shape)
         return self._engine.alloc(shape, dtype)
 
@@ -85,7 +109,7 @@ class HostApi:
 
     def dealloc(self, buffer: Buffer) -> None:
         """Give memory back; memory that this program did not allocate stays."""
-        self._tags.pop(buffer.pointer, None)
+        self._kept.tags.pop(buffer.pointer, None)
         self._engine.dealloc(buffer)
 
     def dim(self, buffer: Buffer, dimension: int) -> int:
@@ -108,16 +132,16 @@ class HostApi:
         from gpucodegen.intrinsics.sim.casts import to_storage
 
         _check_index(buffer, index)
-        buffer.array[index] = to_storage(value, buffer.dtype)
+        self._engine.write(buffer, index, to_storage(value, buffer.dtype))
 
     def fill(self, buffer: Buffer, value: Any) -> None:
         """Write every element."""
-        buffer.array[...] = value
+        self._engine.fill(buffer, value)
 
     def copy(self, source: Buffer, target: Buffer) -> None:
         """``memref.copy``: shapes agree."""
         _check_shape("memref.copy", target.shape, source)
-        target.array[...] = source.array
+        self._engine.copy(source, target)
 
     def cast(self, buffer: Buffer, shape: Sequence[int | None]) -> Buffer:
         """``memref.cast``: the same buffer, its extents checked."""
@@ -132,17 +156,17 @@ class HostApi:
 
     def constant(self, key: str) -> Buffer:
         """A ``memref.global``."""
-        if key not in self._globals:
-            self._globals[key] = self._engine.constant(self._constants[key])
-        return self._globals[key]
+        if key not in self._kept.constants:
+            self._kept.constants[key] = self._engine.constant(self._constants[key])
+        return self._kept.constants[key]
 
     def tags(self, buffer: Buffer) -> Buffer:
         """Descriptors that stand for a tag memref of the program's caller."""
         if buffer.dtype == "tag":
             return buffer
-        if buffer.pointer not in self._tags:
-            self._tags[buffer.pointer] = self.alloc(buffer.shape, "tag")
-        return self._tags[buffer.pointer]
+        if buffer.pointer not in self._kept.tags:
+            self._kept.tags[buffer.pointer] = self.alloc(buffer.shape, "tag")
+        return self._kept.tags[buffer.pointer]
 
     # Kernels and transfers.
 
@@ -164,10 +188,10 @@ class HostApi:
         args: Sequence[Any],
     ) -> None:
         """Run a kernel; it is compiled when it first runs."""
-        launcher = self._launchers.get(name)
+        launcher = self._kept.launchers.get(name)
         if launcher is None:
             launcher = self._engine.launcher(self._specs[name])
-            self._launchers[name] = launcher
+            self._kept.launchers[name] = launcher
         launcher(grid, block, args)
 
     def status(self, words: int) -> Buffer:
@@ -220,6 +244,9 @@ class HostApi:
         shown = self._engine.shown
         given = [shown(v) if isinstance(v, Buffer) else scalar(v) for v in operands]
         answer = self._handlers[operation](*given, **attributes)
+        for operand, array in zip(operands, given, strict=True):
+            if isinstance(operand, Buffer):
+                self._engine.taken_back(operand, array)
         answers = answer if isinstance(answer, tuple) else (answer,)
         found = answers if results else ()
         if len(found) != len(results):
@@ -233,7 +260,7 @@ class HostApi:
         if not dtype.endswith("[]"):
             return value
         buffer = self.alloc(tuple(value.shape), dtype.removesuffix("[]"))
-        buffer.array[...] = value
+        self._engine.assign(buffer, value)
         return buffer
 
     def dma_start(
@@ -251,7 +278,7 @@ class HostApi:
         strided_source: bool = True,
     ) -> None:
         """``memref.dma_start`` between host-visible buffers."""
-        self._transfers.start(
+        self._kept.transfers.start(
             (source, source_index),
             (target, target_index),
             count,
@@ -263,7 +290,7 @@ class HostApi:
 
     def dma_wait(self, tag: Buffer, tag_index: Index, count: int) -> None:
         """``memref.dma_wait``."""
-        self._transfers.wait((tag, tag_index), count)
+        self._kept.transfers.wait((tag, tag_index), count)
 
     # The way in and out of a call.
 

@@ -10,14 +10,16 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.engines import Engine
 
 End = tuple[Buffer, tuple[int, ...]]
 
 
 @dataclass(slots=True)
 class HostTransfers:
-    """Transfers in flight by tag element."""
+    """Transfers in flight by tag element, between buffers of one engine."""
 
+    engine: Engine
     in_flight: dict[tuple[int, tuple[int, ...]], tuple[int, Callable[[], None]]] = (
         field(default_factory=dict[Any, Any])
     )
@@ -46,7 +48,10 @@ class HostTransfers:
         put = _first(*target) + sides[1]
 
         def move() -> None:
-            target[0].array.flat[put] = source[0].array.flat[take]
+            taken = self.engine.contents(source[0]).flat[take]
+            changed = self.engine.contents(target[0])
+            changed.flat[put] = taken
+            self.engine.assign(target[0], changed)
 
         self.in_flight[key] = count, move
 

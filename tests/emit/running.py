@@ -36,17 +36,23 @@ def loaded(text: str, target: str, name: str) -> Callable[..., Any]:
     """The function ``name`` of kernel-level MLIR, taking arrays and numbers."""
     emitted = emit_program(parse_module(text, "test.mlir"), target)
     program = load_program(emitted, target)
-    function = program.functions[emitted.entries[name].python_name]
+    entry = emitted.entries[name]
+    function = program.functions[entry.python_name]
 
     def call(*arguments: Any) -> Any:
-        return function(program.runtime, *(buffer(a) for a in arguments))
+        values = [buffer(a) for a in arguments]
+        runtime = program.runtime.for_call(values)
+        to_device, from_device = runtime.transfers(values, entry.written)
+        result = function(runtime, *to_device())
+        from_device()
+        return result
 
     return call
 
 
 def buffer(value: Any, kind: str = "") -> Any:
     """An array as the runtime's buffer; numbers stay."""
-    if not isinstance(value, np.ndarray):
+    if not hasattr(value, "dtype") or isinstance(value, np.generic):
         return value
     return Buffer.of(value, kind or DTYPES[value.dtype.name])
 

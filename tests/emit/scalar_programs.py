@@ -313,7 +313,7 @@ def program(ty: str, cases: Sequence[Case], target: str) -> str:
             f"memref.store %r{number}, %out[%row{number}, %i] : {out}",
         ]
     arguments = f"%a: {array}, %b: {array}, %out: {out}"
-    return (_on_gpu if target == "sim" else _on_cpu)(arguments, "\n".join(lines))
+    return (_on_cpu if target == "cpu" else _on_gpu)(arguments, "\n".join(lines))
 
 
 def _on_cpu(arguments: str, body: str) -> str:

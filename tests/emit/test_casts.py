@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from running import loaded, one_kernel, ptx
 
+from tests.targets import ALL
+
 FLOATS = ("f16", "bf16", "f32", "f64")
 
 
@@ -103,7 +105,7 @@ def program(target: str) -> str:
     return one_kernel(ARGUMENTS, body(), target)
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_small_numbers_survive_every_conversion(target: str):
     a = np.arange(101, dtype=np.int32)
     b = np.zeros((len(conversions()), 101), np.int32)
@@ -112,7 +114,7 @@ def test_small_numbers_survive_every_conversion(target: str):
         np.testing.assert_array_equal(row, a, err_msg=text)
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_negative_numbers_survive_the_signed_ones(target: str):
     a = -np.arange(101, dtype=np.int32)
     b = np.zeros((len(conversions()), 101), np.int32)

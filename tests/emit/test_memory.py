@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from running import buffer, loaded, one_kernel, ptx
 
-TARGETS = ("cpu", "sim")
+from tests.targets import ALL
+
+TARGETS = ALL
 
 
 def run(arguments: str, body: str, target: str, *values: np.ndarray) -> None:

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from running import loaded
 from scalar_programs import Case, float_cases, integer_cases, program, signed
 
+from tests.targets import ALL
+
 WIDTHS = (8, 16, 32, 64)
 SIGNED_ZEROS = {"maximumf", "minimumf"}
 """Operations whose expected zeros have the right sign."""
 FLOATS = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
-TARGETS = ("cpu", "sim")
+TARGETS = ALL
 
 
 @cache

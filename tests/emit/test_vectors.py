@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from running import loaded, one_kernel, ptx
 
-TARGETS = ("cpu", "sim")
+from tests.targets import ALL
+
+TARGETS = ALL
 RNG = np.random.default_rng(3)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.targets import ALL
 
-TARGETS = ["cpu", "sim"]
+TARGETS = ALL
 PARTS = [("i16", "i16"), ("i8", "ui8"), ("ui8", "i8"), ("i8", "i8"), ("ui8", "ui8")]
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from gpucodegen import errors
 from gpucodegen.parser import parse_module
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,8 @@ import gpucodegen as gcg
 from gpucodegen.passes.base import run_pipeline
 from gpucodegen.passes.mark_overwritten import MarkOverwritten
 from gpucodegen.runtime.buffers import Buffer
-from gpucodegen.runtime.cuda_engine import CupyEngine
+from gpucodegen.runtime.cuda_engine import CudaEngine
+from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 
 TEXT = """func.func @f(%A: memref<4x8xf32>, %B: memref<4x8xf32>, %C: memref<4x8xf32>,
                   %D: memref<4x8xf32>) {{
@@ -82,39 +81,25 @@ def test_the_mark_reaches_the_executable():
     assert found.written == (False, True, True, True)
 
 
-class Device:
-    """Stands for an array of CuPy and counts its copies."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.memory = np.full(shape, np.nan, dtype)
-        self.itemsize, self.strides = self.memory.itemsize, self.memory.strides
-        self.shape, self.dtype = shape, dtype
-        self.data = type("Pointer", (), {"ptr": 4096})()
-        self.moves: list[str] = []
-
-    def set(self, array: np.ndarray[Any, Any]) -> None:
-        self.moves.append("there")
-        self.memory[...] = array
-
-    def get(self) -> np.ndarray[Any, Any]:
-        self.moves.append("back")
-        return self.memory
-
-
 def test_copies_of_one_call(monkeypatch: pytest.MonkeyPatch):
-    cupy = ModuleType("cupy")
-    cupy.empty = Device  # pyright: ignore[reportAttributeAccessIssue]
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    moves: dict[str, list[int]] = {"set": [], "get": []}
+    for name, noted in moves.items():
+        plain = getattr(EmulatedArray, name)
+
+        def move(array: Any, *rest: Any, plain: Any = plain, noted: Any = noted) -> Any:
+            noted.append(array.data.ptr)
+            return plain(array, *rest)
+
+        monkeypatch.setattr(EmulatedArray, name, move)
     arrays = [np.full((4, 8), float(n), np.float32) for n in range(4)]
+    buffers = [Buffer.of(a, "f32") for a in arrays]
     found = gcg.compile(text(), target="sim")["f"].executable("sim")
-    engine = CupyEngine()
-    to_device, from_device = engine.transfers(
-        [Buffer.of(a, "f32") for a in arrays], found.written, found.overwritten
-    )
-    resident = [buffer.array for buffer in to_device()]
-    resident[1].memory[...] = 7
+    engine = CudaEngine().for_call(buffers)
+    to_device, from_device = engine.transfers(buffers, found.written, found.overwritten)
+    resident = to_device()
+    engine.fill(resident[1], 7)
     from_device()
-    moves = [array.moves for array in resident]
-    assert moves == [["there"], ["back"], ["there", "back"], ["there", "back"]]
+    places = [buffer.pointer for buffer in resident]
+    assert moves == {"set": [places[0], *places[2:]], "get": places[1:]}
     assert np.all(arrays[1] == 7)
     assert engine.wants_numpy

@@ -64,6 +64,12 @@ def test_emulator(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
 
 
+@pytest.mark.cuda13
+@pytest.mark.parametrize("name", KERNELS)
+def test_emulated_device(name: str) -> None:
+    run(name, KERNELS[name].path, "cuda", None)
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_tiled_text_parses_back(name: str) -> None:
     text = str(tiled(name))

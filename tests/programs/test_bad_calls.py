@@ -92,9 +92,10 @@ def test_arrays_that_do_not_offer_their_memory() -> None:
         gcg.compile(TEXT, target="cpu").scale(WithoutMemory(), target, factor)
 
 
-def test_cuda_without_a_gpu() -> None:
+def test_cuda_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpucodegen.runtime.device import missing_for_cuda
 
+    monkeypatch.delenv("GPUCODEGEN_DEVICE")
     if missing_for_cuda() is None:
         pytest.skip("there is a GPU")
     with pytest.raises(errors.NoDevice):

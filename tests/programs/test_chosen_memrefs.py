@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen import errors
+from tests.targets import ALL
 
-TARGETS = ("cpu", "sim")
+TARGETS = ALL
 N = 64
 TYPE = f"memref<{N}xf32>"
 YIELD = f"""scf.if %c -> ({TYPE}) {{
@@ -101,6 +103,13 @@ def test_the_chosen_one_overlaps(
     gcg.compile(program(choice, text), target=target).f(a, b, first)
     assert np.array_equal(a, expected[0])
     assert np.array_equal(b, expected[1])
+
+
+def test_the_chosen_one_may_not_be_read_only() -> None:
+    a, b = np.zeros(N, "f4"), np.zeros(N, "f4")
+    b.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyArgument, match="argument B"):
+        gcg.compile(program("blocks", RECURRENCE), target="cpu").f(a, b, False)
 
 
 SWAPPED = f"""func.func @f(%A: {TYPE}, %B: {TYPE}, %n: index) {{

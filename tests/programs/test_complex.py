@@ -10,9 +10,10 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from tests.targets import ALL
 
 Array = np.ndarray[Any, Any]
-TARGETS = pytest.mark.parametrize("target", ["cpu", "sim"])
+TARGETS = pytest.mark.parametrize("target", ALL)
 PARTS = pytest.mark.parametrize(("part", "dtype"), [("f32", "c8"), ("f64", "c16")])
 
 
@@ -276,8 +277,10 @@ def test_kernels_compile_to_ptx(part: str, dtype: str):
 
 
 def test_a_complex_argument_is_two_parameters_of_a_cuda_kernel():
-    from gpucodegen.runtime.cuda import pack
-    from gpucodegen.runtime.spec import Param
+    from gpucodegen.runtime.devices.arguments import Layout
+    from gpucodegen.runtime.spec import KernelSpec, Param
 
-    parts = pack(Param("z", "scalar", "complex<f32>"), 1 + 2j)
-    assert [(p.dtype.name, float(p)) for p in parts] == [("float32", 1), ("float32", 2)]
+    params = Param("i", "scalar", "i32"), Param("z", "scalar", "complex<f32>")
+    layout = Layout.of(KernelSpec("k", "", params))
+    assert layout.offsets == (0, 4, 8)
+    assert np.frombuffer(layout.pack([0, 1 + 2j]), "f4").tolist() == [0, 1, 2]

@@ -27,6 +27,11 @@ def test_emulator(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
 
 
+@pytest.mark.cuda13
+def test_emulated_device(program: Program) -> None:
+    program.run(gcg.compile(program.path, target="cuda")[program.entry])
+
+
 def test_one_program_serves_many_shapes() -> None:
     matmul = PROGRAMS["matmul"]
     call = gcg.compile(matmul.path, target="cpu")["matmul"]

@@ -9,6 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.intrinsics.host import has_fused_operations
+from tests.targets import ALL
 
 MATMUL = """func.func @f(%A: memref<17x33xf32>, %B: memref<33x20xf32>,
                        %C: memref<17x20xf32>) {
@@ -28,7 +29,7 @@ MATMUL = """func.func @f(%A: memref<17x33xf32>, %B: memref<33x20xf32>,
 }"""
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("exact", [True, False])
 def test_products_are_rounded(target: str, exact: bool):
     rng = np.random.default_rng(0)

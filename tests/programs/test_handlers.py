@@ -7,6 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from tests.targets import ALL
 
 SCALE = """
 func.func @f(%x: tensor<?xf32>, %n: i32) -> (tensor<?xf32>, i32) {
@@ -17,7 +18,7 @@ func.func @f(%x: tensor<?xf32>, %n: i32) -> (tensor<?xf32>, i32) {
 """
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_results_of_a_handler_enter_the_program(target: str):
     seen = []
 

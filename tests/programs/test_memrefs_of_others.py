@@ -7,8 +7,9 @@ import pytest
 
 import gpucodegen as gcg
 from tests.programs.products import by_way_of
+from tests.targets import ALL
 
-TARGETS = ("cpu", "sim")
+TARGETS = ALL
 N = 64
 TYPE = f"memref<{N}xf32>"
 PICK = f"""func.func private @pick(%A: {TYPE}, %B: {TYPE}, %c: i1) -> {TYPE} {{

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.targets import ALL
 
 M, N, K = 37, 53, 130
 KINDS = {
@@ -36,7 +37,7 @@ def product(narrow: str, wide: str, widen: str) -> str:
     }}"""
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.sampled(5)
 def test_widened_factors(kind: str, target: str):

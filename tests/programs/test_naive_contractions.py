@@ -10,6 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from tests.programs.products import integers
+from tests.targets import ALL
 
 M, N, K = 70, 65, 90
 TYPES = f"memref<{M}x{K}xf32>, memref<{K}x{N}xf32>, memref<{M}x{N}xf32>"
@@ -160,7 +161,7 @@ def scaled(flags: str = "", shape: tuple[int, int, int] = (M, N, K)) -> str:
   }}"""
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("flags", ["", "fastmath<reassoc>"])
 @pytest.mark.sampled(3)
 def test_products_that_are_scaled(flags: str, target: str):
@@ -175,7 +176,7 @@ def test_products_that_are_scaled(flags: str, target: str):
 SUBTRACTED = in_memory(("i", "k", "j")).replace("arith.addf %c", "arith.subf %c")
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.sampled(2)
 def test_products_that_are_subtracted(target: str):
     compiled, product, c = run(SUBTRACTED, target)
@@ -244,7 +245,7 @@ def test_factors_that_are_computed_are_packed_by_each_task(m: int, threads: int)
 BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize(("shape", "at"), BUFFERS.values(), ids=BUFFERS)
 @pytest.mark.sampled(5)
 def test_sums_in_buffers(shape: str, at: str, target: str):

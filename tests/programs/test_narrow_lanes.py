@@ -9,6 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.ir.float_formats import of_bits, to_bits
+from tests.targets import ALL
 
 Array = np.ndarray[Any, Any]
 HALVES = pytest.mark.parametrize("name", ["bf16", "f16"])
@@ -191,7 +192,7 @@ def test_tiles_of_a_product_are_rounded_in_registers(name: str):
 
 
 @HALVES
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_vectors_of_the_program(name: str, target: str):
     program = gcg.compile(TILES.replace("T", name), target=target)
     a, b, total = random_halves((64,), name), np.zeros(64, "u2"), np.zeros(1, "u2")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.targets import ALL
 
-TARGETS = ["cpu", "sim"]
+TARGETS = ALL
 SHAPES = [(3, 70), (33, 5), (2, 256)]
 
 

@@ -7,6 +7,7 @@ import pytest
 import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
 from gpucodegen import errors
+from tests.targets import ALL
 
 PROGRAM = PROGRAMS["dma_matmul"]
 WAITS = [
@@ -96,7 +97,7 @@ FORM_OF_2019 = """func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
 
 
 @pytest.mark.parametrize("text", [AFFINE_FORM, FORM_OF_2019])
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_other_spellings(text: str, target: str) -> None:
     import numpy as np
 

@@ -7,6 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from tests.targets import ALL
 
 HEAD = """func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>, %end: index) {
   %c0 = arith.constant 0 : index
@@ -51,7 +52,7 @@ def run(loop: str, body: str, target: str, end: int) -> None:
 
 
 @pytest.mark.parametrize("end", [0, 16, 64])
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 def test_for(target: str, end: int) -> None:
     with pytest.warns(errors.PossiblyOutOfBounds):
         run(FOR, BODY, target, end)
@@ -70,7 +71,7 @@ UNDER_IF = f"""%some = arith.cmpi slt, %o, %n : index
 
 
 @pytest.mark.parametrize("loop", [FOR, WHILE], ids=["for", "while"])
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize(
     "body",
     [(START, USE), (START, USE, WAIT), (START, UNDER_IF, USE), (WAIT, START, USE)],

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from tests.targets import ALL
 
-TARGETS = pytest.mark.parametrize("target", ["cpu", "sim"])
+TARGETS = pytest.mark.parametrize("target", ALL)
 
 CALLS = """
 func.func @pick(%a: i32, %c: i1) -> i32 {

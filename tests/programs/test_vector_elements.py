@@ -9,9 +9,10 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from tests.targets import ALL
 
 Array = np.ndarray[Any, Any]
-TARGETS = pytest.mark.parametrize("target", ["cpu", "sim"])
+TARGETS = pytest.mark.parametrize("target", ALL)
 
 PROGRAM = """
 func.func @axpy(%x: memref<?xvector<8xf32>>, %y: memref<?xvector<8xf32>>, %a: f32) {

@@ -64,6 +64,8 @@ FORMS = {
     "bfe.s32 O, A, 0, 32": "a",
     "popc.b32 O, A": "u(a).bit_count()",
     "clz.b32 O, C": "32 - u(c).bit_length()",
+    "dp4a.s32.u32 O, A, B, C": "bytewise(a, b, 8) + c",
+    "dp4a.u32.u32 O, A, B, C": "bytewise(a, b, 9) + c",
     "brev.b32 O, A": "int(f'{u(a):032b}'[::-1], 2)",
     "setp.lo.u32 %p1, A, B; selp.b32 O, A, B, %p1": "a if u(a) < u(b) else b",
     "setp.gt.and.s32 %p1|%p2, A, B, %p0; selp.u32 O, 1, 0, %p2": "int(a <= b)",
@@ -84,6 +86,12 @@ FORMS = {
     "mov.b64 %d9, {A, B}; mov.b64 {%r20, O}, %d9": "b",
     "mov.b32 {%h1, %h2}, A; cvt.u32.u16 O, %h2": "u(a) >> 16",
 }
+
+
+def bytewise(a: int, b: int, bits: int) -> int:
+    """Products of bytes; those of ``a`` have a sign if they fill the bits."""
+    pairs = zip(u(a).to_bytes(4), u(b).to_bytes(4), strict=True)
+    return sum(signed(x, bits) * y for x, y in pairs)
 
 
 def test_integers_are_python_integers_cut_to_a_word() -> None:

@@ -172,6 +172,19 @@ def reversed_bits(a: Value) -> Value:
     return np.packbits(bits, axis=-1, bitorder="little").view(a.dtype)[..., 0]
 
 
+def byte_products(a: Value, b: Value, c: Value) -> Value:
+    """``c`` and the products of the four bytes of two words, of the words' signs.
+
+    >>> int(byte_products(np.int32(0x02FF), np.uint32(0x03FF), np.int32(1)))
+    -248
+    """
+    total = c
+    for place in (24, 16, 8, 0):
+        left, right = ((x << x.dtype.type(place)) >> x.dtype.type(24) for x in (a, b))
+        total = total + left.astype(c.dtype) * right.astype(c.dtype)
+    return total
+
+
 def packed(kind: str, *parts: Value) -> Value:
     """A word made of narrower ones, the first lowest.
 

@@ -113,6 +113,15 @@ def lop3(x: Instruction, o: Operands) -> list[Line]:
     return [o.write(x.operands[0], value, "b32")]
 
 
+def dp4a(x: Instruction, o: Operands) -> list[Line]:
+    """A sum of the products of bytes; unsigned if both words are."""
+    left, right = (f"{kind[0]}32" for kind in x.modifiers)
+    kind = "u32" if left == right == "u32" else "s32"
+    kinds = left, right, kind
+    sources = [o.read(s, t) for s, t in zip(x.operands[1:], kinds, strict=True)]
+    return [o.write(x.operands[0], f"byte_products({', '.join(sources)})", kind)]
+
+
 def carried(x: Instruction, o: Operands) -> list[Line]:
     """Sums that take and leave a carry: words of longer numbers."""
     given = mods(x, ("cc", "lo", "hi"))
@@ -138,7 +147,7 @@ def _plain_or_carried(x: Instruction, o: Operands) -> list[Line]:
 
 INTEGER_RULES: dict[str, Rule] = (
     {name.partition(".")[0]: integer for name in FORMULAS}
-    | {"lop3": lop3, "addc": carried, "subc": carried, "madc": carried}
+    | {"lop3": lop3, "dp4a": dp4a, "addc": carried, "subc": carried, "madc": carried}
     | dict.fromkeys(("add", "sub", "mad"), _plain_or_carried)
 )
 

@@ -1,0 +1,206 @@
+"""Arrays in the memory of an emulated device, as CuPy's are in that of a GPU.
+
+Nothing reads them by accident: `get` brings the contents to main memory, and NumPy
+refuses them.  They have the names of `cupy.ndarray` that programs and tests use.
+
+>>> a = asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+>>> a[:, 1].get().tolist(), a.T.strides
+([1.0, 4.0], (4, 12))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gpucodegen.runtime.buffers import row_major
+
+if TYPE_CHECKING:
+    from gpucodegen.runtime.devices.emulated_device import Allocation, EmulatedDevice
+
+Shape = tuple[int, ...]
+
+
+class Place(NamedTuple):
+    """An address in a device's memory."""
+
+    ptr: int
+
+
+class Flags(NamedTuple):
+    """How the elements of an array lie."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EmulatedArray:
+    """A strided array over an allocation, which lives as long as its arrays."""
+
+    allocation: Allocation
+    data: Place
+    shape: Shape
+    strides: Shape
+    dtype: np.dtype[Any]
+
+    @property
+    def device(self) -> EmulatedDevice:
+        """Where it lies."""
+        return self.allocation.device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def flags(self) -> Flags:
+        """Whether the elements lie in a row, in either order."""
+        return Flags(self._is_row(), self._is_row(-1))
+
+    @property
+    def T(self) -> EmulatedArray:  # noqa: N802 - its name everywhere
+        """The transpose."""
+        return self._with(self.data.ptr, self.shape[::-1], self.strides[::-1])
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.data.ptr, False),
+            "strides": None if self._is_row() else self.strides,
+            "version": 3,
+        }
+
+    def __array__(self, *_: object, **__: object) -> npt.NDArray[Any]:
+        raise TypeError("an array of the emulated device is brought here by .get()")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"EmulatedArray(shape={self.shape}, dtype={self.dtype})"
+
+    def get(self) -> npt.NDArray[Any]:
+        """The contents in main memory, after all kernels before."""
+        self.device.synchronize()
+        return self.cells().copy()
+
+    def set(self, contents: npt.NDArray[Any]) -> None:
+        """Contents from main memory; both sides are contiguous, as CuPy wants it."""
+        self.device.synchronize()
+        either = self.flags.c_contiguous and contents.flags.c_contiguous
+        both = self.flags.f_contiguous and contents.flags.f_contiguous
+        if contents.dtype != self.dtype or contents.shape != self.shape:
+            raise TypeError(f"{contents.dtype}{contents.shape} into {self!r}")
+        if not (either or both):
+            raise RuntimeError("a contiguous array is set from a contiguous one")
+        self.cells()[...] = contents
+
+    def __getitem__(self, index: Any) -> EmulatedArray:
+        parts: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
+        if not any(part is Ellipsis for part in parts):
+            parts = (*parts, ...)  # an element is an array without dimensions
+        cells = self.cells()
+        found = cells[parts]
+        if found.size and not np.may_share_memory(found, cells):
+            raise TypeError("arrays of the emulated device are indexed by slices")
+        offset = _address(found) - _address(cells) if found.size else 0
+        return self._with(self.data.ptr + offset, found.shape, found.strides)
+
+    def __setitem__(self, index: Any, value: EmulatedArray | complex) -> None:
+        """Numbers and arrays of this device only, as CuPy does."""
+        if isinstance(value, np.ndarray):
+            raise TypeError("arrays in main memory come here by .set()")
+        self.device.synchronize()
+        here: Any = value.cells() if isinstance(value, EmulatedArray) else value
+        self.cells()[index] = here
+
+    def reshape(self, shape: Shape) -> EmulatedArray:
+        """The same elements under other extents; they lie in a row."""
+        assert self._is_row()
+        assert prod(shape) == self.size
+        strides = tuple(step * self.itemsize for step in row_major(shape))
+        return self._with(self.data.ptr, shape, strides)
+
+    def view(self, dtype: Any) -> EmulatedArray:
+        """The same bits as another type of that size."""
+        kind = np.dtype(dtype)
+        assert kind.itemsize == self.itemsize
+        place = self.data
+        return EmulatedArray(self.allocation, place, self.shape, self.strides, kind)
+
+    def cells(self) -> npt.NDArray[Any]:
+        """The device's memory as a NumPy array: for the device alone."""
+        ends = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        low = sum(end for end in ends if end < 0)
+        high = sum(end for end in ends if end > 0) + self.itemsize
+        memory = self.device.memory.bytes(self.data.ptr + low, high - low)
+        return np.ndarray(self.shape, self.dtype, memory, -low, self.strides)
+
+    def _with(self, address: int, shape: Shape, strides: Shape) -> EmulatedArray:
+        place = Place(address)
+        return EmulatedArray(self.allocation, place, shape, strides, self.dtype)
+
+    def _is_row(self, step: int = 1) -> bool:
+        """Whether the elements lie in a row, the last or first dimension fastest."""
+        shape, strides = self.shape[::step], self.strides[::step]
+        rows = zip(shape, strides, row_major(shape), strict=True)
+        is_row = all(n == 1 or s == m * self.itemsize for n, s, m in rows)
+        return is_row or 0 in shape
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def empty(shape: Shape, dtype: npt.DTypeLike = np.float64) -> EmulatedArray:
+    """Uninitialised memory of the current emulated device."""
+    from gpucodegen.runtime.devices.emulated_device import current
+
+    return current().empty(tuple(shape), np.dtype(dtype))
+
+
+def zeros(shape: Shape, dtype: npt.DTypeLike = np.float64) -> EmulatedArray:
+    """Zeros on the current emulated device."""
+    return asarray(np.zeros(shape, dtype))
+
+
+def asarray(contents: npt.ArrayLike) -> EmulatedArray:
+    """A copy on the current emulated device."""
+    here = np.asarray(contents)
+    there = empty(here.shape, here.dtype)
+    there.set(np.ascontiguousarray(here).reshape(here.shape))
+    return there
+
+
+def asnumpy(array: EmulatedArray) -> npt.NDArray[Any]:
+    """The contents in main memory."""
+    return array.get()
+
+
+def ascontiguousarray(array: EmulatedArray) -> EmulatedArray:
+    """The array itself if its elements lie in a row, else a copy."""
+    if array.flags.c_contiguous:
+        return array
+    made = array.device.empty(array.shape, array.dtype)
+    made[...] = array
+    return made

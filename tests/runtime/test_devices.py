@@ -1,0 +1,208 @@
+"""The devices behind CUDA: packed arguments, arrays, limits, and what CuPy is asked."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpucodegen import errors
+from gpucodegen.commands import doctor
+from gpucodegen.runtime import device
+from gpucodegen.runtime.buffers import Buffer
+from gpucodegen.runtime.devices import choice, cupy_device, emulated_device
+from gpucodegen.runtime.devices import emulated_array as xp
+from gpucodegen.runtime.devices.arguments import Layout
+from gpucodegen.runtime.spec import KernelSpec, Param
+
+SCALARS = {
+    "i1": (True, "?"),
+    "f64": (1.5, "d"),
+    "i8": (-3, "b"),
+    "index": (2**31 - 1, "i"),
+    "complex<f32>": (1 - 2j, "ff"),
+    "i16": (-300, "h"),
+    "bf16": (0.5, "f"),
+    "i64": (-(2**63), "q"),
+}
+
+
+def layout_of(*dtypes: str) -> Layout:
+    params = tuple(Param(f"p{i}", "scalar", ty) for i, ty in enumerate(dtypes))
+    return Layout.of(KernelSpec("k", "", params))
+
+
+def test_arguments_lie_at_their_natural_alignment() -> None:
+    layout = layout_of(*SCALARS)
+    packed = layout.pack([value for value, _ in SCALARS.values()])
+    form = "@" + "".join(part for _, part in SCALARS.values())
+    assert struct.unpack(form, packed) == (
+        *(True, 1.5, -3, 2**31 - 1),
+        *(1.0, -2.0, -300, 0.5, -(2**63)),
+    )
+    assert layout.offsets == (0, 8, 16, 20, 24, 28, 32, 36, 40)
+
+
+def test_numbers_beyond_a_float_are_infinite() -> None:
+    with np.errstate(over="ignore"):
+        (found,) = struct.unpack("f", layout_of("f32").pack([1e300]))
+    assert found == float("inf")
+
+
+def test_pointers_between_elements_are_refused() -> None:
+    memory = xp.asarray(np.zeros(16, "u1"))
+    place = memory.data.ptr + 1
+    shifted = memory.device.view(memory, place, (2,), (4,), np.dtype("f4"))
+    layout = Layout.of(KernelSpec("k", "", (Param("a", "pointer", "f32"),)))
+    with pytest.raises(errors.MisalignedAccess, match="4 bytes at a"):
+        layout.pack([Buffer.of(shifted, "f32")])
+
+
+# -- arrays of the emulated device -----------------------------------------------------
+
+
+def test_arrays_come_and_go_whole() -> None:
+    here = np.arange(24.0).reshape(4, 6)
+    there = xp.asarray(here)
+    np.testing.assert_array_equal(there.get(), here)
+    np.testing.assert_array_equal(there[1:, ::-2].T.get(), here[1:, ::-2].T)
+    np.testing.assert_array_equal(there[2, 3].get(), here[2, 3])
+    there[0] = there[3]
+    there[1, 1] = 7
+    assert there.get()[:2, 1].tolist() == [19, 7]
+    assert there.flags.c_contiguous
+    assert there.T.flags.f_contiguous
+
+
+def test_nothing_travels_by_accident() -> None:
+    there = xp.zeros((4, 6))
+    with pytest.raises(TypeError, match="brought here by"):
+        np.asarray(there)
+    with pytest.raises(TypeError, match=r"come here by \.set"):
+        there[...] = np.zeros((4, 6))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RuntimeError, match="contiguous"):
+        there[:, ::2].set(np.zeros((4, 3)))
+
+
+def test_memory_goes_back_with_its_last_array() -> None:
+    memory = emulated_device.current().memory
+    used = memory.used
+    whole = xp.zeros((1000,), "f4")
+    part = whole[10:20]
+    del whole
+    assert memory.used == used + 4000
+    del part
+    assert memory.used == used
+
+
+def test_a_device_has_so_much_memory() -> None:
+    with pytest.raises(errors.OutOfMemory):
+        xp.empty((1 << 40,), "f8")
+
+
+# -- the choice ------------------------------------------------------------------------
+
+
+def test_unknown_devices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(choice.VARIABLE, "tpu")
+    with pytest.raises(errors.UnknownDevice, match="'tpu'"):
+        choice.current()
+
+
+def test_doctor_names_the_emulated_device(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert doctor.run(SimpleNamespace()) == 0  # pyright: ignore[reportArgumentType]
+    assert "emulated device 0" in capsys.readouterr().out
+    monkeypatch.delenv(choice.VARIABLE)
+    assert not any("emulated device 0" in line for line in device.describe())
+
+
+# -- CuPy, as far as its calls go ------------------------------------------------------
+
+
+class DriverError(RuntimeError):
+    pass
+
+
+class OutOfMemoryError(MemoryError):
+    pass
+
+
+class Place:
+    """Stands in for ``cupy.cuda.Device``; notes which one is current."""
+
+    entered: list[int] = []  # noqa: RUF012 - one process has one list of them
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __enter__(self) -> None:
+        self.entered.append(self.number)
+
+    def __exit__(self, *_: object) -> None:
+        self.entered.pop()
+
+    def synchronize(self) -> None:
+        raise DriverError("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal address")
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Any:
+    calls = SimpleNamespace(CUDADriverError=DriverError, launchKernel=None)
+    cuda = SimpleNamespace(
+        driver=calls,
+        runtime=SimpleNamespace(CUDARuntimeError=DriverError),
+        memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+        Device=Place,
+        get_current_stream=lambda number: SimpleNamespace(ptr=100 + number),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    return calls
+
+
+def launch(gpu: cupy_device.CupyDevice, name: str = "k") -> None:
+    layout = layout_of("index", "f64")
+    packed = layout.pack([5, 2.5])
+    kernel = name, SimpleNamespace(ptr=42)
+    gpu.launch(kernel, (7, 1, 1), (32, 2, 1), packed, layout.offsets)
+
+
+def test_a_launch_passes_the_address_of_each_argument(driver: Any) -> None:
+    found: list[Any] = []
+
+    def launch_kernel(*arguments: int) -> None:
+        pointers = (ctypes.c_void_p * 2).from_address(arguments[9])
+        number = ctypes.c_int32.from_address(pointers[0] or 0).value
+        real = ctypes.c_double.from_address(pointers[1] or 0).value
+        found.extend((arguments[:9], number, real, list(Place.entered)))
+
+    driver.launchKernel = launch_kernel
+    launch(cupy_device.CupyDevice(1))
+    assert found == [(42, 7, 1, 1, 32, 2, 1, 0, 101), 5, 2.5, [1]]
+
+
+def test_faults_name_the_kernels_since_the_last_synchronisation(driver: Any) -> None:
+    driver.launchKernel = lambda *_: None
+    gpu = cupy_device.CupyDevice(0)
+    launch(gpu, "first")
+    launch(gpu, "second")
+    with pytest.raises(errors.LaunchFailed, match=r"first or second failed: .*ILLEGAL"):
+        gpu.synchronize()
+    assert not gpu.launched
+
+
+def test_a_refused_launch_names_its_own_kernel(driver: Any) -> None:
+    def refuse(*_: int) -> None:
+        raise DriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
+
+    gpu = cupy_device.CupyDevice(0)
+    gpu.launched.append("before")
+    driver.launchKernel = refuse
+    with pytest.raises(errors.LaunchFailed, match=r"kernel k failed: .*INVALID_VALUE"):
+        launch(gpu)

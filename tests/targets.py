@@ -1,0 +1,9 @@
+"""The targets that a test of results runs on: parameters for ``target``."""
+
+from __future__ import annotations
+
+import pytest
+
+EMULATED = pytest.param("cuda", marks=pytest.mark.cuda13)
+"""CUDA kernels as PTX, on the emulated device."""
+ALL = ("cpu", "sim", EMULATED)
