@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from types import FrameType
 
@@ -17,7 +16,10 @@ def tell(warning: Warning | str) -> None:
     The :mod:`warnings` module counts frames, and no count is right for a warning that
     a pass, the parser and the cache may all cause, at any depth.
     """
-    frame = sys._getframe(1)  # noqa: SLF001
+    from inspect import currentframe
+
+    frame = currentframe()
+    assert frame is not None, "CPython has frames"
     while _is_ours(frame) and frame.f_back is not None:
         frame = frame.f_back
     names = frame.f_globals

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba_cuda  # noqa: F401  # without it, numba has an older engine of this name
+# Without it, numba has an older engine of this name.
+import numba_cuda  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from numba import cuda
 from numba.core import types
 from numba.cuda import extending

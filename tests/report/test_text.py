@@ -34,6 +34,9 @@ def test_matmul_is_judged_loop_by_loop():
     assert under(found, "contraction") == "C[i, j] += A[i, k] * B[k, j]"
     assert "M: i, N: j, K: k" in found
     assert "A  32 x 32  4 KiB" in found
+    needs = under(found, "extents of arguments need")
+    assert needs == "B_size0 >= A_size1 and C_size0 >= A_size0 and C_size1 >= B_size1"
+    assert "accesses not proven right" not in found
 
 
 def test_why_not_names_both_source_lines():
