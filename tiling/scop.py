@@ -90,6 +90,7 @@ class Access:
     which the constraints in ``where`` hold. ``must=False``: the access may not happen.
     ``assumed``: stands for an operation that nobody can look into. ``atomic``: pairs of
     atomic accesses never race. ``listed=False``: takes no row of `depcheck`.
+    ``trusted``: an index that is not known was taken to lie in its dimension.
     """
 
     array: str
@@ -101,6 +102,7 @@ class Access:
     assumed: bool = False
     atomic: bool = False
     listed: bool = True
+    trusted: bool = False
     loc: object = None
 
     @property
