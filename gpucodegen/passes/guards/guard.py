@@ -48,13 +48,12 @@ def guarded(
 ) -> Operation:
     """The function with checks for the suspects that were found in its model."""
     guarder, open_ = _Guarder(definitions(function)), _accessed(lifted, found)
-    blocks = Function(function).blocks
-    if len(blocks) > 1:
+    entry, *others = blocks = Function(function).blocks
+    if others:
         made = [guarder.inside(block.operations, (), open_) for block in blocks]
     else:
-        whole = _Level(blocks[0].operations, (), lifted, built)
-        arguments = frozenset(blocks[0].arguments)
-        made = [guarder.outermost(whole, found, arguments)]
+        whole = _Level(entry.operations, (), lifted, built)
+        made = [guarder.outermost(whole, found, frozenset(entry.arguments))]
     new = [b.with_operations(ops) for b, ops in zip(blocks, made, strict=True)]
     return function.with_(regions=(Region(tuple(new)),))
 
