@@ -114,12 +114,14 @@ class Launch:
         from gpucodegen.runtime.direct_call import direct_call
 
         makers = [runtime.maker(*form) for form in self.results]
-        words = [runtime.maker((self.words,), "i64")] if self.words else []
-        every = [*arrays, *(make()[1] for make in (*makers, *words))]
+        every = [*arrays, *(make()[1] for make in makers)]
+        words = runtime.maker((self.words,), "i64") if self.words else None
+        if words is not None:
+            every.append(words()[1])
         code = runtime.address(self.name)
         call = direct_call(code, every, self.order, apart, unset)
-        if call is not None and words:
-            call = _watching(call, *words, runtime.look, self.told)
+        if call is not None and words is not None:
+            call = _watching(call, words, runtime.look, self.told)
         if call is None or not makers:
             return call
         return _making_one(call, *makers) if self.single else _making(call, makers)

@@ -122,11 +122,12 @@ def by_array(found: Sequence[Violation]) -> Iterator[tuple[Violation, int]]:
 def _suspects(model: Model) -> Iterator[Suspect]:
     for reference in model.references:
         is_opaque = any(loop.opaque for loop in reference.instances.loops)
+        is_unknown = is_opaque or reference.access.trusted
         array = model.array(reference.access.array)
         if array.register or array.ordered:
             continue
         for dimension, extent in enumerate(array.shape):
-            if is_opaque or reference.access.indices[dimension] is None:
+            if is_unknown or reference.access.indices[dimension] is None:
                 yield Suspect(reference, dimension, extent, None)
                 continue
             outside = _outside(model, reference, len(array.scope) + dimension, extent)

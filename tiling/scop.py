@@ -91,6 +91,7 @@ class Access:
     ``assumed``: stands for an operation that nobody can look into. ``atomic``: how an
     atomic update combines; those of one kind never race. ``listed=False``: takes no row
     of `depcheck`.
+    ``trusted``: an index that is not known was taken to lie in its dimension.
     """
 
     array: str
@@ -102,6 +103,7 @@ class Access:
     assumed: bool = False
     atomic: str = ""
     listed: bool = True
+    trusted: bool = False
     loc: object = None
 
     @property

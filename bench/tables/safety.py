@@ -122,8 +122,10 @@ def _unchecked(source: str, *, specialize: bool) -> Peer:
     """The same program without checks."""
 
     def make(arguments: Arguments) -> Call:
-        options = {"target": "cpu", "unchecked": True, "specialize": specialize}
-        function = gcg.compile(source, **options)["f"]
+        program = gcg.compile(
+            source, target="cpu", unchecked=True, specialize=specialize
+        )
+        function = program["f"]
         return lambda: function(*arguments)
 
     return Peer("unchecked", make)

@@ -274,3 +274,29 @@ func.func @f(%a: memref<4xf32>) {
     assert a.tolist() == [0.0, 4.0, 8.0, 12.0]
     assert program.source("f").count("= heap_f32(") == 1
     assert program.source("f").count("heap_free_f32(") == 1
+
+
+@pytest.mark.parametrize("wrong", [6, -1, -19])
+def test_an_index_beside_a_collapsed_view_is_checked(wrong: int):
+    text = """
+func.func @f(%a: memref<4x6xf32>, %at: memref<2xi64>, %b: memref<24xf32>) {
+  %c3 = arith.constant 3 : index
+  %c = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into memref<24xf32>
+  affine.for %i = 0 to 24 {
+    %v = affine.load %c[%i] : memref<24xf32>
+    affine.store %v, %b[%i] : memref<24xf32>
+  }
+  affine.for %i = 0 to 2 {
+    %k = affine.load %at[%i] : memref<2xi64>
+    %j = arith.index_cast %k : i64 to index
+    %v = memref.load %a[%c3, %j] : memref<4x6xf32>
+    affine.store %v, %b[%i] : memref<24xf32>
+  }
+  return
+}"""
+    program = gcg.compile(text, target="cpu")
+    a, b = numbers(24).reshape(4, 6), numbers(24)
+    program.f(a, np.array([5, 0]), b)
+    assert b[:2].tolist() == [23.0, 18.0]
+    with pytest.raises(errors.AccessOutOfBounds):
+        program.f(a, np.array([5, wrong]), b)

@@ -14,7 +14,15 @@ from gpucodegen.dialects import scf
 from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr, StringAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.types import I1, I64, ComplexType, FloatType, Type
+from gpucodegen.ir.types import (
+    I1,
+    I64,
+    ComplexType,
+    FloatType,
+    MemRefType,
+    Type,
+    UnrankedMemRefType,
+)
 from gpucodegen.passes.builder import Builder
 
 FIT = "fit"
@@ -66,6 +74,14 @@ def reporting(check: Check) -> Operation:
 def is_refusal(op: Operation) -> bool:
     """Whether all that an operation does is to end the call."""
     return any(inner.name == "gcg.refuse" for inner in op.walk())
+
+
+def may_be_left_out(op: Operation) -> bool:
+    """Whether zeros can stand for all results of an operation."""
+    return not any(isinstance(v.type, _BUFFERS) for v in op.results)
+
+
+_BUFFERS = (MemRefType, UnrankedMemRefType)
 
 
 def wrapped(op: Operation, checks: Sequence[Check]) -> list[Operation]:

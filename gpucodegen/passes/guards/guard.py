@@ -19,19 +19,26 @@ from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.passes.builder import Builder
 from gpucodegen.passes.functions import definitions
-from gpucodegen.passes.guards.checks import Check, is_refusal, refusing, wrapped
+from gpucodegen.passes.guards.checks import (
+    Check,
+    is_refusal,
+    may_be_left_out,
+    refusing,
+    wrapped,
+)
 from gpucodegen.passes.guards.conditions import Conditions
 from gpucodegen.passes.guards.leaves import leaves_of
 from gpucodegen.passes.guards.views import Definitions
 from gpucodegen.passes.lifting import Lifted, lift_operations
+from gpucodegen.passes.lifting.views import COLLAPSE
 from gpucodegen.tiling.bounds import Suspect, suspects
 from gpucodegen.tiling.guards import Pieces, leaving
 from gpucodegen.tiling.model import Model, model
 from gpucodegen.tiling.schedule_ast import Guard, names
 
 Found = Sequence[Suspect]
-Access = tuple[Operation, int]
-"""An operation, and the dimension along which it may leave a buffer."""
+Access = tuple[Operation, Value, int]
+"""An operation, and a dimension along which it may leave a buffer."""
 Sizes = dict[tuple[Value, int], Value]
 """Extents of buffers, by dimension."""
 
@@ -41,13 +48,12 @@ def guarded(
 ) -> Operation:
     """The function with checks for the suspects that were found in its model."""
     guarder, open_ = _Guarder(definitions(function)), _accessed(lifted, found)
-    blocks = Function(function).blocks
-    if len(blocks) > 1:
+    entry, *others = blocks = Function(function).blocks
+    if others:
         made = [guarder.inside(block.operations, (), open_) for block in blocks]
     else:
-        whole = _Level(blocks[0].operations, (), lifted, built)
-        arguments = frozenset(blocks[0].arguments)
-        made = [guarder.outermost(whole, found, arguments)]
+        whole = _Level(entry.operations, (), lifted, built)
+        made = [guarder.outermost(whole, found, frozenset(entry.arguments))]
     new = [b.with_operations(ops) for b, ops in zip(blocks, made, strict=True)]
     return function.with_(regions=(Region(tuple(new)),))
 
@@ -86,7 +92,19 @@ class _Needs:
 
 def _accessed(lifted: Lifted, found: Found) -> frozenset[Access]:
     """What suspects are about."""
-    return frozenset((_operation(lifted, one), one.dimension) for one in found)
+    return frozenset(_access(lifted, one) for one in found)
+
+
+def _access(lifted: Lifted, suspect: Suspect) -> Access:
+    buffer = lifted.arrays[suspect.reference.access.array]
+    return _operation(lifted, suspect), buffer, suspect.dimension
+
+
+def _is_open(access: Access, open_: frozenset[Access]) -> bool:
+    """Whether it is to be checked; seen as another buffer, it is if anything is."""
+    op, buffer, _ = access
+    same = {known for known in open_ if known[0] is op}
+    return access in same or bool(same and all(b is not buffer for _, b, _ in same))
 
 
 def _operation(lifted: Lifted, suspect: Suspect) -> Operation:
@@ -106,7 +124,8 @@ class _Guarder:
         self, level: _Level, found: Found, arguments: frozenset[Value]
     ) -> list[Operation]:
         """The body of a function, which the host runs."""
-        needs = self._needs(level, found, _accessed(level.lifted, found))
+        open_ = _accessed(level.lifted, found)
+        needs = self._needs(level, found, open_, whole=True)
         first: list[Operation] = []
         made: list[Operation] = []
         sizes: Sizes = {}
@@ -207,19 +226,30 @@ class _Guarder:
 
     # -- what is needed where --------------------------------------------------------
 
-    def _needs(self, level: _Level, found: Found, open_: frozenset[Access]) -> _Needs:
-        """Conditions on parameters before an operation; else a look within it."""
+    def _needs(
+        self,
+        level: _Level,
+        found: Found,
+        open_: frozenset[Access],
+        *,
+        whole: bool = False,
+    ) -> _Needs:
+        """Conditions on parameters before an operation; else a look within it.
+
+        ``whole``: what they refuse is the call, not the operation.
+        """
         roots = {op: top for top in level.operations for op in top.walk()}
         hidden = _made_within(level.operations)
         needs, seen = _Needs(), set[object]()
         for suspect in found:
-            access = _operation(level.lifted, suspect), suspect.dimension
+            access = _access(level.lifted, suspect)
             top = roots.get(access[0])
-            if top is None or access not in open_:
+            if top is None or not _is_open(access, open_):
                 continue
-            pieces = leaving(level.built, suspect)
+            pieces = None if self._is_joined(access) else leaving(level.built, suspect)
             launch = None if pieces is None else _Launch(suspect, pieces)
-            if launch is None or not hidden.isdisjoint(self._values(level, launch)):
+            is_early = launch and hidden.isdisjoint(self._values(level, launch))
+            if launch is None or not is_early or not (whole or may_be_left_out(top)):
                 needs.within.add(top)
                 needs.open |= {access}
                 continue
@@ -229,6 +259,13 @@ class _Guarder:
                 seen.add(key)
                 needs.before.setdefault(top, []).append(launch)
         return needs
+
+    def _is_joined(self, access: Access) -> bool:
+        """Whether indices of the operation are joined to one of another buffer."""
+        op, buffer, _ = access
+        made = self.defined.get(buffer)
+        is_collapsed = made is not None and made.name == COLLAPSE
+        return is_collapsed and buffer not in op.operands
 
     def _values(self, level: _Level, launch: _Launch) -> list[Value]:
         """The values that a condition is about."""

@@ -86,6 +86,7 @@ def cell(
         span=span,
         where=env.kept_apart(memref, texts),
         must=not span,
+        trusted=bool(span),
         loc=op.location,
     )
 
