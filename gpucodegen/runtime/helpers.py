@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.machinery
 import importlib.util
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -35,7 +36,7 @@ def _errors() -> dict[str, int]:
         ("numba._helperlib", "numba_"),
         ("numba.core.runtime._nrt_python", "NRT_"),
     ):
-        loaded = _extension(module)
+        loaded = extension(module)
         if loaded is not None:
             found |= {prefix + name: at for name, at in loaded.c_helpers.items()}
     return {name: at for name, at in found.items() if name in ALLOWED}
@@ -53,8 +54,11 @@ ALLOWED = {
 """Those that need no set-up by Numba."""
 
 
-def _extension(name: str) -> ModuleType | None:
+@cache
+def extension(name: str) -> ModuleType | None:
     """An extension module of Numba by its full name; None if it cannot be loaded."""
+    if name in sys.modules:
+        return sys.modules[name]
     package = importlib.util.find_spec("numba")
     if package is None or package.origin is None:
         return None

@@ -11,49 +11,50 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import version
-from itertools import chain
 from typing import Any
 
-from gpucodegen.intrinsics.elements import element
 from gpucodegen.runtime import cache as disk
 from gpucodegen.runtime import helpers, threads
 from gpucodegen.runtime.spec import KernelSpec
 
 OBJECTS = disk.Store("object")
-POINTER = (ctypes.c_void_p,)
-TYPES: dict[str, tuple[Any, ...]] = {
-    "int8": (ctypes.c_int8,),
-    "int16": (ctypes.c_int16,),
-    "int32": (ctypes.c_int32,),
-    "int64": (ctypes.c_int64,),
-    "boolean": (ctypes.c_bool,),
-    "float32": (ctypes.c_float,),
-    "float64": (ctypes.c_double,),
-    "complex64": (ctypes.c_float, ctypes.c_float),
-    "complex128": (ctypes.c_double, ctypes.c_double),
-}
-"""How C passes a number that Numba calls so: a complex one as its two parts."""
-
+FORMAT = 2
+"""Changes with what `keep` writes."""
 Entry = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An object file in this process: its function, and where its symbols are."""
+
+    address: int
+    facts: Mapping[str, Any]
+    engine: Any
 
 
 def keep(spec: KernelSpec, compiled: Any) -> None:
     """Store what Numba compiled, if it can be loaded without it."""
-    library = compiled.library
+    library, description = compiled.library, compiled.fndesc
     if library.has_dynamic_globals:
         return
-    entry = compiled.fndesc.llvm_cfunc_wrapper_name
-    code = library._get_compiled_object()  # noqa: SLF001
-    OBJECTS.put(_key(spec), as_object(entry, library._final_module, code))  # noqa: SLF001
+    stored = as_object(
+        description.llvm_cfunc_wrapper_name,
+        library._final_module,  # noqa: SLF001
+        library._get_compiled_object(),  # noqa: SLF001
+        python=description.llvm_cpython_wrapper_name,
+        environment=description.env_name,
+    )
+    OBJECTS.put(_key(spec), stored)
 
 
-def as_object(entry: str, module: Any, code: bytes) -> bytes:
-    """What `address_in` takes: a line about the code, and the code, an object file."""
-    header = {"entry": entry, "needs": sorted(_undefined(module))}
+def as_object(entry: str, module: Any, code: bytes, **symbols: str) -> bytes:
+    """What `linked` takes: a line about the code, and the code, an object file."""
+    header = {"entry": entry, "needs": sorted(_undefined(module)), **symbols}
     return json.dumps(header).encode() + b"\n" + code
 
 
@@ -69,43 +70,52 @@ def load(spec: KernelSpec) -> tuple[Entry, int] | None:
     stored = OBJECTS.get(_key(spec))
     if stored is None or (spec.parallel and not threads.provided()):
         return None
-    address = address_in(stored)
-    return (_function(spec, address), address) if address else None
+    found = linked(stored)
+    entry = None if found is None else _function(spec.name, found)
+    return None if found is None or entry is None else (entry, found.address)
 
 
-def _function(spec: KernelSpec, address: int) -> Entry:
-    """A kernel as a function of addresses and numbers."""
-    passed = [_passed(*parameter) for parameter in spec.signature]
-    function = ctypes.CFUNCTYPE(None, *chain.from_iterable(passed))(address)
-    if all(len(types) == 1 for types in passed):
-        return function
+def _function(name: str, found: Linked) -> Entry | None:
+    """A kernel as a function of Python, which takes addresses and numbers.
 
-    def entry(*arguments: Any) -> None:
-        pairs = zip(passed, arguments, strict=True)
-        parts = ((a.real, a.imag) if len(types) == 2 else (a,) for types, a in pairs)
-        function(*chain.from_iterable(parts))
+    Numba's own: its code looks for an environment before it looks at its arguments.
+    """
+    maker = helpers.extension("numba._dynfunc")
+    if maker is None:
+        return None
+    environment = maker.Environment({})
+    _ENVIRONMENTS.append(environment)
+    symbols, address = found.facts, found.engine.get_global_value_address
+    place = address(symbols["environment"])
+    ctypes.c_void_p.from_address(place).value = id(environment)
+    code = found.engine.get_function_address(symbols["python"])
+    module = sys.modules[__name__]
+    return maker.make_function(module, name, "", code, environment, ())
 
-    return entry
+
+_ENVIRONMENTS: list[Any] = []
+"""They live as long as the code."""
 
 
-def _passed(kind: str, dtype: str) -> tuple[Any, ...]:
-    """C's types of a parameter."""
-    return POINTER if kind == "pointer" else TYPES[element(dtype).carrier]
+def address_in(stored: bytes) -> int:
+    """The address of an object's function, 0 if the process lacks a symbol."""
+    found = linked(stored)
+    return found.address if found else 0
 
 
 @cache
-def address_in(stored: bytes) -> int:
-    """Link an object; the address of its function, 0 if the process lacks a symbol."""
+def linked(stored: bytes) -> Linked | None:
+    """Link an object; None if the process lacks a symbol."""
     import llvmlite.binding as llvm
 
     header, _, code = stored.partition(b"\n")
     facts = json.loads(header)
     if not all(map(_is_found, facts["needs"])):
-        return 0
+        return None
     engine = _engine_without(facts["entry"])
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return int(engine.get_function_address(facts["entry"]))
+    return Linked(engine.get_function_address(facts["entry"]), facts, engine)
 
 
 def _is_found(symbol: str) -> bool:
@@ -152,6 +162,7 @@ def machine() -> Any:
 
 def _key(spec: KernelSpec) -> str:
     return disk.digest(
+        FORMAT,
         spec.source,
         spec.name,
         spec.signature,
