@@ -8,7 +8,7 @@ on a GPU: at the next launch, copy or synchronisation.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -219,7 +219,7 @@ def current() -> EmulatedDevice:
 
 
 @contextmanager
-def using(number: int) -> Iterator[EmulatedDevice]:
+def using(number: int) -> Generator[EmulatedDevice]:
     """Make a device the current one of this thread."""
     before, _CURRENT.number = _CURRENT.number, number
     try:
