@@ -56,7 +56,7 @@ class Loaded:
 
 @dataclass(eq=False)
 class EmulatedDevice:
-    """One emulated device, for one thread at a time; `device` gives it by its number."""
+    """An emulated device, for one thread at a time; `device` gives it by its number."""
 
     number: int
     form: str = "ptx"
