@@ -38,10 +38,9 @@ def in_chunks(
         dimension = "xyz".index(dimension_of(op)) if op.name == "gpu.block_id" else 0
         if dimension not in chunks:
             return None
-        b = Builder(op.location)
-        inside = op.result.renewed()
-        number = Index.of(inside) + chunks[dimension]
-        apply = b.nested(lambda i: i.index(number, op.result.name))[0]
+        inside, b = op.result.renewed(), Builder(op.location)
+        b.index(Index.of(inside) + chunks[dimension], op.result.name)
+        (apply,) = b.operations
         return [op.with_(results=(inside,)), apply.with_(results=op.results)]
 
     if not chunks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -125,7 +125,7 @@ class CupyDevice:
         self.launched.clear()
 
     @contextmanager
-    def _calls(self, *kernels: str) -> Iterator[None]:
+    def _calls(self, *kernels: str) -> Generator[None]:
         """This device as the current one; its failures as errors of the catalogue."""
         cupy = _cupy()
         problems = (

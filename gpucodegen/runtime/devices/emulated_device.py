@@ -8,7 +8,7 @@ on a GPU: at the next launch, copy or synchronisation.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -56,7 +56,7 @@ class Loaded:
 
 @dataclass(eq=False)
 class EmulatedDevice:
-    """One emulated device; `device` gives it by its number."""
+    """An emulated device, for one thread at a time; `device` gives it by its number."""
 
     number: int
     form: str = "ptx"
@@ -219,7 +219,7 @@ def current() -> EmulatedDevice:
 
 
 @contextmanager
-def using(number: int) -> Iterator[EmulatedDevice]:
+def using(number: int) -> Generator[EmulatedDevice]:
     """Make a device the current one of this thread."""
     before, _CURRENT.number = _CURRENT.number, number
     try:
