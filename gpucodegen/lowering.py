@@ -121,6 +121,7 @@ def _mapped(
     stages: Stages,
 ) -> Module:
     from gpucodegen.passes.base import run_pipeline
+    from gpucodegen.passes.check_size import CheckSize
     from gpucodegen.pipeline import front_passes, mapping_passes
 
     target, types = key
@@ -131,7 +132,8 @@ def _mapped(
     stages.append(("parse", module))
     guard = target == "cpu" and not options.unchecked
     front = front_passes(name, types, options.handlers, target, guard=guard)
-    passes = [*front, *mapping_passes(target, options)]
+    small = CheckSize(operations=options.max_operations)
+    passes = [small, *front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
 
 

@@ -35,6 +35,8 @@ class Options:
     run without a check, and may end the process or change any memory.
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
     ``tuned``: use tile sizes that `gpucodegen.tune` stored.
+    ``max_operations``: more of them in a function and those it calls are refused, as
+    each takes about a millisecond to compile.
     ``handlers``: functions that run operations this package does not know, by their
     names, on the host: they get arrays, numbers and the attributes by keyword.  Calls
     of functions without a body find theirs in the same way.
@@ -52,6 +54,7 @@ class Options:
     unchecked: bool = False
     alias: str = "refuse"
     tuned: bool = True
+    max_operations: int = 1 << 15
     handlers: Mapping[str, Callable[..., Any]] = field(
         default_factory=dict[str, "Callable[..., Any]"], hash=False
     )
@@ -89,6 +92,11 @@ class Options:
                 "handlers",
                 _are_handlers(self.handlers),
                 "Pass a mapping of names of operations to functions",
+            ),
+            (
+                "max_operations",
+                _is_count(self.max_operations),
+                "Pass an integer >= 1",
             ),
             (
                 "reassociate",

@@ -95,6 +95,7 @@ def front_passes(
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove."""
     from gpucodegen.passes.check_memory_spaces import CheckMemorySpaces
+    from gpucodegen.passes.check_size import VECTOR_BYTES, CheckSize
     from gpucodegen.passes.heap_allocations import HeapAllocations
     from gpucodegen.passes.loops.tile import Tile
     from gpucodegen.passes.normalize_memrefs import NormalizeMemrefs
@@ -107,9 +108,11 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     isolated = _isolated(target, options)
     private, *mapped = _cpu(options) if target == "cpu" else _gpu(options)
     proven = [VerifyKernels()] if options.verify else []
+    short = CheckSize(vector_bytes=VECTOR_BYTES)
     checked, normal = CheckMemorySpaces(target), NormalizeMemrefs()
     heap = [HeapAllocations()] if target == "cpu" else []
-    return [checked, normal, *heap, *isolated, private, *ordered, *mapped, *proven]
+    ordered = [*isolated, private, *ordered]
+    return [checked, normal, *heap, *ordered, *mapped, short, *proven]
 
 
 def _isolated(target: str, options: Options) -> Sequence[ModulePass]:

@@ -47,6 +47,7 @@ from gpucodegen.errors.compile import (
     OutOfBounds,
     RaceFound,
     ResourceLimit,
+    TooManyOperations,
     TransferOvertaken,
     UnknownFunction,
     UnknownLoop,
@@ -60,6 +61,7 @@ from gpucodegen.errors.compile import (
     UnsupportedOperation,
     UnsupportedType,
     UseAfterFree,
+    VectorTooLong,
 )
 from gpucodegen.errors.launch import (
     AccessOutOfBounds,
@@ -258,6 +260,7 @@ __all__ = [
     "TimeTilesUnproven",
     "TooDeep",
     "TooLarge",
+    "TooManyOperations",
     "TransferOvertaken",
     "TypeCountMismatch",
     "TypesDiffer",
@@ -289,6 +292,7 @@ __all__ = [
     "UnterminatedString",
     "UseAfterFree",
     "ValueTypeMismatch",
+    "VectorTooLong",
     "VerifyError",
     "WrongArgumentCount",
     "WrongArgumentRank",

@@ -120,6 +120,25 @@ class ResourceLimit(CompileError):
     remedy = "Use smaller tiles"
 
 
+class TooManyOperations(CompileError):
+    """A program that would take too long to compile."""
+
+    code = "C130"
+    template = "{count} operations are more than the {limit} that are compiled at once"
+    remedy = (
+        "Put repeated statements into loops, split the function, or raise"
+        " max_operations"
+    )
+
+
+class VectorTooLong(CompileError):
+    """A vector that fills more registers than a kernel may name."""
+
+    code = "C131"
+    template = "a value of type {type} is longer than the limit of {limit} bytes"
+    remedy = "Loop over shorter vectors"
+
+
 class UnpairedTransfer(CompileError):
     """A dma_start or dma_wait without its partner."""
 

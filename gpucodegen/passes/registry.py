@@ -17,6 +17,7 @@ PASSES: dict[str, str] = {
     "check-memory-spaces": "check_memory_spaces:CheckMemorySpaces",
     "check-reads": "check_reads:CheckReads",
     "check-shapes": "check_shapes:CheckShapes",
+    "check-size": "check_size:CheckSize",
     "check-transfers": "pair_check:CheckTransfers",
     "coalesce": "loops.coalesce:Coalesce",
     "contract-arrays": "loops.contract_arrays:ContractArrays",

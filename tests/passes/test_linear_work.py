@@ -12,6 +12,8 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.dialects.verifier import verify
 from gpucodegen.options import Options
+from gpucodegen.passes.analysis import analyse
+from gpucodegen.passes.contraction.pieces import Piece, Pieces
 from gpucodegen.passes.loops.improve_locality import ImproveLocality
 from gpucodegen.pipeline import front_passes, mapping_passes
 
@@ -169,6 +171,41 @@ def test_work_is_linear_in_the_number_of_nests(name: str):
     steep = {each: growth(lambda n, each=each: found[n][each]) for each in most}
     assert max(steep.values()) < 3, steep
     assert {"map-cpu", "improve-locality"} <= set(steep)
+
+
+STATEMENT = """
+  %a{at} = affine.load %A[%i, %j + {at}] : memref<99x99xf32>
+  %b{at} = arith.addf %a{at}, %a{at} : f32
+  affine.store %b{at}, %A[%i, %j + {next}] : memref<99x99xf32>"""
+
+
+def test_statements_that_are_shifts_of_each_other_are_asked_about_once():
+    def asked(count: int) -> int:
+        body = (STATEMENT.format(at=at, next=at + 1) for at in range(count))
+        module = gcg.parse(f"""func.func @f(%A: memref<99x99xf32>) {{
+          affine.for %i = 0 to 99 {{ affine.for %j = 0 to 50 {{ {"".join(body)} }} }}
+          return
+        }}""")
+        operations = module.functions["f"].body.operations
+        found = analyse(operations[:1])
+        assert len(found.dependences) > count * count
+        return found.model.solver.asked
+
+    assert growth(asked, (10, 20, 40)) < 2.3
+
+
+def test_a_block_without_contractions_is_walked_once():
+    class Counted(list[Piece]):
+        walks = 0
+
+        def __iter__(self) -> Iterator[Piece]:
+            Counted.walks += 1
+            return super().__iter__()
+
+    module = gcg.parse(program(SUM, 4))
+    operations = module.functions["f"].body.operations
+    Pieces(Counted(map(Piece, operations)), lambda _: None, {}).all_mapped()
+    assert Counted.walks <= 1
 
 
 def test_nests_that_may_all_be_one_are_fused_in_groups():
