@@ -25,7 +25,8 @@ Extent = tuple[int, bool]
 def extents(ty: Type) -> tuple[Extent, ...]:
     """Of each dimension; none for a scalar.
 
-    >>> extents(VectorType((4, 8), IndexType(), (False, True)))
+    >>> from gpucodegen.ir.types import INDEX
+    >>> extents(VectorType((4, 8), INDEX, (False, True)))
     ((4, False), (8, True))
     """
     if not isinstance(ty, VectorType):
