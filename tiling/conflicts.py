@@ -148,7 +148,7 @@ class Pair:
     def overlap(self, array: str) -> Map:
         """{ x -> x : x reads and writes one cell }."""
         read, written = (
-            self.first.touching(array, (kind, False), coarse=False)
+            self.first.touching(array, (kind, ""), coarse=False)
             for kind in (AccessKind.READ, AccessKind.WRITE)
         )
         if read is None or written is None:

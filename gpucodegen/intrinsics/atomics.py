@@ -49,7 +49,7 @@ class _Coding:
     name: str
 
     @property
-    def type(self) -> ir.IntType:
+    def type(self) -> Any:
         """As wide as the element in memory."""
         if self.name in NARROW:
             return bits_type(self.name)

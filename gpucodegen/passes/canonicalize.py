@@ -262,9 +262,9 @@ def _quotient(combine: Callable[[int, int], int]) -> Fold:
 
 
 _QUOTIENTS: dict[str, Callable[[int, int], int]] = {
-    **dict.fromkeys(("divui", "divsi", "floordivsi"), operator.floordiv),
+    **dict.fromkeys(("divui", "divsi", "floordivsi"), lambda a, b: a // b),
     **dict.fromkeys(("ceildivui", "ceildivsi"), lambda a, b: -(-a // b)),
-    **dict.fromkeys(("remui", "remsi"), operator.mod),
+    **dict.fromkeys(("remui", "remsi"), lambda a, b: a % b),
 }
 
 

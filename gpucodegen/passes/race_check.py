@@ -76,7 +76,7 @@ def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
         if isinstance(loop.payload, Operation)
         and loop.payload.name == "affine.parallel"
     }
-    ordered = [d for d in dependences(built, declared) if not d.atomic]
+    ordered = tuple(d for d in dependences(built, declared) if not d.atomic)
     for verdict in loop_verdicts(built, ordered):
         dependence = verdict.decisive
         is_declared = verdict.loop.name in declared
