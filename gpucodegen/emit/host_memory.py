@@ -251,9 +251,7 @@ HANDLERS: dict[str, Handler] = (
     | {
         "memref.alloc": allocate,
         "memref.alloca": allocate,
-        "gpu.alloc": allocate,
         "memref.dealloc": deallocate,
-        "gpu.dealloc": deallocate,
         "memref.dim": dimension,
         "memref.rank": rank,
         "memref.load": load,

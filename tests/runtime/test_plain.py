@@ -51,7 +51,7 @@ def test_tuples_mappings_and_what_is_none_come_back() -> None:
 @pytest.mark.parametrize(
     "value",
     [object(), {1: 2}, {"class": "Param"}, Path(), np.array([{}]), {1, 2}, b"", len],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_anything_else_is_no_data(value: object) -> None:
     with pytest.raises(TypeError):
