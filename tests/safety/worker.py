@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.errors import Error
+from gpucodegen.errors import Error, OutOfBounds
 
 from .made import Array, Made
 from .memory import Guarded, guarded
@@ -30,7 +30,7 @@ def verdict(seed: int) -> str:
     try:
         function = gcg.compile(program.text, target="cpu", **program.options).f
     except Error as error:
-        return "refused" if wanted is None else f"refused, but right: {error}"
+        return _refused(error, wanted)
     found = ["bound", "called", "called", "called"]
     for number, way in enumerate(found):
         found[number] = _called(function, program, wanted, way, at_end=bool(number % 2))
@@ -77,7 +77,7 @@ def _called(
     except Error as error:
         if not all(m.is_intact() for m in memory):
             return "wrote outside"
-        return "refused" if wanted is None else f"refused, but right: {error}"
+        return _refused(error, wanted)
     if not all(m.is_intact() for m in memory):
         return "wrote outside"
     if wanted is None:
@@ -87,6 +87,13 @@ def _called(
         for m, w in zip(memory, wanted, strict=True)
     )
     return "right" if same else "wrong result"
+
+
+def _refused(error: Error, wanted: list[np.ndarray] | None) -> str:
+    """An access that is wrong whenever it runs is refused also where it does not."""
+    if wanted is None or isinstance(error, OutOfBounds):
+        return "refused"
+    return f"refused, but right: {error}"
 
 
 def main() -> None:
