@@ -17,6 +17,7 @@ from bench.case import Case, copied, restoring
 from bench.ceilings import ceiling
 from bench.harness import SETTLE, race
 from bench.row import OURS, Row, Settings
+from gpucodegen.tuning import shown
 
 TRIALS = 8
 """Schedules that each tuning times."""
@@ -48,7 +49,10 @@ class Tuned:
         return f"{self.table}: {self.case.name}"
 
     def measure(self, settings: Settings) -> Row:
-        """Tune in an empty cache, check what is stored, and race."""
+        """Tune in an empty cache, check what is stored, and race.
+
+        Where nothing is, both run the same code, and their times show the noise.
+        """
         case, clock = self.case, settings.clock
         given = case.arguments(np.random.default_rng(0))
         options: dict[str, Any] = {
@@ -57,7 +61,7 @@ class Tuned:
             **case.options,
         }
         with _empty_cache():
-            gcg.tune(case.source, case.entry, *given, trials=TRIALS, **options)
+            found = gcg.tune(case.source, case.entry, *given, trials=TRIALS, **options)
             arguments = copied(given)
             calls = {
                 name: _bound(case, arguments, tuned=tuned, **options)
@@ -73,7 +77,9 @@ class Tuned:
         )
         most = ceiling(case.limit, case.dtype, settings)
         named = dict(zip(calls, times, strict=True))
-        return Row(self.name, named, case.work, case.limit, case.dtype, most)
+        stored = "default" if found.winner is None else shown(found.winner)
+        name = f"{self.name}: {stored}"
+        return Row(name, named, case.work, case.limit, case.dtype, most)
 
 
 def _bound(case: Case, arguments: tuple[Any, ...], **options: Any) -> Any:

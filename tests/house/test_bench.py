@@ -255,3 +255,5 @@ def test_a_tuned_program_races_its_default(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(tuning, "TRIALS", 1)
     row = tuning.Tuned("examples", smaller("row_sum")).measure(QUICK)
     assert list(row.times) == [OURS, "untuned"]
+    assert row.name.startswith("examples: row_sum")
+    assert row.name.endswith(": default")
