@@ -110,12 +110,12 @@ def _copy(argument: Any) -> Any:
 
     if not isinstance(argument, np.ndarray):
         return argument.copy() if hasattr(argument, "__setitem__") else argument
-    steps = [
-        (n - 1) * s for n, s in zip(argument.shape, argument.strides, strict=True) if n
-    ]
+    array: np.ndarray[Any, np.dtype[Any]] = argument
+    extents = zip(array.shape, array.strides, strict=True)
+    steps = [(extent - 1) * stride for extent, stride in extents if extent]
     before = -sum(min(step, 0) for step in steps)
-    size = before + sum(max(step, 0) for step in steps) + argument.itemsize
+    size = before + sum(max(step, 0) for step in steps) + array.itemsize
     place = np.empty(size, np.uint8)
-    copy = np.ndarray(argument.shape, argument.dtype, place, before, argument.strides)
-    copy[...] = argument
+    copy = np.ndarray(array.shape, array.dtype, place, before, array.strides)
+    copy[...] = array
     return copy

@@ -65,7 +65,7 @@ class Schedules:
         if self.knob.option == "register_tile":
             extra = []
         given = zip((*names, *extra), sizes, strict=False)
-        return self.default | dict(given)
+        return {**self.default, **dict(given)}
 
 
 def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedules:
@@ -73,7 +73,7 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
     from gpucodegen.tiling.knobs import joined
 
     function = program[name]
-    mapping = _Mapping(function.key_for(arguments), function.options)
+    mapping = _Mapping(function.key_for(tuple(arguments)), function.options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         module = mapping.front(program.module, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -93,7 +93,7 @@ def _bound(case: Case, arguments: tuple[Any, ...], **options: Any) -> Any:
 
 
 @contextmanager
-def _empty_cache() -> Iterator[None]:
+def _empty_cache() -> Generator[None, None, None]:
     """Where nothing was tuned, and nothing stays for other tables."""
     variable = "GPUCODEGEN_CACHE_DIR"
     before = os.environ.get(variable)
