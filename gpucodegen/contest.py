@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.schedules import Point, with_point
 from gpucodegen.source import of_module
@@ -110,7 +110,7 @@ def _copy(argument: Any) -> Any:
 
     if not isinstance(argument, np.ndarray):
         return argument.copy() if hasattr(argument, "__setitem__") else argument
-    array: np.ndarray[Any, np.dtype[Any]] = argument
+    array = cast("np.ndarray[Any, np.dtype[Any]]", argument)
     extents = zip(array.shape, array.strides, strict=True)
     steps = [(extent - 1) * stride for extent, stride in extents if extent]
     before = -sum(min(step, 0) for step in steps)

@@ -22,10 +22,13 @@ def check_bounds(
     built: Model,
     found: Sequence[Suspect],
     sized: Collection[Value] = (),
+    *,
+    warn: bool = True,
 ) -> None:
     """Raise OutOfBounds for a proven violation of a function, warn of possible ones.
 
     ``sized``: buffers that have their extents in one call, and others in others.
+    ``warn``: nothing else looks at what is possible.
     """
     told = [
         replace(v, proven=v.proven and not _is_avoided(v, lifted, sized))
@@ -34,7 +37,8 @@ def check_bounds(
     for problem in diagnostics(told, errors.OutOfBounds):
         if isinstance(problem, errors.Error):
             raise problem
-        errors.tell(problem)
+        if warn:
+            errors.tell(problem)
 
 
 def _is_avoided(violation: Violation, lifted: Lifted, sized: Collection[Value]) -> bool:

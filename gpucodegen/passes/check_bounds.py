@@ -24,7 +24,7 @@ from gpucodegen.tiling.model import model
 
 @dataclass(frozen=True, slots=True)
 class CheckBounds(ModulePass):
-    """Accesses proven out of bounds are errors, possible ones warnings.
+    """Accesses proven out of bounds are errors, possible ones warnings or guarded.
 
     ``types`` of a call that the arguments of ``function`` were given, or None.
     ``guard``: what is not proven is checked when the program runs.
@@ -44,7 +44,8 @@ class CheckBounds(ModulePass):
             lifted = lift_function(given, surroundings.without_groups())
             built = model(lifted.scop)
             found = suspects(built)
-            check_bounds(lifted, built, found, self._sized(op))
+            sized = self._sized(op)
+            check_bounds(lifted, built, found, sized, warn=not self.guard)
             if not self.guard or not found:
                 return [op]
             from gpucodegen.passes.guards.guard import guarded

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from lowering import apply, function, names
 
 import gpucodegen as gcg
-from gpucodegen import errors
 
 RNG = np.random.default_rng(11)
 EXTENTS = st.lists(st.integers(1, 6), min_size=2, max_size=3).map(tuple)
@@ -172,7 +171,6 @@ def test_rows_are_told_apart_behind_a_fill_of_all_of_them():
       return
     }"""
     x = np.zeros((4, 9), np.float32)
-    with pytest.warns(errors.PossiblyOutOfBounds):
-        gcg.compile(text, target="cpu").f(5, x)
+    gcg.compile(text, target="cpu").f(5, x)
     assert x.sum() == 36 + 5
     assert (x[1, 1:6] == 2).all()

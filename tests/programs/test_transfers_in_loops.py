@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,9 @@ def run(loop: str, body: str, target: str, end: int) -> None:
 @pytest.mark.parametrize("end", [0, 16, 64])
 @pytest.mark.parametrize("target", ALL)
 def test_for(target: str, end: int) -> None:
-    with pytest.warns(errors.PossiblyOutOfBounds):
+    """On the CPU a launch checks what elsewhere is a warning."""
+    told = pytest.warns(errors.PossiblyOutOfBounds)
+    with nullcontext() if target == "cpu" else told:
         run(FOR, BODY, target, end)
 
 
