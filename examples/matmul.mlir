@@ -1,7 +1,6 @@
-// C += A * B as a naive triple loop: no tiles, no threads, any shapes.
-// gpucodegen finds out that %i and %j are parallel, that %k is a reduction, and that
-// the nest is a contraction, and maps it from there.  The extents come from A and B;
-// what those of B and C must be for that, the analysis says and each call checks.
+// C += A * B as a naive triple loop: no tiles, no threads, any shapes that fit together
+// (a call checks it).  gpucodegen finds out that %i and %j are parallel, that %k is a
+// reduction, and that the nest is a contraction, and maps it from there.
 func.func @matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
