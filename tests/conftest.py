@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 @cache
@@ -63,7 +64,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Numba reads the environment when it is imported, and so do other processes."""
+    """No example has a deadline: how long one takes says nothing about the program.
+
+    Numba reads the environment when it is imported, and so do other processes.
+    """
+    settings.register_profile("patient", deadline=None)
+    settings.load_profile("patient")
     name = config.getoption("--processor")
     if name is None:
         return

@@ -6,17 +6,12 @@ from pathlib import Path
 
 from tests.house.readme import ROOT
 
-MEASURE = """
-import time
-start = time.perf_counter()
-import gpucodegen
-print(time.perf_counter() - start)
-"""
-
-HEAVY = """
+LOADED = """
 import sys
+before = set(sys.modules)
 import gpucodegen
-print(sorted({"numba", "llvmlite", "islpy", "cupy"} & set(sys.modules)))
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sorted(loaded - sys.stdlib_module_names), len(set(sys.modules) - before) < 100)
 """
 
 SHADOWS = """
@@ -37,13 +32,8 @@ def python(code: str, cwd: Path = ROOT) -> str:
     return done.stdout.strip()
 
 
-def test_import_takes_less_than_a_tenth_of_a_second(tmp_path: Path) -> None:
-    python(MEASURE)  # the first import may have to compile
-    assert min(float(python(MEASURE, tmp_path)) for _ in range(5)) < 0.1
-
-
-def test_import_brings_in_nothing_heavy() -> None:
-    assert python(HEAVY) == "[]"
+def test_import_brings_in_little_of_the_standard_library_alone() -> None:
+    assert python(LOADED) == "['gpucodegen'] True"
 
 
 def test_linked_folders_are_imported_by_their_long_names_only() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from random import Random
 
 import pytest
@@ -144,15 +143,11 @@ def test_symbolic_verdicts_cover_every_size(scop: Scop):
 
 
 @pytest.mark.parametrize("scop", [MATMUL, CONVOLUTION, JACOBI, SEIDEL])
-def test_analysis_takes_less_than_a_tenth_of_a_second(scop: Scop):
-    best = min(_seconds(scop) for _ in range(3))
-    assert best < 0.1
-
-
-def _seconds(scop: Scop) -> float:
-    start = time.perf_counter()
-    loop_verdicts(model(scop))
-    return time.perf_counter() - start
+def test_each_question_takes_few_operations_of_isl(scop: Scop):
+    built = model(scop, Limits(operations=500))
+    assert not any(d.assumed for d in dependences(built))
+    kinds = [verdict.kind for verdict in loop_verdicts(built)]
+    assert kinds == [verdict.kind for verdict in loop_verdicts(model(scop))]
 
 
 @given(scops(), st.randoms())
