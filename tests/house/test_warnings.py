@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -44,7 +46,9 @@ def calling() -> None:
 def writing_the_cache() -> None:
     from gpucodegen.runtime import cache
 
-    cache.write(Path(__file__) / "below a file", b"")
+    below_a_file = str(Path(__file__) / "cache")
+    with patch.dict(os.environ, GPUCODEGEN_CACHE_DIR=below_a_file):
+        cache.Store("any").put("key", b"")
 
 
 @pytest.mark.parametrize(
