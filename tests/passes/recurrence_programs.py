@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from tests.extremes import maximumf, minimumf
+
 KINDS = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
 OPERATIONS = {
     "addf": np.add,
     "subf": np.subtract,
-    "maximumf": np.maximum,
-    "minimumf": np.minimum,
+    "maximumf": maximumf,
+    "minimumf": minimumf,
     "addi": np.add,
     "subi": np.subtract,
     "xori": np.bitwise_xor,

@@ -14,14 +14,15 @@ from test_vectorize import kernel, run
 import gpucodegen as gcg
 from gpucodegen.passes.base import run_pipeline
 from gpucodegen.passes.vectorize import Vectorize
+from tests.extremes import maximumf, minimumf
 
 ROWS, COLUMNS = 3, 150
 TYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 COMBINE = {
     "addf": np.add,
     "mulf": np.multiply,
-    "maximumf": np.maximum,
-    "minimumf": np.minimum,
+    "maximumf": maximumf,
+    "minimumf": minimumf,
     "maxnumf": np.fmax,
     "minnumf": np.fmin,
     "addi": np.add,

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from tests.extremes import maximumf
+
 ROWS, COLUMNS = 5, 53
 FLOATS = {"f32": np.float32, "f64": np.float64}
 INTEGERS = {"i32": np.int32, "i64": np.int64}
@@ -18,7 +20,7 @@ OPERATIONS = {
     "subf": np.subtract,
     "mulf": np.multiply,
     "divf": np.divide,
-    "maximumf": np.maximum,
+    "maximumf": maximumf,
     "addi": np.add,
     "subi": np.subtract,
     "muli": np.multiply,
