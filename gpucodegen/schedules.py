@@ -150,13 +150,17 @@ def with_point(options: Options, point: Point) -> Options:
 
     >>> with_point(Options(), {"tile0": 8, "tile1": 0}).tile_sizes
     (8,)
+    >>> with_point(Options(), {"columns": 24, "k_block": 9, "rows": 0}).register_tile
+    (0, 24, 9)
     >>> with_point(Options(), {"rows": 0, "columns": 0, "k_block": 0}) == Options()
     True
     """
     from gpucodegen.tiling.knobs import REGISTER_TILE
 
-    sizes = list(point.values())
+    is_register = set(point) <= set(REGISTER_TILE)
+    names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]
+    sizes = [point.get(name, 0) for name in names]
     while sizes and not sizes[-1]:
         sizes.pop()
-    option = "register_tile" if set(point) <= set(REGISTER_TILE) else "tile_sizes"
+    option = "register_tile" if is_register else "tile_sizes"
     return replace(options, **{option: tuple(sizes)}) if sizes else options
