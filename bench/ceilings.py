@@ -18,7 +18,7 @@ import numpy as np
 import gpucodegen as gcg
 from bench.harness import SETTLE, Clock, settled
 from bench.row import Limit, Settings
-from gpucodegen.runtime.processor import cpu
+from gpucodegen.runtime.machine.processor import cpu
 
 CHAINS = 12
 """Independent sums per thread: enough for four cycles of latency on two pipes."""

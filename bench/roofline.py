@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpucodegen.report.svg import (
+from gpucodegen.report.pictures.svg import (
     PALETTE,
     Element,
     Place,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from gpucodegen.program import Program
     from gpucodegen.report.explanation import explain
-    from gpucodegen.tuning import tune
+    from gpucodegen.tuning.tune import tune
 
 __all__ = [
     "CompileError",
@@ -69,7 +69,7 @@ _HOMES: dict[str, str] = {
     "explain": "report.explanation",
     "kernels": "",
     "parse": "api",
-    "tune": "tuning",
+    "tune": "tuning.tune",
 }
 """Module of each public name: imported when first used, so that import is quick."""
 

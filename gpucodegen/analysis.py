@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.source import read
+from gpucodegen.program_text import read
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.ir.operation import Operation
-    from gpucodegen.passes.lifting import Surroundings
-    from gpucodegen.tiling.bands import Band
-    from gpucodegen.tiling.bounds import Violation
-    from gpucodegen.tiling.dependences import Dependence
-    from gpucodegen.tiling.liveness import Part
-    from gpucodegen.tiling.loops import LoopVerdict
-    from gpucodegen.tiling.undefined import UndefinedRead
+    from gpucodegen.passes.analysis.lifting import Surroundings
+    from gpucodegen.tiling.proof.bands import Band
+    from gpucodegen.tiling.proof.bounds.bounds import Violation
+    from gpucodegen.tiling.proof.dependences import Dependence
+    from gpucodegen.tiling.proof.loops import LoopVerdict
+    from gpucodegen.tiling.proof.values.liveness import Part
+    from gpucodegen.tiling.proof.values.undefined import UndefinedRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ def analyze(source: str | os.PathLike[str] | Module) -> Analysis:
     >>> str(analysis.loops[0].distance[0])
     '[1, 1]'
     """
-    from gpucodegen.passes.check_effects import check_module
-    from gpucodegen.passes.check_reads import warn_undefined
-    from gpucodegen.passes.lifting import Surroundings
+    from gpucodegen.passes.analysis.lifting import Surroundings
+    from gpucodegen.passes.checks.effects import check_module
+    from gpucodegen.passes.checks.reads import warn_undefined
 
     module = read(source).module
     check_module(module)
@@ -123,15 +123,15 @@ def analyze_function(
     name: str, op: Operation, surroundings: Surroundings | None = None
 ) -> FunctionAnalysis:
     """All answers on one function; ``surroundings`` are the functions it may call."""
-    from gpucodegen.passes.lifting import lift_function
-    from gpucodegen.tiling.bands import bands
-    from gpucodegen.tiling.bounds import needs, violations
-    from gpucodegen.tiling.dependences import dependences
-    from gpucodegen.tiling.liveness import parts, values
-    from gpucodegen.tiling.loops import loop_verdicts
-    from gpucodegen.tiling.model import model
-    from gpucodegen.tiling.privatisation import with_privatisation
-    from gpucodegen.tiling.undefined import undefined_reads
+    from gpucodegen.passes.analysis.lifting import lift_function
+    from gpucodegen.tiling.model.relations import model
+    from gpucodegen.tiling.proof.bands import bands
+    from gpucodegen.tiling.proof.bounds.bounds import needs, violations
+    from gpucodegen.tiling.proof.dependences import dependences
+    from gpucodegen.tiling.proof.loops import loop_verdicts
+    from gpucodegen.tiling.proof.values.liveness import parts, values
+    from gpucodegen.tiling.proof.values.privatisation import with_privatisation
+    from gpucodegen.tiling.proof.values.undefined import undefined_reads
 
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)
@@ -153,7 +153,7 @@ def analyze_function(
 
 def warn_out_of_bounds(violations: tuple[Violation, ...]) -> None:
     """One warning per access, or array, that leaves or may leave its buffer."""
-    from gpucodegen.passes.bounds_check import diagnostics
+    from gpucodegen.passes.checks.access_bounds import diagnostics
 
     for found in diagnostics(violations, errors.ProvenOutOfBounds):
         assert isinstance(found, errors.CodegenWarning)

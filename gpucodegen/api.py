@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gpucodegen.options import flag, make_options
-from gpucodegen.source import read, unparsed
+from gpucodegen.program_text import read, unparsed
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

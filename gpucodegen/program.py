@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen import errors, remembered
-from gpucodegen.options import TARGETS, Options
-from gpucodegen.repeated import (
+from gpucodegen import errors
+from gpucodegen.calls import remembered
+from gpucodegen.calls.repeated import (
     Checked,
     Form,
     checked,
@@ -17,14 +17,15 @@ from gpucodegen.repeated import (
     required_target,
     unlike,
 )
-from gpucodegen.source import Source
+from gpucodegen.options import TARGETS, Options
+from gpucodegen.program_text import Source
 
 if TYPE_CHECKING:
+    from gpucodegen.calls.direct import Direct
+    from gpucodegen.compiling.executable import Executable
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.dialects.func import Function as FunctionView
-    from gpucodegen.direct import Direct
-    from gpucodegen.emit.copy_plan import PlannedTransfer
-    from gpucodegen.executable import Executable
+    from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
     from gpucodegen.ir.types import Type
 
 MAX_SPECIALIZATIONS = 64
@@ -288,7 +289,7 @@ class Function:
         self, arguments: tuple[Any, ...]
     ) -> tuple[Executable, list[Any], Types]:
         """What runs these arguments, the buffers and numbers, and the types of them."""
-        from gpucodegen.signature import Signature
+        from gpucodegen.calls.signature import Signature
 
         target = self._target(arguments)
         signature = Signature.of(self.view)
@@ -300,8 +301,8 @@ class Function:
 
     def executable(self, target: str = "", types: Types | None = None) -> Executable:
         """The compiled function; without arguments the last one, or the generic one."""
-        from gpucodegen.executable import build
-        from gpucodegen.tuned import tuned_options
+        from gpucodegen.compiling.executable import build
+        from gpucodegen.tuning.stored import tuned_options
 
         if not target and self._last is not None:
             return self._last
@@ -330,7 +331,7 @@ class Function:
 
     def key_for(self, arguments: tuple[Any, ...]) -> Key:
         """Target and argument types that a first call with arguments compiles for."""
-        from gpucodegen.signature import Signature
+        from gpucodegen.calls.signature import Signature
 
         signature = Signature.of(self.view)
         types = signature.specialized(signature.convert(arguments))
@@ -343,14 +344,14 @@ class Function:
         if target == "auto":
             target = "cuda" if any(map(_is_on_gpu, arguments)) else "cpu"
         if target == "cuda" and arguments:
-            from gpucodegen.runtime.device import require_cuda
+            from gpucodegen.runtime.devices.found import require_cuda
 
             require_cuda()
         return target
 
 
 def _is_on_gpu(argument: object) -> bool:
-    from gpucodegen.runtime.buffers import offers
+    from gpucodegen.runtime.host.buffers import offers
 
     return offers(argument, "__cuda_array_interface__")
 

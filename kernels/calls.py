@@ -10,12 +10,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.calls.repeated import required_target, unlike
 from gpucodegen.kernels.arrays import Array, ArrayT, empty
 from gpucodegen.program import Function
-from gpucodegen.repeated import required_target, unlike
 
 if TYPE_CHECKING:
-    from gpucodegen.direct import Direct
+    from gpucodegen.calls.direct import Direct
 
 MAX_CALLS = 1024
 """Forms of calls that a function remembers."""

@@ -3,7 +3,7 @@
 Of many cases alike, ``sampled`` leaves a few to the quick run.
 
 ``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
-plans for a processor of `gpucodegen.runtime.processors`, and compiles for it if this
+plans for a processor of `gpucodegen.runtime.machine.processors`, and compiles for it if this
 machine runs its code.
 """
 
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     name = config.getoption("--processor")
     if name is None:
         return
-    from gpucodegen.runtime.processors import PROCESSORS, runs_here
+    from gpucodegen.runtime.machine.processors import PROCESSORS, runs_here
 
     if name not in PROCESSORS:
         raise pytest.UsageError(f"{name!r} is none of {', '.join(PROCESSORS)}")
@@ -109,8 +109,8 @@ def processor(request: pytest.FixtureRequest) -> Iterator[None]:
     if name is None:
         yield
         return
-    from gpucodegen.runtime.processor import stated
-    from gpucodegen.runtime.processors import PROCESSORS, runs_here
+    from gpucodegen.runtime.machine.processor import stated
+    from gpucodegen.runtime.machine.processors import PROCESSORS, runs_here
 
     here = runs_here(PROCESSORS[name])
     with nullcontext() if here else stated(PROCESSORS[name]):

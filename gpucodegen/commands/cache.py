@@ -28,8 +28,8 @@ def run(options: argparse.Namespace) -> int:
 
 def summary() -> str:
     """The folder, the entries in it and the limit, or why it is not used."""
-    from gpucodegen.runtime.cache import cache_directory, cache_folder
-    from gpucodegen.runtime.cache_size import limit, usage
+    from gpucodegen.runtime.storage.cache import cache_directory, cache_folder
+    from gpucodegen.runtime.storage.cache_size import limit, usage
 
     place = cache_directory()
     try:
@@ -47,9 +47,9 @@ def cleared(*, tuned: bool) -> str:
 
     Raises CacheRefused.
     """
-    from gpucodegen.runtime.cache import cache_directory, cache_folder
-    from gpucodegen.runtime.cache_size import shrink
-    from gpucodegen.tuned import DATABASE
+    from gpucodegen.runtime.storage.cache import cache_directory, cache_folder
+    from gpucodegen.runtime.storage.cache_size import shrink
+    from gpucodegen.tuning.stored import DATABASE
 
     place = cache_directory()
     try:

@@ -18,7 +18,7 @@ from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
 
 if TYPE_CHECKING:
-    from gpucodegen.passes.lifting import Surroundings
+    from gpucodegen.passes.analysis.lifting import Surroundings
 
 Rows = list[list[object]]
 
@@ -35,9 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the dependences of all functions of all chunks."""
-    from gpucodegen.passes.check_effects import check_module
-    from gpucodegen.passes.dependence_check import functions_with_body
-    from gpucodegen.passes.lifting import Surroundings
+    from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
+    from gpucodegen.passes.analysis.lifting import Surroundings
+    from gpucodegen.passes.checks.effects import check_module
 
     failures = Failures()
     found: dict[str, Rows] = {}
@@ -74,8 +74,8 @@ def is_old(text: str) -> bool:
 
 
 def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows:
-    from gpucodegen.passes.dependence_check import lift_accesses
-    from gpucodegen.tiling.depcheck import rows
+    from gpucodegen.passes.analysis.dependence_pairs import lift_accesses
+    from gpucodegen.tiling.proof.depcheck import rows
 
     lifted = lift_accesses(function, surroundings, plain=old)
     return [list(row) for row in rows(lifted.scop)]
@@ -83,12 +83,12 @@ def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows
 
 def _account(label: str, function: Operation, surroundings: Surroundings) -> str:
     """Loop kinds and dependences of one function for people."""
-    from gpucodegen.passes.lifting import lift_function
-    from gpucodegen.tiling.dependences import dependences
-    from gpucodegen.tiling.liveness import values
-    from gpucodegen.tiling.loops import loop_verdicts
-    from gpucodegen.tiling.model import model
-    from gpucodegen.tiling.privatisation import with_privatisation
+    from gpucodegen.passes.analysis.lifting import lift_function
+    from gpucodegen.tiling.model.relations import model
+    from gpucodegen.tiling.proof.dependences import dependences
+    from gpucodegen.tiling.proof.loops import loop_verdicts
+    from gpucodegen.tiling.proof.values.liveness import values
+    from gpucodegen.tiling.proof.values.privatisation import with_privatisation
 
     built = model(lift_function(function, surroundings).scop)
     found = dependences(built)

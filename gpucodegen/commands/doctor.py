@@ -64,6 +64,6 @@ def _version(name: str) -> str:
 
 def _devices() -> list[str]:
     from gpucodegen.commands.cache import summary
-    from gpucodegen.runtime.device import describe
+    from gpucodegen.runtime.devices.found import describe
 
     return [*describe(), f"cache       {summary()}"]

@@ -60,8 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print or write the explanation of each chunk."""
-    from gpucodegen.passes.base import run_pipeline
-    from gpucodegen.passes.pipeline_text import parse_pipeline
+    from gpucodegen.passes.framework.base import run_pipeline
+    from gpucodegen.passes.framework.pipeline_text import parse_pipeline
     from gpucodegen.report.explanation import explain_module
     from gpucodegen.report.sizes import parse_sizes
 

@@ -17,7 +17,7 @@ from gpucodegen.commands.inputs import (
 from gpucodegen.dialects.builtin import Module
 
 if TYPE_CHECKING:
-    from gpucodegen.passes.base import ModulePass
+    from gpucodegen.passes.framework.base import ModulePass
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print every chunk that makes it through the pipeline."""
     from gpucodegen.analysis import analyze
-    from gpucodegen.passes.pipeline_text import parse_pipeline
+    from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
     failures = Failures()
     passes = parse_pipeline(options.passes)
@@ -69,7 +69,7 @@ def _ended(text: str) -> str:
 
 
 def _apply(module: Module, passes: Sequence[ModulePass], show: str) -> Module:
-    from gpucodegen.passes.base import run_pipeline
+    from gpucodegen.passes.framework.base import run_pipeline
 
     def after(pass_: ModulePass, current: Module) -> None:
         if show in {"all", pass_.name}:

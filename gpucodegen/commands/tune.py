@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Tune and print the table of trials."""
-    from gpucodegen.tuning import tune
+    from gpucodegen.tuning.tune import tune
 
     failures = Failures()
     with printed_warnings():

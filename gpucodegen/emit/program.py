@@ -12,22 +12,22 @@ from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.dialects.effects import declared
 from gpucodegen.dialects.func import Function, named_function
-from gpucodegen.emit.copy_plan import PlannedTransfer
-from gpucodegen.emit.header import Header
-from gpucodegen.emit.host import EmittedHost, emit_host
-from gpucodegen.emit.kernel import (
+from gpucodegen.dialects.shared.effects import declared
+from gpucodegen.emit.host.host import EmittedHost, emit_host
+from gpucodegen.emit.kernel.kernel import (
     EmittedKernel,
     KernelSource,
     emit_kernel,
     with_sources,
     written_in,
 )
-from gpucodegen.emit.kinds import dtype
-from gpucodegen.emit.names import Names
-from gpucodegen.emit.target import CPU, HOST, TARGETS
-from gpucodegen.emit.vector_types import numbers_in
+from gpucodegen.emit.kernel.kinds import dtype
+from gpucodegen.emit.kernel.target import CPU, HOST, TARGETS
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.vectors.types import numbers_in
+from gpucodegen.emit.text.header import Header
+from gpucodegen.emit.text.names import Names
 from gpucodegen.errors import CompileError, UnknownTarget
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value

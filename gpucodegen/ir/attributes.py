@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
-from gpucodegen.ir.literals import is_bare, print_float, quote
-from gpucodegen.ir.packing import (
+from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.ir.data.literals import is_bare, print_float, quote
+from gpucodegen.ir.data.packing import (
     Scalar,
     element_size,
     element_texts,

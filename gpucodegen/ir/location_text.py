@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import Attribute
-from gpucodegen.ir.literals import quote
+from gpucodegen.ir.data.literals import quote
 from gpucodegen.ir.locations import (
     CallSiteLoc,
     FileLoc,

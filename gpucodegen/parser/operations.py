@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.definition import Op
-from gpucodegen.dialects.printing import VERBATIM
-from gpucodegen.dialects.syntax import State, Use
-from gpucodegen.ir.operation import (
-    Operation,
-    Value,
-)
-from gpucodegen.parser import unregistered, vintages
+from gpucodegen.dialects.framework.definition import Op
+from gpucodegen.dialects.framework.printing import VERBATIM
+from gpucodegen.dialects.framework.syntax import State, Use
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.parser import unregistered
+from gpucodegen.parser.vintages import spellings as vintages
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser

@@ -1,6 +1,6 @@
 """The parser's state and the interface it offers to the syntax of operations.
 
-Implements ``gpucodegen.dialects.syntax.Reader``.  The grammar itself is in the modules
+Implements ``gpucodegen.dialects.framework.syntax.Reader``.  The grammar itself is in the modules
 ``types``, ``attributes``, ``affine``, ``locations``, ``operations`` and ``regions``,
 names of values in ``values``.
 """
@@ -11,28 +11,24 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Op
-from gpucodegen.dialects.syntax import Argument, State
-from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Op
+from gpucodegen.dialects.framework.syntax import Argument, State
+from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
-from gpucodegen.ir.elements import DistinctAttr
+from gpucodegen.ir.data.elements import DistinctAttr
+from gpucodegen.ir.data.resources import Resource
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Successor, Value
-from gpucodegen.ir.resources import Resource
 from gpucodegen.ir.types import INDEX, FunctionType, Type
-from gpucodegen.parser import (
-    affine,
-    attributes,
-    locations,
-    operations,
-    regions,
-    subscripts,
-    types,
-    vintages,
-)
-from gpucodegen.parser.scopes import Blocks
-from gpucodegen.parser.values import Values
+from gpucodegen.parser import operations, regions
+from gpucodegen.parser.affine import maps as affine
+from gpucodegen.parser.affine import subscripts
+from gpucodegen.parser.attributes import attributes, locations
+from gpucodegen.parser.names.scopes import Blocks
+from gpucodegen.parser.names.values import Values
+from gpucodegen.parser.types import types
+from gpucodegen.parser.vintages import spellings as vintages
 
 MAX_DEPTH = 100
 

@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.syntax import Argument, Use
-from gpucodegen.ir.operation import (
-    Block,
-    Label,
-    Operation,
-    Region,
-    Successor,
-    Value,
-)
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.syntax import Argument, Use
+from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
 from gpucodegen.ir.types import Type
-from gpucodegen.parser.scopes import Blocks
+from gpucodegen.parser.names.scopes import Blocks
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser

@@ -7,11 +7,11 @@ import re
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier import verify as verify_module
+from gpucodegen.ir.data.resources import RESOURCES, ResourceSection
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.recursion import deep_recursion
-from gpucodegen.ir.resources import RESOURCES, ResourceSection
-from gpucodegen.parser import aliases
+from gpucodegen.parser.names import aliases
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
 from gpucodegen.parser.unregistered import with_refined
 

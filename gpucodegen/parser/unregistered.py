@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.dialects.printing import VERBATIM
-from gpucodegen.dialects.syntax import State
+from gpucodegen.dialects.framework.printing import VERBATIM
+from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import (
     Operation,
@@ -24,8 +24,8 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import INDEX, Type
-from gpucodegen.parser import aliases
-from gpucodegen.parser.values import UNKNOWN_TYPE
+from gpucodegen.parser.names import aliases
+from gpucodegen.parser.names.values import UNKNOWN_TYPE
 
 if TYPE_CHECKING:
     from gpucodegen.parser.parser import Parser

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gpucodegen.ptx.execution.batch import Batch
-from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.launch import Extents, Launch
 from gpucodegen.ptx.execution.marks import Marks
 from gpucodegen.ptx.memory import Memory, reserved

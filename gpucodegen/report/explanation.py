@@ -12,14 +12,14 @@ from gpucodegen.api import read_module
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
-from gpucodegen.passes.dependence_check import functions_with_body
+from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
 from gpucodegen.report import TARGETS, kernels
-from gpucodegen.report.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.kernel_text import mapping_lines
 from gpucodegen.report.page import Part, page
+from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
+from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
-from gpucodegen.report.svg import written
 from gpucodegen.report.text import nest_lines
 from gpucodegen.report.wording import Lines, Source, equations, indented, section
 

@@ -14,23 +14,23 @@ from itertools import product
 from math import prod
 
 from gpucodegen import errors
+from gpucodegen.compiling.lowering import map_module
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
-from gpucodegen.lowering import map_module
 from gpucodegen.options import Options
-from gpucodegen.passes.lifting import Lifted, Surroundings, lift_function
-from gpucodegen.passes.race_check import check_kernel
-from gpucodegen.passes.reachable import reachable
+from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
+from gpucodegen.passes.checks.races import check_kernel
+from gpucodegen.passes.framework.reachable import reachable
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
-from gpucodegen.tiling.isl import Interval
-from gpucodegen.tiling.model import Model, model
-from gpucodegen.tiling.points import Tuple, touched, touched_cells
-from gpucodegen.tiling.scop import Array, Loop, Role, loops, statements
+from gpucodegen.tiling.model.isl import Interval
+from gpucodegen.tiling.model.points import Tuple, touched, touched_cells
+from gpucodegen.tiling.model.relations import Model, model
+from gpucodegen.tiling.model.scop import Array, Loop, Role, loops, statements
 
 MANY_CELLS = 256
 """A box of more cells is not listed one by one."""

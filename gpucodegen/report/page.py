@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from gpucodegen.report.svg import Element, printable
+from gpucodegen.report.pictures.svg import Element, printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gpucodegen.tiling.bands import Band
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.scop import (
     Barrier,
     If,
     Loop,
@@ -31,6 +30,7 @@ from gpucodegen.tiling.scop import (
     Wait,
     statements,
 )
+from gpucodegen.tiling.proof.bands import Band
 
 SEPARATOR = "; "
 """Between the domains of statements."""
@@ -107,7 +107,7 @@ class Verdicts:
 def effects(body: Sequence[Node]) -> dict[str, str]:
     """Per statement the arrays that it writes and reads.
 
-    >>> from gpucodegen.tiling.scop import read, write
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> effects([Statement("S", (read("A", "i"), read("B", "i"), write("A", "i")))])
     {'S': 'A <- A, B'}
     """
@@ -129,7 +129,7 @@ def _effect(statement: Statement) -> str:
 def schedule_tree(body: Sequence[Node], verdicts: Verdicts) -> Tree:
     """The tree of a body.
 
-    >>> from gpucodegen.tiling.scop import nest
+    >>> from gpucodegen.tiling.model.scop import nest
     >>> body = nest([Loop("i", "0", "N"), Loop("j", "0", "N")], (Statement("S", ()),))
     >>> pair = Band((body[0], body[0].body[0]), (), rectangular=True)
     >>> leaves = {"S": "A <- B"}

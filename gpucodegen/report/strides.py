@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
-from gpucodegen.ir.float_formats import FORMATS
+from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     ComplexType,
@@ -24,9 +24,9 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.report.subjects import Nest
-from gpucodegen.tiling.contraction import index_coefficients
-from gpucodegen.tiling.model import Reference
-from gpucodegen.tiling.scop import Array
+from gpucodegen.tiling.machine.contraction import index_coefficients
+from gpucodegen.tiling.model.relations import Reference
+from gpucodegen.tiling.model.scop import Array
 
 Extent = int | str | None
 Factors = tuple[str, ...]

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from gpucodegen.compiling.pipeline import front_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.lifting import Surroundings, lift_function
-from gpucodegen.passes.reachable import reachable
-from gpucodegen.pipeline import front_passes
-from gpucodegen.tiling.bands import Band, bands
-from gpucodegen.tiling.bounds import Violation, violations
-from gpucodegen.tiling.contraction import Contraction, contractions
-from gpucodegen.tiling.dependences import Dependence, dependences
-from gpucodegen.tiling.liveness import Part, parts, values
-from gpucodegen.tiling.loops import LoopVerdict, loop_verdicts
-from gpucodegen.tiling.model import Instances, Model, model
-from gpucodegen.tiling.privatisation import with_privatisation
-from gpucodegen.tiling.scop import If, Loop, Node, loops, statements
-from gpucodegen.tiling.undefined import UndefinedRead, undefined_reads
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.reachable import reachable
+from gpucodegen.tiling.machine.contraction import Contraction, contractions
+from gpucodegen.tiling.model.relations import Instances, Model, model
+from gpucodegen.tiling.model.scop import If, Loop, Node, loops, statements
+from gpucodegen.tiling.proof.bands import Band, bands
+from gpucodegen.tiling.proof.bounds.bounds import Violation, violations
+from gpucodegen.tiling.proof.dependences import Dependence, dependences
+from gpucodegen.tiling.proof.loops import LoopVerdict, loop_verdicts
+from gpucodegen.tiling.proof.values.liveness import Part, parts, values
+from gpucodegen.tiling.proof.values.privatisation import with_privatisation
+from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
 
 ANSWERED_HERE = frozenset({"check-bounds", "check-reads"})
 """Passes that only warn or refuse: what they find is part of the explanation."""

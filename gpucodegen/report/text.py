@@ -20,16 +20,16 @@ from gpucodegen.report.wording import (
     size,
     table,
 )
-from gpucodegen.tiling.bands import Band
-from gpucodegen.tiling.bounds import Violation, needs
-from gpucodegen.tiling.contraction import Contraction, Operand
-from gpucodegen.tiling.dependences import Dependence
-from gpucodegen.tiling.footprint import footprints
-from gpucodegen.tiling.fronts import front
-from gpucodegen.tiling.isl_forms import set_text
-from gpucodegen.tiling.loops import LoopKind, LoopVerdict
-from gpucodegen.tiling.scop import Loop
-from gpucodegen.tiling.undefined import UndefinedRead
+from gpucodegen.tiling.machine.contraction import Contraction, Operand
+from gpucodegen.tiling.model.isl_forms import set_text
+from gpucodegen.tiling.model.scop import Loop
+from gpucodegen.tiling.proof.bands import Band
+from gpucodegen.tiling.proof.bounds.bounds import Violation, needs
+from gpucodegen.tiling.proof.dependences import Dependence
+from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
+from gpucodegen.tiling.proof.values.undefined import UndefinedRead
+from gpucodegen.tiling.schedule.footprint import footprints
+from gpucodegen.tiling.schedule.fronts import front
 
 Found = TypeVar("Found", Violation, UndefinedRead)
 

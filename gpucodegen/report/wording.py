@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.locations import Location, file_location
-from gpucodegen.tiling.isl import Interval
+from gpucodegen.tiling.model.isl import Interval
 
 Lines = Iterator[str]
 

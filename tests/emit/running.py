@@ -11,8 +11,8 @@ import numpy as np
 
 from gpucodegen.emit import emit_program
 from gpucodegen.parser import parse_module
-from gpucodegen.runtime.buffers import Buffer
-from gpucodegen.runtime.loader import load_program
+from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.loader import load_program
 
 SAMPLES = Path(__file__).parent / "samples"
 DTYPES = {
@@ -83,8 +83,8 @@ def one_kernel(arguments: str, body: str, target: str) -> str:
 
 def ptx(text: str) -> list[str]:
     """The PTX of every kernel of a module, compiled without a GPU."""
-    from gpucodegen.runtime.cuda import compile_ptx
-    from gpucodegen.runtime.loader import kernel_spec
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
+    from gpucodegen.runtime.host.loader import kernel_spec
 
     program = emit_program(parse_module(text, "test.mlir"), "cuda")
     return [compile_ptx(kernel_spec(kernel)) for kernel in program.kernels]

@@ -10,7 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.emit.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 
 DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
@@ -133,7 +133,7 @@ def test_what_is_reported_copies_the_cells(name: str) -> None:
 @pytest.mark.cuda13
 @pytest.mark.parametrize("name", CASES)
 def test_the_hardware_is_asked_for_what_is_reported(name: str) -> None:
-    from gpucodegen.runtime.cuda import compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
 
     program, start = compiled(name)
     (spec,) = program["f"].executable().kernels

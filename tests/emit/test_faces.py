@@ -6,9 +6,9 @@ from importlib import import_module
 
 import pytest
 
-from gpucodegen.dialects.combiners import COMBINERS, OF_ATOMICS
-from gpucodegen.emit import scalars
-from gpucodegen.emit.kinds import CONSTRUCTORS
+from gpucodegen.dialects.shared.combiners import COMBINERS, OF_ATOMICS
+from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
+from gpucodegen.emit.tables.arithmetic import scalars
 
 OPERATIONS = (
     *(*scalars.INTRINSICS, *scalars.INTEGER_OPERATORS, *scalars.FLOAT_OPERATORS),
@@ -29,9 +29,9 @@ def test_faces_have_what_is_printed(face: str):
 
 
 def test_intrinsics_combine_by_the_operations_of_the_table():
-    from gpucodegen.intrinsics.atomics import DIRECT
-    from gpucodegen.intrinsics.elementwise import ELEMENTWISE
+    from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
     from gpucodegen.intrinsics.sim.values import TWINS
+    from gpucodegen.intrinsics.tiles.atomics import DIRECT
 
     combined = {row.operation for row in OF_ATOMICS.values()}
     assert combined <= set(ELEMENTWISE) & set(TWINS)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.emit.offsets import Offsets
-from gpucodegen.emit.source import Writer
-from gpucodegen.emit.text import Text
-from gpucodegen.ir.affine import AffineExpr, Dim
+from gpucodegen.emit.tables.memory.offsets import Offsets
+from gpucodegen.emit.text.fragments import Text
+from gpucodegen.emit.text.source import Writer
+from gpucodegen.ir.affine.expressions import AffineExpr, Dim
 
 BASE = Dim(0) * 80 + Dim(1) * 9 - Dim(2)
 

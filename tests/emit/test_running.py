@@ -91,8 +91,8 @@ def test_views_and_strides_in_the_emulator():
 def test_cuda_text_compiles_to_ptx(name: str):
     from gpucodegen.emit import emit_program
     from gpucodegen.parser import parse_module
-    from gpucodegen.runtime.cuda import compile_ptx
-    from gpucodegen.runtime.loader import kernel_spec
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
+    from gpucodegen.runtime.host.loader import kernel_spec
 
     module = parse_module(sample(name), name)
     for kernel in emit_program(module, "cuda").kernels:

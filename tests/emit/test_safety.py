@@ -8,8 +8,8 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.emit import emit_program
-from gpucodegen.emit.names import Names, sanitized
-from gpucodegen.emit.source import place
+from gpucodegen.emit.text.names import Names, sanitized
+from gpucodegen.emit.text.source import place
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.parser import parse_module
 

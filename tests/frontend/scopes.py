@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.registry import lookup
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.registry import lookup
 
 _OPERATION = re.compile(r'(?:((?:%\S+,? ?)+)= )?"([\w.$-]+)"\(')
 _RESULT = re.compile(r"(%[\w.$-]+)(?::\d+)?")

@@ -17,7 +17,7 @@ from random_modules import modules
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.printing import print_module
+from gpucodegen.dialects.framework.printing import print_module
 from gpucodegen.parser import parse_module
 
 TIMES = int(os.environ.get("GPUCODEGEN_FUZZ", "1"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gpucodegen.dialects.linalg_named import (
+from gpucodegen.dialects.linalg.named.definitions import (
     generalized,
     indexing_maps,
     is_structured,
     iterator_types,
 )
-from gpucodegen.dialects.linalg_tables import NAMED, SCALAR, Named
+from gpucodegen.dialects.linalg.named.tables import NAMED, SCALAR, Named
 from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
 

@@ -6,7 +6,7 @@ import pytest
 from single import attribute, check_refused, only, read
 
 from gpucodegen import errors
-from gpucodegen.dialects.printing import print_module
+from gpucodegen.dialects.framework.printing import print_module
 from gpucodegen.ir.location_text import LocationAttr
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, FusedLoc, NameLoc
 

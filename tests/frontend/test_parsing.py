@@ -8,10 +8,11 @@ import warnings
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.dialects import affine, arith, func, linalg_named, memref
+from gpucodegen.dialects import affine, arith, func, memref
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine import Sym
-from gpucodegen.ir.affine_maps import AffineMap
+from gpucodegen.dialects.linalg.named import definitions as linalg_named
+from gpucodegen.ir.affine.expressions import Sym
+from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import F32, I32, INDEX, MemRefType, TensorType

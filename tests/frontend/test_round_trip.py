@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpucodegen.dialects.printing import print_module
-from gpucodegen.dialects.registry import DIALECTS, operations
+from gpucodegen.dialects.framework.printing import print_module
+from gpucodegen.dialects.framework.registry import DIALECTS, operations
 from gpucodegen.parser import parse_module
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Op
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.parser import parse_module, split_input
 
 TEXT = Path(__file__).with_name("unusual.mlir").read_text()

@@ -13,8 +13,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 UNREAD = """func.func @f(%A: memref<4xf32>) {
   %local = memref.alloc() : memref<4xf32>
@@ -44,7 +44,7 @@ def calling() -> None:
 
 
 def writing_the_cache() -> None:
-    from gpucodegen.runtime import cache
+    from gpucodegen.runtime.storage import cache
 
     below_a_file = str(Path(__file__) / "cache")
     with patch.dict(os.environ, GPUCODEGEN_CACHE_DIR=below_a_file):

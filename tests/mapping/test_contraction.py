@@ -8,10 +8,10 @@ import pytest
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.contraction.recognize import Contraction, recognize
-from gpucodegen.passes.map_cpu import MapCpu
-from gpucodegen.passes.map_gpu import MapGpu
+from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
+from gpucodegen.passes.cpu.map_cpu import MapCpu
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.gpu.map_gpu import MapGpu
 
 EXTENTS = {"i": 33, "j": 47, "k": 21}
 

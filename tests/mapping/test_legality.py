@@ -8,13 +8,13 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.parser import parse_module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.check_bounds import CheckBounds
-from gpucodegen.passes.loops.tile import Tile
-from gpucodegen.passes.map_cpu import MapCpu
-from gpucodegen.passes.map_gpu import MapGpu
-from gpucodegen.passes.outline_cpu import OutlineCpu
-from gpucodegen.passes.verify_kernels import VerifyKernels
+from gpucodegen.passes.checks.bounds import CheckBounds
+from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.cpu.map_cpu import MapCpu
+from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.loops.tiling.tile import Tile
 
 DIAGONAL = """func.func @diagonal(%A: memref<8x8xf32>) {
   affine.for %i = 0 to 7 {

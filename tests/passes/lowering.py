@@ -7,8 +7,8 @@ from typing import Any
 
 import gpucodegen as gcg
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 
 def apply(passes: str, text: str) -> Module:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.lifting import lift_function
-from gpucodegen.tiling.loops import loop_verdicts
-from gpucodegen.tiling.model import model
+from gpucodegen.passes.analysis.lifting import lift_function
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.proof.loops import loop_verdicts
 
 
 def kinds(body: str) -> str:

@@ -4,8 +4,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 
 def test_tensors_without_a_rank_are_refused_where_they_enter():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gpucodegen as gcg
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.passes.lifting import Surroundings, lift_function
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.loops import loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Access, statements
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Access, statements
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.loops import loop_verdicts
 
 
 def lifted(module: Module, name: str):

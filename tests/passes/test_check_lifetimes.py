@@ -6,8 +6,8 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.parser import parse_module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 FUNCTION = """
 func.func @f(%x: f32, %c: i1, %i: index) {{

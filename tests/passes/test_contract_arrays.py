@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from interpreter import interpret
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.loops.contract_arrays import ContractArrays
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 
 HEAD = """func.func @f(%A: memref<4x3xf64>, %v: f64) {
   %t = memref.alloc() : memref<4x3xf64>

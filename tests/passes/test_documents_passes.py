@@ -11,9 +11,12 @@ from lowering import apply, function, names
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.commands.deps import is_old
-from gpucodegen.passes.dependence_check import functions_with_body, lift_accesses
-from gpucodegen.passes.registry import PASSES, pass_class
-from gpucodegen.tiling.depcheck import rows
+from gpucodegen.passes.analysis.dependence_pairs import (
+    functions_with_body,
+    lift_accesses,
+)
+from gpucodegen.passes.framework.registry import PASSES, pass_class
+from gpucodegen.tiling.proof.depcheck import rows
 
 # -- canonicalize ----------------------------------------------------------------------
 

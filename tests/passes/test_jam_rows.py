@@ -7,8 +7,8 @@ import pytest
 from interpreter import interpret
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.loops.jam_rows import JamRows
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.loops.iterations.jam_rows import JamRows
 
 RNG = np.random.default_rng(2)
 

@@ -10,12 +10,12 @@ from cProfile import Profile
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.compiling.pipeline import front_passes, mapping_passes
 from gpucodegen.dialects.verifier import verify
 from gpucodegen.options import Options
-from gpucodegen.passes.analysis import analyse
-from gpucodegen.passes.contraction.pieces import Piece, Pieces
-from gpucodegen.passes.loops.improve_locality import ImproveLocality
-from gpucodegen.pipeline import front_passes, mapping_passes
+from gpucodegen.passes.analysis.queries import analyse
+from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
+from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
 
 COUNTS = (2, 4, 8)
 PRODUCT = """

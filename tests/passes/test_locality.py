@@ -16,7 +16,7 @@ from interpreter import interpret
 from lowering import apply
 
 import gpucodegen as gcg
-from gpucodegen.passes.loops import improve_locality
+from gpucodegen.passes.loops.order import improve_locality
 
 
 @settings(

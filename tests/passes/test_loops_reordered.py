@@ -20,13 +20,9 @@ from lowering import apply
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.loops import (
-    distribute,
-    fusion,
-    interchange,
-    tile,
-    unroll_and_jam,
-)
+from gpucodegen.passes.loops.iterations import unroll_and_jam
+from gpucodegen.passes.loops.order import distribute, fusion, interchange
+from gpucodegen.passes.loops.tiling import tile
 
 
 def examples(count: int) -> settings:

@@ -11,9 +11,9 @@ from lowering import apply, function, has_affine, names
 import gpucodegen as gcg
 from examples.catalogue import PROGRAMS, Program
 from gpucodegen import errors
-from gpucodegen.passes.base import run_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.passes.lower_affine import LowerAffine
-from gpucodegen.passes.pipeline_text import parse_pipeline
 
 PASS = "lower-affine"
 

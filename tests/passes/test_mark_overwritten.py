@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.mark_overwritten import MarkOverwritten
-from gpucodegen.runtime.buffers import Buffer
-from gpucodegen.runtime.cuda_engine import CudaEngine
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
+from gpucodegen.runtime.cuda.engine import CudaEngine
 from gpucodegen.runtime.devices.emulated_array import EmulatedArray
+from gpucodegen.runtime.host.buffers import Buffer
 
 TEXT = """func.func @f(%A: memref<4x8xf32>, %B: memref<4x8xf32>, %C: memref<4x8xf32>,
                   %D: memref<4x8xf32>) {{

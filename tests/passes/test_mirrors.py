@@ -7,8 +7,8 @@ import pytest
 from interpreter import interpret
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.vectorize import Vectorize
+from gpucodegen.passes.cpu.vectorize import Vectorize
+from gpucodegen.passes.framework.base import run_pipeline
 
 N = 37
 BOUNDS = {

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.dialects.storage import box, collision, lowest
-from gpucodegen.ir.affine import AffineExpr, Const, Dim
-from gpucodegen.ir.affine_maps import AffineMap
+from gpucodegen.dialects.shared.storage import box, collision, lowest
+from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
+from gpucodegen.ir.affine.maps import AffineMap
 
 COPY = """
 #layout = affine_map<{layout}>

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes import parallel_loops
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
-from gpucodegen.passes.privatize import Privatize
+from gpucodegen.passes.cpu import parallel_loops
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
+from gpucodegen.passes.loops.cells.privatize import Privatize
 
 ROWS = """func.func @f(%A: memref<64x40xf32>, %B: memref<64x40xf32>) {
   %sum = memref.alloc() : memref<f32>

@@ -14,10 +14,10 @@ from lowering import apply, names
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.transfers import ends_of
+from gpucodegen.dialects.shared.transfers import ends_of
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 
 def numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -272,7 +272,7 @@ def test_one_kernel_for_all_sizes(passes: str) -> None:
 
 @pytest.mark.cuda13
 def test_the_hardware_copies_the_tiles() -> None:
-    from gpucodegen.runtime.cuda import compile_cubin, compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
 
     module = apply(
         "tile{sizes=[8,8,8]},promote{transfers=dma}", Matmul.text(16, 16, 16)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine import Const
+from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
-from gpucodegen.passes.builder import Builder
-from gpucodegen.passes.contraction.ranges import Range, in_pieces
-from gpucodegen.passes.indexing import Index
-from gpucodegen.passes.nests import Axis
+from gpucodegen.passes.contraction.cpu.ranges import Range, in_pieces
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import Axis
 
 EXTENT, SIZE = 136, 16
 ENDS = {"number": [136], "index": [Index.of(136)], "beyond": [Index.of(144), 136]}

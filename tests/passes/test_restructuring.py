@@ -9,9 +9,9 @@ from stencil_texts import SEIDEL, STENCILS, Stencil
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.canonicalize import Canonicalize
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
+from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 
 PASSES = (
     "wavefront{sizes=[2,3]}",
@@ -197,7 +197,7 @@ def test_values_tie_operations_to_their_loops(text: str, reason: str):
 def test_without_an_answer_of_isl_the_order_is_kept_with_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr("gpucodegen.tiling.isl_ast.PATIENCE", 0.0001)
+    monkeypatch.setattr("gpucodegen.tiling.schedule.isl_ast.PATIENCE", 0.0001)
     with pytest.warns(errors.OrderKept) as warned:
         module = transformed(SEIDEL.mlir(), "skew")
     assert str(module) == str(gcg.parse(SEIDEL.mlir()))

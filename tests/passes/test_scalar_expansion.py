@@ -9,7 +9,7 @@ import pytest
 from lowering import apply
 
 import gpucodegen as gcg
-from gpucodegen.tiling import locality
+from gpucodegen.tiling.machine import locality
 
 A, B, C = 3, 40, 37
 TYPE = f"memref<{A}x{B}x{C}xf32>"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 SET = """
 func.func private @set(%A: memref<*xf32>, %x: f32) {

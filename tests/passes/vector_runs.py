@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import gpucodegen as gcg
 from gpucodegen.emit import emit_program
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.vectorize import Vectorize
-from gpucodegen.runtime.buffers import Buffer
-from gpucodegen.runtime.loader import load_program
+from gpucodegen.passes.cpu.vectorize import Vectorize
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.loader import load_program
 
 WIDTHS = st.sampled_from([128, 256, 512])
 CACHES = st.sampled_from([0, 1 << 20])

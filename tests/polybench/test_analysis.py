@@ -19,14 +19,14 @@ from tiling_oracle import (
 import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.lifting import lift_function
-from gpucodegen.tiling.bands import bands
-from gpucodegen.tiling.depcheck import rows
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.isl import UNLIMITED
-from gpucodegen.tiling.loops import loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Scop, statements
+from gpucodegen.passes.analysis.lifting import lift_function
+from gpucodegen.tiling.model.isl import UNLIMITED
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Scop, statements
+from gpucodegen.tiling.proof.bands import bands
+from gpucodegen.tiling.proof.depcheck import rows
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.loops import loop_verdicts
 
 SIZES = {"T": 2, "N": 5, "NP": 3, "NQ": 2, "NR": 3}
 OTHERS = 4

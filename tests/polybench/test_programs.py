@@ -10,7 +10,7 @@ import gpucodegen as gcg
 from examples.catalogue import Program
 from examples.polybench.catalogue import KERNELS
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 SIZES = (3, 5, 32)
 TILINGS = {

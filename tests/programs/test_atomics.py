@@ -172,7 +172,7 @@ INSTRUCTIONS = {
 @pytest.mark.cuda13
 @pytest.mark.parametrize("ty", [*INSTRUCTIONS, "i16", "f16"])
 def test_ptx_has_atomics_of_the_hardware_and_swaps_for_the_rest(ty: str):
-    from gpucodegen.runtime.cuda import compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
 
     words, dtype = INSTRUCTIONS.get(ty, ("assign", ty[0] + str(int(ty[1:]) // 8)))
     kinds = words.split()

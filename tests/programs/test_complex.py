@@ -266,7 +266,7 @@ def test_functions_that_need_an_order_are_refused():
 @pytest.mark.cuda13
 @PARTS
 def test_kernels_compile_to_ptx(part: str, dtype: str):
-    from gpucodegen.runtime.cuda import compile_cubin
+    from gpucodegen.runtime.cuda.compilation import compile_cubin
 
     x, n = numbers(dtype, 8), np.ones(8, "i8")
     real = np.zeros((4, 8), np.zeros(1, dtype).real.dtype)
@@ -278,7 +278,7 @@ def test_kernels_compile_to_ptx(part: str, dtype: str):
 
 def test_a_complex_argument_is_two_parameters_of_a_cuda_kernel():
     from gpucodegen.runtime.devices.arguments import Layout
-    from gpucodegen.runtime.spec import KernelSpec, Param
+    from gpucodegen.runtime.host.spec import KernelSpec, Param
 
     params = Param("i", "scalar", "i32"), Param("z", "scalar", "complex<f32>")
     layout = Layout.of(KernelSpec("k", "", params))

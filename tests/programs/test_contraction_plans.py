@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
-from gpucodegen.runtime.processor import Cpu, stated
-from gpucodegen.runtime.processors import AVX2, AVX512, SSE2
-from gpucodegen.tiling.cpu_plan import plan_contraction as plan
-from gpucodegen.tiling.cpu_problem import CpuModel, CpuPlan, CpuTiles, Packing, Problem
-from gpucodegen.tiling.dot_plan import Products, dots_pay
-from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
+from gpucodegen.runtime.machine.processor import Cpu, stated
+from gpucodegen.runtime.machine.processors import AVX2, AVX512, SSE2
+from gpucodegen.tiling.machine.products.dot_plan import Products, dots_pay
+from gpucodegen.tiling.machine.products.plan import plan_contraction as plan
+from gpucodegen.tiling.machine.products.problem import (
+    CpuModel,
+    CpuPlan,
+    CpuTiles,
+    Packing,
+    Problem,
+)
+from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 from tests.programs.products import integers, product
 
 SHAPES = {

@@ -11,8 +11,8 @@ from numpy.lib.stride_tricks import as_strided
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes import grid_chunks
-from gpucodegen.runtime import cuda
+from gpucodegen.passes.gpu import grid_chunks
+from gpucodegen.runtime.cuda import compilation as cuda
 from gpucodegen.runtime.devices import emulated_array as xp
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import Limits

@@ -9,10 +9,10 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.emit import emit_program
 from gpucodegen.parser import parse_module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.verify_kernels import VerifyKernels
-from gpucodegen.runtime.buffers import Expected, to_buffer
-from gpucodegen.runtime.loader import load_program
+from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.runtime.host.buffers import Expected, to_buffer
+from gpucodegen.runtime.host.loader import load_program
 
 
 def kernel(body: str) -> Module:

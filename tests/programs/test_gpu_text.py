@@ -11,8 +11,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.verify_kernels import VerifyKernels
+from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.framework.base import run_pipeline
 from tests.programs import gpu_texts as texts
 
 RANDOM = np.random.default_rng(0)
@@ -117,7 +117,7 @@ def test_with_barriers_the_cpu_names_the_target_that_runs_it(name: str):
 @pytest.mark.cuda13
 @pytest.mark.parametrize("name", [name for name in CASES if name != "filled"])
 def test_it_compiles_for_a_gpu(name: str):
-    from gpucodegen.runtime.cuda import compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
 
     call = gcg.compile(CASES[name].text, target="sim").f
     call(*CASES[name].arrays())

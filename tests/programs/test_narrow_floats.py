@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
-from gpucodegen.ir.float_formats import FORMATS, decode_table, of_bits
+from gpucodegen.ir.data.float_formats import FORMATS, decode_table, of_bits
 from tests.programs.narrow_programs import (
     ARITHMETIC,
     CONVERT,
@@ -411,7 +411,7 @@ def test_ml_dtypes_rounds_alike(name: str):
 @pytest.mark.cuda13
 @pytest.mark.parametrize("name", KINDS)
 def test_kernels_compile_to_ptx(name: str):
-    from gpucodegen.runtime.cuda import compile_cubin
+    from gpucodegen.runtime.cuda.compilation import compile_cubin
 
     codes = all_codes(name)
     numbers = np.zeros(len(codes), "f4")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.cuda13
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_kernel_compiles(name: str) -> None:
-    from gpucodegen.runtime.cuda import compile_cubin, compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
 
     program = PROGRAMS[name]
     call = gcg.compile(program.path, target="sim")[program.entry]
@@ -26,7 +26,7 @@ def test_every_kernel_compiles(name: str) -> None:
 
 
 def test_transfers_into_shared_memory_are_asynchronous_copies() -> None:
-    from gpucodegen.runtime.cuda import compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
 
     program = PROGRAMS["dma_matmul"]
     call = gcg.compile(program.path, target="sim")[program.entry]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.dialects.combiners import COMBINERS, OF_ATOMICS
+from gpucodegen.dialects.shared.combiners import COMBINERS, OF_ATOMICS
 
 TARGETS = ("cpu", "sim")
 FLOATS = [kind for kind, row in OF_ATOMICS.items() if row.is_float]

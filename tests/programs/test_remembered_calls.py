@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen import errors, parser, program, tuning
+from gpucodegen import errors, parser, program
+from gpucodegen.tuning import tune as tuning
 
 TEXT = """
 func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32, %n: i8) -> i8 {

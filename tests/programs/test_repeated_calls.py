@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen import errors, repeated
-from gpucodegen.direct import only_launch
-from gpucodegen.signature import Signature
+from gpucodegen import errors
+from gpucodegen.calls import repeated
+from gpucodegen.calls.direct import only_launch
+from gpucodegen.calls.signature import Signature
 
 TEXT = """
 func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32) {

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime.processor import Cpu, stated
-from gpucodegen.runtime.processors import AVX2, AVX512, NEON, SSE2
-from gpucodegen.tiling.cpu_problem import CpuModel, Problem
-from gpucodegen.tiling.register_tile import VectorUnit
-from gpucodegen.tiling.split_plan import reduction_parts
+from gpucodegen.runtime.machine.processor import Cpu, stated
+from gpucodegen.runtime.machine.processors import AVX2, AVX512, NEON, SSE2
+from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
+from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.products.split_k_plan import reduction_parts
 from tests.programs.products import integers
 
 SHAPES = {

@@ -12,10 +12,12 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.contest import Contest
-from gpucodegen.schedules import schedules
-from gpucodegen.tiling.search import Status
-from gpucodegen.tuned import tuning_identity
+from gpucodegen.options import Options
+from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
+from gpucodegen.tiling.tuning.search import Status
+from gpucodegen.tuning.contest import Contest
+from gpucodegen.tuning.schedules import schedules, with_point
+from gpucodegen.tuning.stored import tuning_identity
 
 Point = Mapping[str, int]
 
@@ -235,6 +237,25 @@ def test_every_register_tile_of_the_space_compiles_to_the_same_sums(
     a, b, c = products
     gcg.compile(SCALED, target="cpu", register_tile=largest).scaled(a, b, c)
     assert np.array_equal(c, np.full((64, 64), 97.0, "f4"))
+
+
+def test_a_stored_register_tile_is_the_one_that_won(
+    products: tuple[np.ndarray, ...], timed: Callable[..., None]
+) -> None:
+    timed(faster((0, 24, 16)))
+    options = {"reassociate": True, "candidates": [(0, 24, 16)]}
+    result = gcg.tune(SCALED, "scaled", *products, **options)
+    assert result.winner == {"rows": 0, "columns": 24, "k_block": 16}
+    assert sizes_used(SCALED, "scaled", *products, reassociate=True) == (0, 24, 16)
+
+
+@pytest.mark.parametrize("option", ["tile_sizes", "register_tile"])
+def test_points_are_read_by_names(option: str) -> None:
+    count = 3 if option == "register_tile" else 12
+    names = REGISTER_TILE if count == 3 else [f"tile{n}" for n in range(count)]
+    sizes = tuple(range(1, count + 1))
+    point = dict(sorted(zip(names, sizes, strict=True)))
+    assert getattr(with_point(Options(), point), option) == sizes
 
 
 def test_a_function_with_branches_is_tuned(timed: Callable[..., None]) -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
-from gpucodegen.tiling.cpu_plan import plan_contraction
-from gpucodegen.tiling.cpu_problem import CpuModel, Problem
-from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
+from gpucodegen.tiling.machine.products.plan import plan_contraction
+from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
+from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 from tests.programs.products import integers, product
 
 SHAPES = {

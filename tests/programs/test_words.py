@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
 MAPPING = "generalize,linalg-to-affine,map-cpu"
 Array = np.ndarray[Any, Any]

@@ -7,8 +7,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.calls.repeated import unlike
 from gpucodegen.kernels import calls, convolutions, products
-from gpucodegen.repeated import unlike
 
 RNG = np.random.default_rng(3)
 

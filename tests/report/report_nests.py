@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gpucodegen as gcg
 from examples.catalogue import FOLDER
-from gpucodegen.report.plane_builder import plane
-from gpucodegen.report.planes import Plane, planes
+from gpucodegen.report.pictures.plane_builder import plane
+from gpucodegen.report.pictures.planes import Plane, planes
 from gpucodegen.report.sizes import make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
-from gpucodegen.report.planes import Plane, Point, planes
+from gpucodegen.report.pictures.planes import Plane, Point, planes
 from gpucodegen.report.subjects import subject
-from gpucodegen.tiling.fronts import LARGEST
+from gpucodegen.tiling.schedule.fronts import LARGEST
 from tests.report.report_nests import (
     DIAGONAL,
     LU,

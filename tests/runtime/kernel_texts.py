@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.runtime.buffers import Buffer
-from gpucodegen.runtime.cpu import compile_cpu
-from gpucodegen.runtime.emulator import compile_sim
-from gpucodegen.runtime.spec import KernelSpec, Param
+from gpucodegen.runtime.cpu.emulator import compile_sim
+from gpucodegen.runtime.cpu.kernels import compile_cpu
+from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 FACES = ("cpu", "sim")
 NAMES = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.layout import ENTRY
-from gpucodegen.runtime import threads
+from gpucodegen.runtime.threads import pool as threads
 
 WORK = "void(int64, int64, int64)"
 

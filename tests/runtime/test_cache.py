@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gpucodegen import cli, errors, tuned
-from gpucodegen.runtime import cache, cache_size
+from gpucodegen import cli, errors
+from gpucodegen.runtime.storage import cache, cache_size
+from gpucodegen.tuning import stored as tuned
 
 posix = pytest.mark.skipif(os.name != "posix", reason="folders have no modes")
 STORE = cache.Store("object")

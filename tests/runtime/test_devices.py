@@ -13,12 +13,12 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.commands import doctor
-from gpucodegen.runtime import device
-from gpucodegen.runtime.buffers import Buffer
 from gpucodegen.runtime.devices import choice, cupy_device, emulated_device
 from gpucodegen.runtime.devices import emulated_array as xp
+from gpucodegen.runtime.devices import found as device
 from gpucodegen.runtime.devices.arguments import Layout
-from gpucodegen.runtime.spec import KernelSpec, Param
+from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 SCALARS = {
     "i1": (True, "?"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gpucodegen.intrinsics.direct.layout import MOST_ARRAYS
-from gpucodegen.runtime.direct_call import direct_call
+from gpucodegen.runtime.cpu.direct_call import direct_call
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="calls are made in Python")
 UNSET = ctypes.create_string_buffer(b"GPUCODEGEN_NO_SUCH_VARIABLE")

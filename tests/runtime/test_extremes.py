@@ -26,7 +26,7 @@ def test_extremes_are_instructions(kernel: Any, extreme: Any) -> None:
     """The values of Python's, and no library is linked."""
     from numba import types
 
-    from gpucodegen.intrinsics.cpu_target import jit
+    from gpucodegen.intrinsics.cpu.target import jit
 
     dispatcher = jit(kernel)
     arguments = (types.CPointer(types.int64), *[types.int64] * 3)

@@ -13,8 +13,8 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime.processor import Cpu
-from gpucodegen.runtime.processors import AVX2, SSE2, runs_here
+from gpucodegen.runtime.machine.processor import Cpu
+from gpucodegen.runtime.machine.processors import AVX2, SSE2, runs_here
 
 AVX = Cpu("sandybridge", SSE2.features | {"avx", "sse4.2", "popcnt"})
 HOSTS = {

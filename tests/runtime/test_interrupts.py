@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime import threads
+from gpucodegen.runtime.threads import pool as threads
 from tests.house.readme import ROOT
 
 pytestmark = pytest.mark.skipif(not threads.HAS_OWN, reason="needs POSIX threads")

@@ -17,8 +17,11 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime.processors import AVX2, AVX512
-from gpucodegen.tiling.register_tile import VectorUnit, choose_register_tile
+from gpucodegen.runtime.machine.processors import AVX2, AVX512
+from gpucodegen.tiling.machine.products.register_tile import (
+    VectorUnit,
+    choose_register_tile,
+)
 
 HOSTS = {"this": {}, "avx2": AVX2.variables, "avx512": AVX512.variables}
 EXTENT = 480
@@ -27,7 +30,7 @@ PROGRAM = f"""
 import json
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.processor import cpu
+from gpucodegen.runtime.machine.processor import cpu
 
 found = {{}}
 for element, dtype in (("f32", "f4"), ("f64", "f8")):

@@ -17,7 +17,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from gpucodegen.tiling.register_tile import VectorUnit, choose_register_tile
+from gpucodegen.tiling.machine.products.register_tile import (
+    VectorUnit,
+    choose_register_tile,
+)
 
 EXTENT = 480
 PROGRAM = f"""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.runtime.cpu import compile_cpu
-from gpucodegen.runtime.outline import outlined
-from gpucodegen.runtime.spec import KernelSpec, Param
+from gpucodegen.runtime.cpu.kernels import compile_cpu
+from gpucodegen.runtime.cpu.outline import outlined
+from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 HEADER = "from gpucodegen.intrinsics.cpu import prange\n"
 

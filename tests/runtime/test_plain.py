@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen import lowered, plain
-from gpucodegen.emit.copy_plan import PlannedTransfer
+from gpucodegen.compiling import artifact as lowered
+from gpucodegen.compiling import records as plain
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import FileLoc
-from gpucodegen.runtime.spec import Constant, KernelSpec, Param
+from gpucodegen.runtime.host.spec import Constant, KernelSpec, Param
 
 SPEC = KernelSpec(
     "k", "def k(A): ...\n", (Param("A", "pointer", "f32"),), block=(8, 1, 1)

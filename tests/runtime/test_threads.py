@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime import device, processor, threads
-from gpucodegen.runtime.processor import thread_count
-from gpucodegen.runtime.quota import told_quota
+from gpucodegen.runtime.devices import found as device
+from gpucodegen.runtime.machine import processor
+from gpucodegen.runtime.machine.processor import thread_count
+from gpucodegen.runtime.machine.quota import told_quota
+from gpucodegen.runtime.threads import pool as threads
 from tests.house.readme import ROOT
 
 MATMUL = """

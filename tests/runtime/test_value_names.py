@@ -10,8 +10,8 @@ import numba
 import pytest
 from numba.core import compiler, ir
 
-from gpucodegen.intrinsics.cpu_pipeline import KernelCompiler
-from gpucodegen.intrinsics.value_names import ValueNames
+from gpucodegen.intrinsics.cpu.pipeline import KernelCompiler
+from gpucodegen.intrinsics.framework.value_names import ValueNames
 
 
 def in_a_row(n: int) -> float:

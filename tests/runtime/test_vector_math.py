@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.host import has_fused_operations
+from gpucodegen.intrinsics.cpu.host import has_fused_operations
 from gpucodegen.intrinsics.vector_math import FORMULAS, scaling
-from gpucodegen.runtime.cpu import compile_cpu
-from gpucodegen.runtime.spec import KernelSpec, Param
+from gpucodegen.runtime.cpu.kernels import compile_cpu
+from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "vector-math.md"
 ROWS = re.findall(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpucodegen.runtime.cache import OWN
+from gpucodegen.runtime.storage.cache import OWN
 from tests.house.readme import ROOT
 
 RUN = """
@@ -20,7 +20,7 @@ import gpucodegen as gcg
 program = (PROGRAMS | KERNELS)[{name!r}]
 compiled = gcg.compile(program.path, target="cpu", threads={threads})[program.entry]
 program.run(compiled, {size})
-heavy = {{"numba", "islpy", "gpucodegen.parser", "gpucodegen.passes.base"}}
+heavy = {{"numba", "islpy", "gpucodegen.parser", "gpucodegen.passes.framework.base"}}
 heavy = sorted(heavy & set(sys.modules))
 print("loaded:", *heavy)
 {more}

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from tiling_oracle import Touch
 
-from gpucodegen.tiling.scop import Access, AccessKind, Loop
+from gpucodegen.tiling.model.scop import Access, AccessKind, Loop
 
 Env: TypeAlias = dict[str, int]
 Around: TypeAlias = tuple[tuple[Loop, int], ...]

@@ -9,10 +9,11 @@ from operator import add, floordiv, mod, mul, sub
 
 from tiling_oracle import Touch, conflicts, execute
 
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.schedule import Nest, Schedule, Unit
-from gpucodegen.tiling.schedule_ast import (
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Scop, statements
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.schedule.schedule import Nest, Schedule, Unit
+from gpucodegen.tiling.schedule.schedule_ast import (
     Expression,
     For,
     Guard,
@@ -21,7 +22,6 @@ from gpucodegen.tiling.schedule_ast import (
     Number,
     Run,
 )
-from gpucodegen.tiling.scop import Scop, statements
 
 Instance = tuple[str, tuple[int, ...]]
 Env = dict[str, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from tiling_samples import JACOBI, SEIDEL, nest
 
-from gpucodegen.tiling.scop import Array, Loop, Scop, Statement, read, write
+from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, read, write
 
 SEIDEL_9 = nest(
     """

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from tiling_nests import nests, scops
 from tiling_oracle import carrier, conflicts, execute
 
-from gpucodegen.tiling.aliases import merged
-from gpucodegen.tiling.isl import UNLIMITED
-from gpucodegen.tiling.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.aliases import merged
+from gpucodegen.tiling.model.isl import UNLIMITED
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Array,
     Loop,
     Reduction,
@@ -24,6 +23,7 @@ from gpucodegen.tiling.scop import (
     read,
     write,
 )
+from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 
 Cell = tuple[int, ...]
 PLACES: list[Callable[[int, int], Cell]] = [

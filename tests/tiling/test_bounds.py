@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpucodegen.tiling.bounds import by_array, needs, violations
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Array,
     If,
     Loop,
@@ -15,6 +14,7 @@ from gpucodegen.tiling.scop import (
     read,
     write,
 )
+from gpucodegen.tiling.proof.bounds.bounds import by_array, needs, violations
 
 
 def stencil(*body: Node, parameters: tuple[str, ...] = (), extent: int | str = 8):

@@ -10,10 +10,10 @@ from tiling_samples import (
     nest,
 )
 
-from gpucodegen.tiling.contraction import Contraction, contractions
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Loop, Scop
+from gpucodegen.tiling.machine.contraction import Contraction, contractions
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Loop, Scop
+from gpucodegen.tiling.proof.dependences import dependences
 
 BATCHED = nest(
     """

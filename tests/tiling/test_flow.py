@@ -12,10 +12,9 @@ from tiling_nests import nests, scops
 from tiling_oracle import Touch, execute, last_writers
 from tiling_samples import MATMUL_INIT, nest
 
-from gpucodegen.tiling.flow import Flow, flow
-from gpucodegen.tiling.isl import SET, UNLIMITED, Limits, Map
-from gpucodegen.tiling.model import Model, Reference, model
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.isl import SET, UNLIMITED, Limits, Map
+from gpucodegen.tiling.model.relations import Model, Reference, model
+from gpucodegen.tiling.model.scop import (
     Array,
     If,
     Loop,
@@ -27,6 +26,7 @@ from gpucodegen.tiling.scop import (
     walk,
     write,
 )
+from gpucodegen.tiling.proof.values.flow import Flow, flow
 
 if TYPE_CHECKING:
     from islpy import Point

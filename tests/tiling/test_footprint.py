@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from tiling_samples import CONVOLUTION, JACOBI, MATMUL, nest
 
-from gpucodegen.tiling.footprint import Box, footprints
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Scop
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Scop
+from gpucodegen.tiling.schedule.footprint import Box, footprints
 
 
 def boxes(scop: Scop, array: str, sizes: dict[str, int], **options: bool) -> list[Box]:

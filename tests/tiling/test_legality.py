@@ -8,17 +8,17 @@ from tiling_nests import nests, scops
 from tiling_oracle import common, conflicts, execute
 from tiling_samples import JACOBI, MATMUL, MATMUL_INIT, SEIDEL, nest
 
-from gpucodegen.tiling.bands import bands
-from gpucodegen.tiling.dependences import Dependence, dependences
-from gpucodegen.tiling.legality import (
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Loop, Scop
+from gpucodegen.tiling.proof.bands import bands
+from gpucodegen.tiling.proof.dependences import Dependence, dependences
+from gpucodegen.tiling.proof.legality import (
     check_fission,
     check_fusion,
     check_interchange,
     check_schedule,
     check_tiling,
 )
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Loop, Scop
 
 
 def analysed(scop: Scop) -> tuple[Dependence, ...]:

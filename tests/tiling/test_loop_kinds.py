@@ -17,12 +17,12 @@ from tiling_samples import (
     nest,
 )
 
-from gpucodegen.tiling.depcheck import rows
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.isl import Limits
-from gpucodegen.tiling.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Array, If, Loop, Scop, Statement, read, write
+from gpucodegen.tiling.model.isl import Limits
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Array, If, Loop, Scop, Statement, read, write
+from gpucodegen.tiling.proof.depcheck import rows
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 
 
 def kinds(scop: Scop) -> str:

@@ -15,11 +15,11 @@ from tiling_oracle import evaluate, holds
 from tiling_privates import SHAPES, programs
 
 import gpucodegen as gcg
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.privatize import Privatize
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import If, Loop, Node, Scop, Statement
-from gpucodegen.tiling.undefined import undefined_reads
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import If, Loop, Node, Scop, Statement
+from gpucodegen.tiling.proof.values.undefined import undefined_reads
 
 Memory = dict[str, np.ndarray[Any, Any]]
 

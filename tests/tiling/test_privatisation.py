@@ -13,12 +13,9 @@ from tiling_oracle import evaluate, holds
 from tiling_privates import SHAPES, programs
 from tiling_samples import JACOBI, MATMUL, SEIDEL, nest
 
-from gpucodegen.tiling.isl import UNLIMITED, Limits
-from gpucodegen.tiling.liveness import liveness, parts, values
-from gpucodegen.tiling.loops import LoopKind, LoopVerdict, Private, loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.privatisation import with_privatisation
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.isl import UNLIMITED, Limits
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Array,
     If,
     Loop,
@@ -30,6 +27,9 @@ from gpucodegen.tiling.scop import (
     read,
     write,
 )
+from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, Private, loop_verdicts
+from gpucodegen.tiling.proof.values.liveness import liveness, parts, values
+from gpucodegen.tiling.proof.values.privatisation import with_privatisation
 
 
 def verdicts(scop: Scop, limits: Limits = UNLIMITED) -> dict[str, LoopVerdict]:

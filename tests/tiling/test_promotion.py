@@ -12,12 +12,20 @@ from tiling_nests import nests, scops
 from tiling_oracle import Touch, evaluate, execute
 from tiling_samples import nest
 
-from gpucodegen.tiling.isl import Limits
-from gpucodegen.tiling.legality import Refusal
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.promotion import LocalTile, local_tiles
-from gpucodegen.tiling.scan import Range
-from gpucodegen.tiling.scop import Array, If, Loop, Node, Scop, Statement, statements
+from gpucodegen.tiling.model.isl import Limits
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
+    Array,
+    If,
+    Loop,
+    Node,
+    Scop,
+    Statement,
+    statements,
+)
+from gpucodegen.tiling.proof.legality import Refusal
+from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
+from gpucodegen.tiling.schedule.scan import Range
 
 EXTENT = 64
 Cell = tuple[str, tuple[int, ...]]

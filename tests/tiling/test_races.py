@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpucodegen.tiling.isl import Limits
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.races import races
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.isl import Limits
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Array,
     Barrier,
     If,
@@ -23,6 +22,7 @@ from gpucodegen.tiling.scop import (
     read,
     write,
 )
+from gpucodegen.tiling.proof.kernels.races import races
 
 N = 128
 TILE = 32

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tiling_nests import nests
 from tiling_oracle import evaluate, holds
 
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.races import races
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Access,
     AccessKind,
     Array,
@@ -28,6 +27,7 @@ from gpucodegen.tiling.scop import (
     Wait,
     nest,
 )
+from gpucodegen.tiling.proof.kernels.races import races
 
 ARRAYS = (Array("g", (None,)), Array("s", (None,), scope=("b",)))
 GRID = (

@@ -4,11 +4,11 @@ from hypothesis import given
 from tiling_nests import nests, scops
 from tiling_oracle import carrying_loops, expected_rows
 
-from gpucodegen.tiling.depcheck import rows
-from gpucodegen.tiling.isl import UNLIMITED
-from gpucodegen.tiling.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Scop
+from gpucodegen.tiling.model.isl import UNLIMITED
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Scop
+from gpucodegen.tiling.proof.depcheck import rows
+from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 
 
 @nests

@@ -8,8 +8,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tiling_oracle import rows_of
 
 import gpucodegen as gcg
-from gpucodegen.passes.dependence_check import functions_with_body, lift_accesses
-from gpucodegen.tiling.depcheck import rows
+from gpucodegen.passes.analysis.dependence_pairs import (
+    functions_with_body,
+    lift_accesses,
+)
+from gpucodegen.tiling.proof.depcheck import rows
 
 
 @pytest.mark.slow

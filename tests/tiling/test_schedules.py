@@ -7,16 +7,16 @@ from stencils import FDTD, SEIDEL, SEIDEL_9, STENCILS, sweeps
 from tiling_nests import nests, scops
 from tiling_samples import MATMUL, TRIANGULAR_SOLVE, nest
 
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.isl import Limits
-from gpucodegen.tiling.isl_ast import generate
-from gpucodegen.tiling.isl_schedule import find_schedule
-from gpucodegen.tiling.legality import Refusal
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.schedule import Nest, Schedule, Unit
-from gpucodegen.tiling.scop import Scop, statements
-from gpucodegen.tiling.skew import Band, find_band, skewed
-from gpucodegen.tiling.wavefront import wavefront
+from gpucodegen.tiling.model.isl import Limits
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Scop, statements
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.legality import Refusal
+from gpucodegen.tiling.schedule.isl_ast import generate
+from gpucodegen.tiling.schedule.isl_schedule import find_schedule
+from gpucodegen.tiling.schedule.schedule import Nest, Schedule, Unit
+from gpucodegen.tiling.schedule.skew import Band, find_band, skewed
+from gpucodegen.tiling.schedule.wavefront import wavefront
 
 SIZES = ({"T": 5, "N": 6}, {"T": 3, "N": 9})
 

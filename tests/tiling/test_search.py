@@ -11,14 +11,14 @@ from random import Random
 import pytest
 from tiling_samples import MATMUL, nest
 
-from gpucodegen.tiling import store as store_module
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.legality import check_tile_sizes
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import Loop, loops
-from gpucodegen.tiling.search import Outcome, Status, Trial, search
-from gpucodegen.tiling.space import Point, Space, tile_sizes
-from gpucodegen.tiling.store import Store, tuning_key
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Loop, loops
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.legality import check_tile_sizes
+from gpucodegen.tiling.tuning import store as store_module
+from gpucodegen.tiling.tuning.search import Outcome, Status, Trial, search
+from gpucodegen.tiling.tuning.space import Point, Space, tile_sizes
+from gpucodegen.tiling.tuning.store import Store, tuning_key
 
 SIZES = (8, 16, 32, 64, 128)
 

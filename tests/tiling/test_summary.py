@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from tiling_nests import RANKS, nests, scops
 from tiling_oracle import carrying_loops, execute
 
-from gpucodegen.tiling.isl import UNLIMITED
-from gpucodegen.tiling.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.isl import UNLIMITED
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Access,
     AccessKind,
     Array,
@@ -26,7 +25,8 @@ from gpucodegen.tiling.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.summary import excess, summary
+from gpucodegen.tiling.model.summary import excess, summary
+from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 
 programs = settings(nests, max_examples=120)
 Cells = dict[tuple[str, AccessKind], set[tuple[int, ...]]]

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from gpucodegen.tiling.time_cost import Host, Sweep, time_cost, untiled_cost
+from gpucodegen.tiling.machine.loops.time_cost import (
+    Host,
+    Sweep,
+    time_cost,
+    untiled_cost,
+)
 
 HOST = Host(2, 1 << 20)
 PLANE = Sweep((4094, 4094), (2, 2), 8)

@@ -7,13 +7,13 @@ from itertools import product
 
 import pytest
 
-from gpucodegen.tiling.dependences import dependences
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.schedule import Nest, Unit
-from gpucodegen.tiling.scop import Array, Loop, Scop, Statement, nest, read, write
-from gpucodegen.tiling.skew import Band, find_band
-from gpucodegen.tiling.time_cost import Host, TimePlan
-from gpucodegen.tiling.time_plan import plan_time_tiles
+from gpucodegen.tiling.machine.loops.time_cost import Host, TimePlan
+from gpucodegen.tiling.machine.loops.time_plan import plan_time_tiles
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest, read, write
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.schedule.schedule import Nest, Unit
+from gpucodegen.tiling.schedule.skew import Band, find_band
 
 SIDE = 400
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucodegen.tiling.cpu_plan import plan_contraction
-from gpucodegen.tiling.cpu_problem import CpuModel, CpuTiles, Problem
-from gpucodegen.tiling.register_tile import VectorUnit
+from gpucodegen.tiling.machine.products.plan import plan_contraction
+from gpucodegen.tiling.machine.products.problem import CpuModel, CpuTiles, Problem
+from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
 UNITS = st.sampled_from([VectorUnit(512, 32), VectorUnit(256, 16), VectorUnit(128, 32)])
 EXTENTS = st.integers(1, 2500)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from tiling_nests import nests, scops
 from tiling_oracle import execute, last_writers
 
-from gpucodegen.tiling.isl import UNLIMITED, Limits
-from gpucodegen.tiling.model import model
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.isl import UNLIMITED, Limits
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
     Array,
     If,
     Loop,
@@ -20,7 +20,7 @@ from gpucodegen.tiling.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.undefined import UndefinedRead, undefined_reads
+from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
 
 
 def fresh(scop: Scop) -> Scop:

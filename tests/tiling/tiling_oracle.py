@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gpucodegen.tiling.loops import LoopKind
-from gpucodegen.tiling.scop import Access, If, Loop, Node, Scop, Statement, loops
+from gpucodegen.tiling.model.scop import Access, If, Loop, Node, Scop, Statement, loops
+from gpucodegen.tiling.proof.loops import LoopKind
 
 Around: TypeAlias = tuple[tuple[Loop, int], ...]
 

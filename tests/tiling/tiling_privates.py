@@ -6,7 +6,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.scop import (
     Access,
     AccessKind,
     Array,

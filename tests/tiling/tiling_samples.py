@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 
-from gpucodegen.tiling.scop import (
+from gpucodegen.tiling.model.scop import (
     Access,
     Array,
     Loop,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects.affine.views import TERMINATOR
-from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
+from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

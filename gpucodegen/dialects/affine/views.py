@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.combiners import ATOMIC_KINDS
-from gpucodegen.dialects.structured import CountedLoop, TwoWayBranch
-from gpucodegen.ir.affine_maps import AffineMap, IntegerSet
+from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS
+from gpucodegen.dialects.shared.structured import CountedLoop, TwoWayBranch
+from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -81,7 +81,7 @@ class For(CountedLoop):
 
 
 def _constant(map_: AffineMap) -> int | None:
-    from gpucodegen.ir.affine import Const
+    from gpucodegen.ir.affine.expressions import Const
 
     match map_.results:
         case (Const(value),):

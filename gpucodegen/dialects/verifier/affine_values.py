@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.operands import defined_here, shown
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.operands import defined_here, shown
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, DialectType, MemRefType

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Op, Trait
-from gpucodegen.dialects.operands import first_difference, focus
-from gpucodegen.dialects.printing import VERBATIM
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.operands import first_difference, focus
+from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.errors.focus import Focus
 from gpucodegen.ir.operation import Block, Label, Operation, Region
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Trait
-from gpucodegen.dialects.operands import defined_here, focus, shown
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.operands import defined_here, focus, shown
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects.definition import Op, Trait
+from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.ir.operation import Operation, Region
 
 _OPTIONAL = frozenset(["affine.if", "scf.if"])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
-from gpucodegen.dialects.definition import Op, Slot
-from gpucodegen.dialects.operands import focus
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Op, Slot
+from gpucodegen.dialects.framework.operands import focus
 from gpucodegen.dialects.verifier.regions import check_regions
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from gpucodegen import errors
-from gpucodegen.dialects import registry
 from gpucodegen.dialects.builtin import symbol_name
-from gpucodegen.dialects.definition import Trait
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.operands import wrong_operand
+from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.operands import wrong_operand
-from gpucodegen.dialects.printing import VERBATIM
 from gpucodegen.errors.focus import Focus
 from gpucodegen.ir.attributes import (
     ArrayAttr,

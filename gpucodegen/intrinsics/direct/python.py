@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpucodegen.intrinsics.direct.layout import MOST_ARRAYS
-from gpucodegen.intrinsics.native import VOID, WORD, Code, Instruction, word
+from gpucodegen.intrinsics.framework.native import VOID, WORD, Code, Instruction, word
 
 
 def _peek(code: Code, address: Any) -> Any:

@@ -9,7 +9,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.native import I8, VOID, WORD, Code, Instruction, word
+from gpucodegen.intrinsics.framework.native import (
+    I8,
+    VOID,
+    WORD,
+    Code,
+    Instruction,
+    word,
+)
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.shares import start_of
 from gpucodegen.intrinsics.pool.words import call, load, replace, store

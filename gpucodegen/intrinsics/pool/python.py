@@ -7,7 +7,15 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.native import I8, I32, VOID, WORD, Code, Instruction, word
+from gpucodegen.intrinsics.framework.native import (
+    I8,
+    I32,
+    VOID,
+    WORD,
+    Code,
+    Instruction,
+    word,
+)
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.words import place
 

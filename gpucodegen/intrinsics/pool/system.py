@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.native import (
+from gpucodegen.intrinsics.framework.native import (
     I1,
     I8,
     I32,

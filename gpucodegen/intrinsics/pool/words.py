@@ -11,7 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from gpucodegen.intrinsics.native import (
+from gpucodegen.intrinsics.framework.native import (
     I32,
     VOID,
     WORD,

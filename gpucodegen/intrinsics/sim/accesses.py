@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.elements import element
+from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.sim.casts import from_storage, to_storage
 from gpucodegen.intrinsics.sim.machine import Pointer
 from gpucodegen.intrinsics.sim.twins import Twin

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.elements import element
+from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.sim import narrow
 from gpucodegen.intrinsics.sim.integers import unsigned, width_of
 from gpucodegen.intrinsics.sim.machine import plain
 from gpucodegen.intrinsics.sim.twins import Twin, typed
-from gpucodegen.ir.float_formats import NARROW
+from gpucodegen.ir.data.float_formats import NARROW
 
 
 def from_storage(value: Any, name: str) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.intrinsics.scalars.single_bits import single_bits
 from gpucodegen.intrinsics.sim.twins import Twin
-from gpucodegen.intrinsics.single_bits import single_bits
-from gpucodegen.ir.float_formats import FORMATS, SMALL, decode_table
+from gpucodegen.ir.data.float_formats import FORMATS, SMALL, decode_table
 
 
 @cache

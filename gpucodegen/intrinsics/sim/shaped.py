@@ -12,7 +12,7 @@ from gpucodegen.intrinsics.sim.machine import Pointer, plain
 from gpucodegen.intrinsics.sim.narrow import rounded
 from gpucodegen.intrinsics.sim.twins import Twin
 from gpucodegen.intrinsics.sim.values import TWINS
-from gpucodegen.ir.float_formats import NARROW
+from gpucodegen.ir.data.float_formats import NARROW
 
 
 def constant(shape: Shape, name: str, value: Any) -> Twin:

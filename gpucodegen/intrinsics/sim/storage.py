@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.elements import element
+from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.sim import machine as machine_module
 from gpucodegen.intrinsics.sim.machine import Pointer, private_memory, shared_memory
 from gpucodegen.intrinsics.sim.transfers import Transfer

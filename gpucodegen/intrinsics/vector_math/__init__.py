@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpucodegen.intrinsics.lowering import Engine, Lowering
+from gpucodegen.intrinsics.framework.lowering import Engine, Lowering
 from gpucodegen.intrinsics.vector_math import (
     error_function,
     exponential,

@@ -12,7 +12,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.lowering import I32, I64, Lowering, number, shaped_like
+from gpucodegen.intrinsics.framework.lowering import (
+    I32,
+    I64,
+    Lowering,
+    number,
+    shaped_like,
+)
 
 F32, F64 = ir.FloatType(), ir.DoubleType()
 

@@ -11,12 +11,7 @@ from math import inf, nan
 
 from gpucodegen.intrinsics.vector_math.coefficients import LOG
 from gpucodegen.intrinsics.vector_math.exponential import LN2
-from gpucodegen.intrinsics.vector_math.lanes import (
-    Lanes,
-    Pair,
-    product_of,
-    sum_of,
-)
+from gpucodegen.intrinsics.vector_math.lanes import Lanes, Pair, product_of, sum_of
 
 ROOT_HALF = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
 """The bits of sqrt(1/2)."""

@@ -12,13 +12,7 @@ from typing import Any
 
 from gpucodegen.intrinsics.vector_math import exponential, logarithm
 from gpucodegen.intrinsics.vector_math.coefficients import EXP, LOG_TAIL
-from gpucodegen.intrinsics.vector_math.lanes import (
-    F32,
-    Lanes,
-    Pair,
-    product_of,
-    sum_of,
-)
+from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes, Pair, product_of, sum_of
 from gpucodegen.intrinsics.vector_math.rare import or_library
 from gpucodegen.intrinsics.vector_math.scaling import scaled
 

@@ -12,8 +12,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from gpucodegen.intrinsics.functions import call_library
-from gpucodegen.intrinsics.lowering import I1, I64, suffix
+from gpucodegen.intrinsics.framework.lowering import I1, I64, suffix
+from gpucodegen.intrinsics.scalars.functions import call_library
 from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.host import cpu_features
-from gpucodegen.intrinsics.lowering import I32
+from gpucodegen.intrinsics.cpu.host import cpu_features
+from gpucodegen.intrinsics.framework.lowering import I32
 from gpucodegen.intrinsics.vector_math.lanes import F32, F64, FORMATS, Lanes
 
 CURRENT_ROUNDING = 4

@@ -11,13 +11,7 @@ import math
 from typing import Any
 
 from gpucodegen.intrinsics.vector_math.coefficients import COS, SIN
-from gpucodegen.intrinsics.vector_math.lanes import (
-    F32,
-    Lanes,
-    Pair,
-    product_of,
-    sum_of,
-)
+from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes, Pair, product_of, sum_of
 from gpucodegen.intrinsics.vector_math.rare import or_library
 
 TWO_OVER_PI = 0.6366197723675814

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Block, Label, Operation, Successor, Value
-from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.framework.builder import Builder
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import reduce
 
 from gpucodegen.dialects import affine, arith
-from gpucodegen.ir.affine import Const, Dim, Sym
-from gpucodegen.ir.affine_maps import AffineMap, Constraint
+from gpucodegen.ir.affine.expressions import Const, Dim, Sym
+from gpucodegen.ir.affine.maps import AffineMap, Constraint
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, INDEX
-from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.framework.builder import Builder
 
 
 def lower_bound(b: Builder, loop: affine.For) -> Value:

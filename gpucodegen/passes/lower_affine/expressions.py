@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim
-from gpucodegen.ir.affine_evaluation import substitute
-from gpucodegen.ir.affine_maps import AffineMap
+from gpucodegen.ir.affine.evaluation import substitute
+from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim
+from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, Type
-from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.framework.builder import Builder
 
 _OPERATIONS = {
     "+": "arith.addi",

@@ -8,14 +8,8 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import (
-    Block,
-    Operation,
-    Region,
-    Rewrite,
-    rewrite_bottom_up,
-)
-from gpucodegen.passes.base import ModulePass
+from gpucodegen.ir.operation import Block, Operation, Region, Rewrite, rewrite_bottom_up
+from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.lower_affine.control_flow import in_blocks
 from gpucodegen.passes.lower_affine.straight import (
     ACCESSES,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.combiners import OF_ATOMICS
-from gpucodegen.ir.affine_maps import AffineMap
+from gpucodegen.dialects.shared.combiners import OF_ATOMICS
+from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, Type
-from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.framework.builder import Builder
 
 Bounds = tuple[Value, AffineMap, AffineMap, int]
 """Loop variable, lower and upper map, step."""

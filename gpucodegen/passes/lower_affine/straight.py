@@ -8,12 +8,12 @@ from math import prod
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.ir.affine import AffineExpr, Const, Dim
-from gpucodegen.ir.affine_maps import AffineMap
+from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
+from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.ir.segments import operand_segments
-from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.lower_affine.expressions import extreme, results_of
 
 Lowering = Callable[[Builder, Operation], Sequence[Value]]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpucodegen.dialects import affine, scf
 from gpucodegen.ir.operation import Operation, Region, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX
-from gpucodegen.passes.builder import Builder
+from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.lower_affine.bounds import condition, lower_bound, upper_bound
 from gpucodegen.passes.lower_affine.sequential import sequential
 

@@ -14,7 +14,7 @@ from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.execution.barriers import Barriers, Divergence
 from gpucodegen.ptx.execution.copies import Copies
-from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.groups import Groups, divided
 from gpucodegen.ptx.execution.launch import Launch
 from gpucodegen.ptx.execution.marks import Marks, marks_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpucodegen.ptx.numerics.floats import from_bf16
-from gpucodegen.ptx.translation.matrix_rules import MatrixProduct
+from gpucodegen.ptx.translation.rules.matrices import MatrixProduct
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Array, Mask, Value
 

@@ -13,8 +13,8 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.matrices import elements
 from gpucodegen.ptx.tensor_maps import swizzled
+from gpucodegen.ptx.translation.rules.warpgroups import GroupProduct
 from gpucodegen.ptx.translation.sites import SHARED_START
-from gpucodegen.ptx.translation.warpgroup_rules import GroupProduct
 from gpucodegen.ptx.types import Array, Mask, Value
 
 if TYPE_CHECKING:

@@ -17,18 +17,18 @@ from gpucodegen.ptx.faults import Problem, Unsupported
 from gpucodegen.ptx.numerics import floats, integers
 from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.parsing.entries import Entry, Instruction
-from gpucodegen.ptx.translation.comparison_rules import COMPARISON_RULES
-from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
-from gpucodegen.ptx.translation.float_rules import FLOAT_RULES, floating
-from gpucodegen.ptx.translation.integer_rules import INTEGER_RULES, is_float
-from gpucodegen.ptx.translation.matrix_rules import MATRIX_RULES
-from gpucodegen.ptx.translation.mbarrier_rules import MBARRIER_RULES
-from gpucodegen.ptx.translation.memory_rules import MEMORY_RULES
 from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
+from gpucodegen.ptx.translation.rules.comparisons import COMPARISON_RULES
+from gpucodegen.ptx.translation.rules.conversions import CONVERSION_RULES
+from gpucodegen.ptx.translation.rules.floats import FLOAT_RULES, floating
+from gpucodegen.ptx.translation.rules.integers import INTEGER_RULES, is_float
+from gpucodegen.ptx.translation.rules.matrices import MATRIX_RULES
+from gpucodegen.ptx.translation.rules.mbarriers import MBARRIER_RULES
+from gpucodegen.ptx.translation.rules.memory import MEMORY_RULES
+from gpucodegen.ptx.translation.rules.warpgroups import WARPGROUP_RULES
+from gpucodegen.ptx.translation.rules.warps import WARP_RULES
 from gpucodegen.ptx.translation.runs import Run, fused_run
 from gpucodegen.ptx.translation.sites import Site
-from gpucodegen.ptx.translation.warp_rules import WARP_RULES
-from gpucodegen.ptx.translation.warpgroup_rules import WARPGROUP_RULES
 from gpucodegen.ptx.types import Chosen, Mask, Value
 
 RULES = (

@@ -13,8 +13,8 @@ import numpy as np
 
 from gpucodegen.ptx.numerics.floats import round_sum
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.float_rules import floating
 from gpucodegen.ptx.translation.operands import Line, Operands
+from gpucodegen.ptx.translation.rules.floats import floating
 from gpucodegen.ptx.types import Array
 
 _LEAST = 4

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpucodegen.runtime.buffers import row_major
+from gpucodegen.runtime.host.buffers import row_major
 
 if TYPE_CHECKING:
     from gpucodegen.runtime.devices.emulated_device import Allocation, EmulatedDevice

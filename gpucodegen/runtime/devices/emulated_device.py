@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.buffers import row_major
 from gpucodegen.runtime.devices.emulated_array import EmulatedArray, Place
 from gpucodegen.runtime.devices.protocol import Limits, Shape, Triple, failure
+from gpucodegen.runtime.host.buffers import row_major
 
 MEMORY = 8 << 30
 """Bytes that one device has."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpucodegen import errors
-from gpucodegen.tiling.gpu_limits import GRID
+from gpucodegen.tiling.machine.gpu.limits import GRID
 
 if TYPE_CHECKING:
     import numpy as np

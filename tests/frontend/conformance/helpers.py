@@ -12,10 +12,10 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.analysis import FunctionAnalysis, analyze
+from gpucodegen.compiling.pipeline import front_passes
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.passes.base import run_pipeline
-from gpucodegen.passes.pipeline_text import parse_pipeline
-from gpucodegen.pipeline import front_passes
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.report.text import nest_tree
 
 Array = np.ndarray[Any, Any]

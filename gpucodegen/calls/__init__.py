@@ -1,0 +1,3 @@
+"""Calls of a compiled function."""
+
+from __future__ import annotations

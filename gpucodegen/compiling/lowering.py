@@ -1,0 +1,144 @@
+"""The passes of one function: module in, mapped kernels and their source out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.emit.program import GlobalConstant
+    from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+    from gpucodegen.ir.types import Type
+    from gpucodegen.options import Options
+    from gpucodegen.passes.framework.base import ModulePass
+    from gpucodegen.runtime.host.spec import Constant
+
+Stages = list[tuple[str, "Module"]]
+"""The name of each pass and what it made; printing takes longer than many a pass."""
+
+Key = tuple[str, tuple["Type | None", ...]]
+"""Target, and the types of the arguments where they are known."""
+
+
+def lower(
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+) -> Lowered:
+    """Run all passes and emit the source; every stage is appended to ``stages``."""
+    from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.dialects.gcg.alias_groups import alias_groups
+    from gpucodegen.emit import emit_program
+    from gpucodegen.passes.framework.reachable import reachable
+    from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
+    from gpucodegen.runtime.machine.processor import thread_count
+
+    mapped = map_module(reachable(module, name), name, key, options, stages)
+    face = "cpu" if key[0] == "cpu" else "cuda"
+    emitted = emit_program(mapped, face, frozenset(options.handlers))
+    fastmath = () if options.exact else CONTRACTED
+    threads = options.threads or thread_count()
+    entry = emitted.entries[name]
+    return Lowered(
+        emitted.host_source,
+        tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
+        {key: _constant(value) for key, value in emitted.constants.items()},
+        entry.python_name,
+        emitted.source_of(name),
+        tuple(entry.written),
+        tuple(entry.overwritten),
+        tuple(map(_placed, emitted.transfers_of(name))),
+        _numbered(alias_groups(mapped.functions[name])),
+    )
+
+
+def _constant(value: GlobalConstant) -> Constant:
+    """A constant with its numbers as an array."""
+    import numpy as np
+
+    from gpucodegen.runtime.host.spec import Constant
+
+    values = value.values
+    numbers = None if values is None else np.asarray(values)
+    return Constant(value.shape, value.dtype, numbers)
+
+
+def _placed(transfer: PlannedTransfer) -> PlannedTransfer:
+    """A transfer with its place in a file, if there is one, as its location."""
+    from gpucodegen.ir.locations import file_location
+
+    location = transfer.location
+    return replace(transfer, location=location and file_location(location))
+
+
+def _numbered(groups: Sequence[object]) -> tuple[int | None, ...]:
+    """Groups as numbers: all that matters is which are the same.
+
+    >>> _numbered(["a", None, "b", "a"])
+    (0, None, 2, 0)
+    """
+    return tuple(None if g is None else groups.index(g) for g in groups)
+
+
+def map_module(
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+) -> Module:
+    """The module of mapped kernels; every stage is appended to ``stages``.
+
+    Time loops whose tiles are not proven within the limits of the proof run without.
+    """
+    from gpucodegen import errors
+
+    if key[0] != "cpu" or not options.time_tiles:
+        return _mapped(module, name, key, options, stages)
+    before = len(stages)
+    try:
+        return _mapped(module, name, key, options, stages)
+    except errors.RaceFound as problem:
+        del stages[before:]
+        plain = replace(options, time_tiles=False)
+        mapped = _mapped(module, name, key, plain, stages)
+        place, reason = module.functions[name].location, problem.message
+        given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
+        errors.tell(given_up)
+        return mapped
+
+
+def _mapped(
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+) -> Module:
+    from gpucodegen.compiling.pipeline import front_passes, mapping_passes
+    from gpucodegen.passes.checks.size import CheckSize
+    from gpucodegen.passes.framework.base import run_pipeline
+
+    target, types = key
+
+    def after(pass_: ModulePass, current: Module) -> None:
+        stages.append((pass_.name, current))
+
+    stages.append(("parse", module))
+    guard = target == "cpu" and not options.unchecked
+    front = front_passes(name, types, options.handlers, target, guard=guard)
+    small = CheckSize(operations=options.max_operations)
+    passes = [small, *front, *mapping_passes(target, options)]
+    return run_pipeline(module, passes, after=after)
+
+
+def printed(stages: Stages) -> list[tuple[str, str]]:
+    """The stages as text; what several passes left as it was is printed once."""
+    distinct = {id(module.operation): module for _, module in stages}
+    texts = {key: str(module) for key, module in distinct.items()}
+    return [(name, texts[id(module.operation)]) for name, module in stages]

@@ -1,0 +1,240 @@
+"""arith: constants, integer and floating-point arithmetic, comparisons, casts."""
+
+from __future__ import annotations
+
+from gpucodegen import errors
+from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
+from gpucodegen.dialects.arith import constant_syntax as constant
+from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.declare import bool_like, op, with_element
+from gpucodegen.dialects.framework.definition import Check, Op, Trait
+from gpucodegen.dialects.framework.syntax import Reader, State, Writer
+from gpucodegen.dialects.shared import cast_checks as casts
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import I1, I32, DialectType
+
+_PURE = Trait.PURE
+_COMMUTATIVE = Trait.PURE | Trait.COMMUTATIVE
+
+
+# -- families --------------------------------------------------------------------------
+
+_FASTMATH = "(`fastmath` `` $fastmath^)?"
+_OVERFLOW = "(`overflow` `` $overflowFlags^)?"
+_ROUNDED = f"($roundingmode^)? {_FASTMATH}"
+_EXACT = "(`exact` $isExact^)?"
+_NON_NEGATIVE = "(`nneg` $nonNeg^)?"
+_ROUNDING = "to_nearest_even downward upward toward_zero to_nearest_away".split()
+_ROUNDING_MODE = kinds.optional(kinds.enumeration(_ROUNDING, I32))
+_FLAGS: dict[str, dict[str, kinds.Kind]] = {
+    "": {},
+    _FASTMATH: {"fastmath": kinds.FASTMATH},
+    _ROUNDED: {"fastmath": kinds.FASTMATH, "roundingmode": _ROUNDING_MODE},
+    _OVERFLOW: {"overflowFlags": kinds.OVERFLOW},
+    _EXACT: {"isExact": kinds.UNIT},
+    _NON_NEGATIVE: {"nonNeg": kinds.UNIT},
+}
+
+
+def _binary(
+    name: str, constraint: Constraint, flag: str = "", traits: Trait = _PURE
+) -> Op:
+    return op(
+        f"arith.{name}",
+        "lhs rhs -> result",
+        f"$lhs `,` $rhs {flag} attr-dict `:` type($result)",
+        attributes=_FLAGS[flag],
+        same="lhs rhs result",
+        types={"lhs": constraint},
+        traits=traits,
+    )
+
+
+def _cast(
+    name: str, source: Constraint, target: Constraint, check: Check, flag: str = ""
+) -> Op:
+    return op(
+        f"arith.{name}",
+        "in -> out",
+        f"$in {flag} attr-dict `:` type($in) `to` type($out)",
+        attributes=_FLAGS[flag],
+        types={"in": source, "out": target},
+        traits=_PURE,
+        checks=[check],
+    )
+
+
+def _extended(name: str, result: str, carry: str) -> Op:
+    return op(
+        f"arith.{name}_extended",
+        f"lhs rhs -> {result} {carry}",
+        f"$lhs `,` $rhs attr-dict `:` type(${result}) `,` type(${carry})",
+        same=f"lhs rhs {result}",
+        infer={carry: bool_like("lhs")},
+        types={"lhs": constraints.INTEGER_LIKE},
+        traits=_PURE,
+    )
+
+
+def _scaling(name: str, flag: str, check: Check) -> Op:
+    return op(
+        f"arith.scaling_{name}",
+        "in scale -> out",
+        f"$in `,` $scale {flag} attr-dict"
+        " `:` type($in) `,` type($scale) `to` type($out)",
+        attributes=_FLAGS[flag],
+        types=dict.fromkeys(("in", "scale", "out"), constraints.FLOAT_LIKE),
+        traits=_PURE,
+        checks=[check],
+    )
+
+
+def _compare(name: str, predicates: tuple[str, ...], c: Constraint, flag: str) -> Op:
+    attributes = {"predicate": kinds.enumeration(predicates)}
+    if flag:
+        attributes["fastmath"] = kinds.FASTMATH
+    return op(
+        f"arith.{name}",
+        "lhs rhs -> result",
+        f"$predicate `,` $lhs `,` $rhs {flag} attr-dict `:` type($lhs)",
+        attributes=attributes,
+        same="lhs rhs",
+        infer={"result": bool_like("lhs")},
+        types={"lhs": c},
+        traits=_PURE,
+    )
+
+
+def _parse_select(r: Reader, state: State) -> None:
+    """``%c, %a, %b : (condition type,)? type``."""
+    start = r.start
+    uses = r.separated(r.use)
+    if len(uses) != 3:
+        raise errors.OperandMismatch(
+            r.location(start),
+            operation="arith.select",
+            problem=f"takes 3 operands, found {len(uses)}",
+            hint="Write arith.select %condition, %true, %false : type",
+        )
+    state.attributes |= r.attr_dict()
+    r.expect(":")
+    types = r.types()
+    condition = types[0] if len(types) == 2 else I1
+    state.operands = [
+        r.resolve(uses[0], condition),
+        *(r.resolve(use, types[-1]) for use in uses[1:]),
+    ]
+    state.result_types = [types[-1]]
+
+
+def _print_select(w: Writer, o: Operation) -> None:
+    w.write(f" {w.names(o.operands)}")
+    w.attr_dict(o)
+    condition = o.operands[0].type
+    prefix = "" if condition == I1 else f"{condition}, "
+    w.write(f" : {prefix}{o.results[0].type}")
+
+
+def _check_select(o: Operation) -> None:
+    """One condition for all, or one for each element."""
+    condition, ty = o.operands[0].type, o.results[0].type
+    is_opaque = isinstance(condition, DialectType) or isinstance(ty, DialectType)
+    if not is_opaque and condition not in (I1, with_element(ty, I1)):
+        raise errors.TypesDiffer(
+            o.location,
+            operation=o.name,
+            first="the condition",
+            first_type=condition,
+            second="what it selects",
+            second_type=ty,
+        )
+
+
+_FLOAT, _INTEGER = constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE
+_ANY = constraints.ANY
+_CASTS = (
+    _cast("bitcast", _ANY, _ANY, casts.check_bitcast),
+    _cast("extf", _FLOAT, _FLOAT, casts.check_wider, _FASTMATH),
+    _cast("truncf", _FLOAT, _FLOAT, casts.check_narrower, _ROUNDED),
+    _cast("convertf", _FLOAT, _FLOAT, casts.check_converts, _ROUNDED),
+    _cast("extsi", _INTEGER, _INTEGER, casts.check_wider),
+    _cast("extui", _INTEGER, _INTEGER, casts.check_wider, _NON_NEGATIVE),
+    _cast("trunci", _INTEGER, _INTEGER, casts.check_narrower, _OVERFLOW),
+    _cast("fptosi", _FLOAT, _INTEGER, casts.check_same_shape),
+    _cast("fptoui", _FLOAT, _INTEGER, casts.check_same_shape),
+    _cast("sitofp", _INTEGER, _FLOAT, casts.check_same_shape),
+    _cast("uitofp", _INTEGER, _FLOAT, casts.check_same_shape, _NON_NEGATIVE),
+    _cast("index_cast", _ANY, _ANY, casts.check_index_cast),
+    _cast("index_castui", _ANY, _ANY, casts.check_index_cast, _NON_NEGATIVE),
+)
+_OVERFLOWING = ("addi", "muli")
+_PLAIN_INTEGER = "ceildivsi ceildivui floordivsi remsi remui".split()
+_EXACT_INTEGER = "divsi divui shrsi shrui".split()
+_COMMUTATIVE_INTEGER = "andi ori xori maxsi maxui minsi minui".split()
+_EXTREMES = "maximumf maximumnumf maxnumf minimumf minimumnumf minnumf".split()
+
+OPERATIONS = (
+    op(
+        "arith.constant",
+        "-> result",
+        (constant.parse_constant, constant.print_constant),
+        attributes={"value": kinds.ANY},
+        traits=_PURE | Trait.CONSTANT,
+        checks=[constant.check_constant],
+    ),
+    *(
+        _binary(n, constraints.INTEGER_LIKE, _OVERFLOW, _COMMUTATIVE)
+        for n in _OVERFLOWING
+    ),
+    *(_binary(n, constraints.INTEGER_LIKE, _OVERFLOW) for n in ("subi", "shli")),
+    *(_binary(n, constraints.INTEGER_LIKE) for n in _PLAIN_INTEGER),
+    *(_binary(n, constraints.INTEGER_LIKE, _EXACT) for n in _EXACT_INTEGER),
+    *(
+        _binary(n, constraints.INTEGER_LIKE, "", _COMMUTATIVE)
+        for n in _COMMUTATIVE_INTEGER
+    ),
+    *(_binary(n, _FLOAT, _FASTMATH, _COMMUTATIVE) for n in _EXTREMES),
+    *(_binary(n, _FLOAT, _ROUNDED, _COMMUTATIVE) for n in ("addf", "mulf")),
+    *(_binary(n, _FLOAT, _ROUNDED) for n in ("subf", "divf")),
+    _binary("remf", _FLOAT, _FASTMATH),
+    *(
+        op(
+            f"arith.{name}",
+            "operand -> result",
+            f"$operand {_FASTMATH} attr-dict `:` type($result)",
+            attributes=_FLAGS[_FASTMATH],
+            same="operand result",
+            types={"operand": _FLOAT},
+            traits=_PURE,
+        )
+        for name in ("negf", "flush_denormals")
+    ),
+    _compare("cmpi", CMPI_PREDICATES, constraints.INTEGER_LIKE, ""),
+    _compare("cmpf", CMPF_PREDICATES, constraints.FLOAT_LIKE, _FASTMATH),
+    op(
+        "arith.select",
+        "condition true_value false_value -> result",
+        (_parse_select, _print_select),
+        same="true_value false_value result",
+        types={"condition": constraints.BOOL_LIKE},
+        traits=_PURE,
+        checks=[_check_select],
+    ),
+    _extended("addui", "sum", "overflow"),
+    _extended("subui", "diff", "borrow"),
+    *(
+        op(
+            f"arith.{name}",
+            "lhs rhs -> low high",
+            "$lhs `,` $rhs attr-dict `:` type($lhs)",
+            same="lhs rhs low high",
+            types={"lhs": constraints.INTEGER_LIKE},
+            traits=_PURE,
+        )
+        for name in ("mulsi_extended", "mului_extended")
+    ),
+    *_CASTS,
+    _scaling("extf", _FASTMATH, casts.check_wider),
+    _scaling("truncf", _ROUNDED, casts.check_narrower),
+)

@@ -1,0 +1,3 @@
+"""The bufferization dialect."""
+
+from __future__ import annotations

@@ -1,0 +1,74 @@
+"""The builtin dialect: modules and casts between type systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.attributes import StringAttr
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.types import Type
+
+
+def symbol_name(op: Operation) -> str:
+    """``sym_name`` of a symbol operation, or the empty string."""
+    name = op.attributes.get("sym_name")
+    return name.value if isinstance(name, StringAttr) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A top-level ``builtin.module``; prints as today's MLIR.
+
+    >>> print(Module.of([]))
+    module {
+    }
+    """
+
+    operation: Operation
+
+    @staticmethod
+    def of(operations: Sequence[Operation], location: Location = UNKNOWN) -> Module:
+        """A module around top-level operations."""
+        body = single_block(operations)
+        return Module(Operation("builtin.module", regions=(body,), location=location))
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The top-level operations."""
+        return self.operation.body.operations
+
+    @property
+    def functions(self) -> dict[str, Operation]:
+        """The top-level ``func.func`` operations by name, in order."""
+        return {symbol_name(o): o for o in self.operations if o.name == "func.func"}
+
+    def with_operations(self, operations: Iterable[Operation]) -> Module:
+        """The module around other operations; itself, if they are its own."""
+        changed = self.operation.with_body(operations)
+        return self if changed is self.operation else Module(changed)
+
+    def walk(self) -> Iterator[Operation]:
+        """Every operation, the module itself first, in textual order."""
+        return self.operation.walk()
+
+    def generic(self) -> str:
+        """The text in generic operation form."""
+        from gpucodegen.dialects.framework.printing import print_module
+
+        return print_module(self.operation, generic=True)
+
+    def __str__(self) -> str:
+        from gpucodegen.dialects.framework.printing import print_module
+
+        return print_module(self.operation)
+
+
+def unrealized_cast(
+    values: Sequence[Value], types: Sequence[Type], location: Location = UNKNOWN
+) -> Operation:
+    """``builtin.unrealized_conversion_cast``."""
+    results = tuple(Value(ty, "", location) for ty in types)
+    name = "builtin.unrealized_conversion_cast"
+    return Operation(name, tuple(values), results, location=location)

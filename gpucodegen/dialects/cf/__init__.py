@@ -1,0 +1,3 @@
+"""The cf dialect: branches between blocks."""
+
+from __future__ import annotations

@@ -1,0 +1,215 @@
+"""The declarative syntax of operations, read in both directions.
+
+A format is a sequence of elements, as in MLIR's assemblyFormat::
+
+    `,` literal    $name operand, attribute or successor    type($name)
+    attr-dict      attr-dict-with-keyword                   functional-type($ins, $outs)
+    ( ... $anchor^ ... )? optional group, present when its anchor is
+    custom<DynamicIndexList>($dynamic, $static)
+    custom<Name> an element made by ``custom[Name]`` of the format
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.dialects.framework.assembly_elements import (
+    AttrDict,
+    AttributeOf,
+    Element,
+    FunctionalType,
+    Glue,
+    Group,
+    IndexList,
+    Literal,
+    Operands,
+    Parsed,
+    Printed,
+    SuccessorOf,
+    TypesOf,
+)
+from gpucodegen.dialects.framework.definition import Infer, Slot
+from gpucodegen.dialects.framework.kinds import ANY, Kind
+from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS
+from gpucodegen.ir.types import I32, Type
+
+# -- compilation -----------------------------------------------------------------------
+
+_ITEM = re.compile(
+    r"\s*(?:(`[^`]*`)|\$(\w+)|type\(\$?(\w+)\)"
+    r"|functional-type\(\$?([\w$, ]+)\)|(attr-dict-with-keyword)|(attr-dict)"
+    r"|custom<DynamicIndexList>\(\$(\w+),\s*\$(\w+)\)|(\()|(\)\?)|(\^)"
+    r"|custom<(\w+)>)"
+)
+
+
+@dataclass(slots=True)
+class Assembly:
+    """A format and the signature it speaks of; compiled when first used."""
+
+    text: str
+    operands: tuple[Slot, ...]
+    results: tuple[Slot, ...]
+    attributes: Mapping[str, Kind]
+    same: tuple[frozenset[str], ...]
+    infer: Mapping[str, Infer]
+    successors: tuple[str, ...] = ()
+    custom: Mapping[str, Element] = field(default_factory=dict[str, Element])
+    _elements: tuple[Element, ...] | None = None
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The compiled format."""
+        if self._elements is None:
+            self._elements = _Compiler(self).compiled()
+        return self._elements
+
+    # -- reading -----------------------------------------------------------------------
+
+    def parse(self, r: Reader, state: State) -> None:
+        """Read an operation after its name."""
+        parsed = Parsed(r, state)
+        for element in self.elements:
+            element.parse(parsed)
+        self._share_types(parsed.types)
+        groups: list[list[Value]] = []
+        for slot in self.operands:
+            values = self._resolve(parsed, slot)
+            groups.append(values)
+            parsed.types[slot.name] = [v.type for v in values]
+        state.operands = [value for group in groups for value in group]
+        if sum(not slot.is_single for slot in self.operands) > 1:
+            sizes = tuple(map(len, groups))
+            state.attributes[OPERAND_SEGMENTS] = DenseArrayAttr(I32, sizes)
+        self._share_types(parsed.types)
+        for slot in self.results:
+            state.result_types += self._result_types(parsed, slot)
+
+    def _share_types(self, types: dict[str, list[Type]]) -> None:
+        """Give every member of a group of equal types the one that is known."""
+        for group in self.same:
+            known = next((types[name] for name in group if types.get(name)), None)
+            if known is not None:
+                for name in group:
+                    types.setdefault(name, known[:1])
+
+    def _resolve(self, parsed: Parsed, slot: Slot) -> list[Value]:
+        uses = parsed.uses.get(slot.name, [])
+        types = parsed.types.get(slot.name, [])
+        if not types and slot.name in self.infer:
+            types = list(
+                self.infer[slot.name](parsed.types, parsed.state.attributes) or ()
+            )
+        if len(types) == 1 and len(uses) > 1:
+            types = types * len(uses) if self._is_shared(slot.name) else types
+        if not uses and types and (slot.arity and self._is_shared(slot.name)):
+            types = []
+        return parsed.reader.resolve_all(uses, types, _start(parsed, uses))
+
+    def _is_shared(self, name: str) -> bool:
+        return name in self.infer or any(name in group for group in self.same)
+
+    def _result_types(self, parsed: Parsed, slot: Slot) -> list[Type]:
+        types = parsed.types.get(slot.name)
+        if types is None and slot.name in self.infer:
+            types = list(
+                self.infer[slot.name](parsed.types, parsed.state.attributes) or ()
+            )
+        return [] if types is None else types
+
+    # -- writing -----------------------------------------------------------------------
+
+    def print(self, writer: Writer, op: Operation) -> None:
+        """Write an operation after its name."""
+        from gpucodegen.dialects.framework import registry
+
+        definition = registry.lookup(op.name)
+        if definition is None:
+            return
+        values = definition.operand_groups(op) | definition.result_groups(op)
+        printed = Printed(writer, op, values)
+        for element in self.elements:
+            element.print(printed)
+
+
+def _start(parsed: Parsed, uses: Sequence[Use]) -> int:
+    return uses[0].start if uses else parsed.reader.start
+
+
+class _Compiler:
+    """One pass over a format's text."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        slots = (*assembly.operands, *assembly.results)
+        self.slots = {slot.name: slot for slot in slots}
+        self.shown: set[str] = {OPERAND_SEGMENTS, "resultSegmentSizes"}
+
+    def compiled(self) -> tuple[Element, ...]:
+        """The elements, once all attributes that are shown are known."""
+        self._sequence()
+        return self._sequence()
+
+    def _sequence(self) -> tuple[Element, ...]:
+        text = self.assembly.text
+        stack: list[list[Element]] = [[]]
+        anchors: list[Element] = []
+        position = 0
+        while position < len(text.rstrip()):
+            match = _ITEM.match(text, position)
+            if match is None:
+                raise ValueError(f"format error at {text[position:]!r}")
+            position = match.end()
+            opens, closes, anchor = match[9], match[10], match[11]
+            if opens:
+                stack.append([])
+            elif anchor:
+                anchors.append(stack[-1][-1])
+            elif closes:
+                elements = tuple(stack.pop())
+                stack[-1].append(Group(elements, anchors.pop()))
+            else:
+                stack[-1].append(self._element(match))
+        return tuple(stack[0])
+
+    def _element(self, match: re.Match[str]) -> Element:
+        literal, name, typed, functional, keyword, _, dynamic, static, *_, custom = (
+            match.groups()
+        )
+        if custom is not None:
+            return self.assembly.custom[custom]
+        if literal is not None:
+            text = literal.strip("`")
+            return Literal(text.strip()) if text.strip() else Glue()
+        if name is not None:
+            return self._variable(name)
+        if typed is not None:
+            return TypesOf(self.slots[typed])
+        if functional is not None:
+            return self._functional(functional)
+        if dynamic is not None:
+            self.shown.add(static)
+            return IndexList(self.slots[dynamic], static)
+        own = frozenset(self.assembly.attributes)
+        return AttrDict(bool(keyword), frozenset(self.shown), own)
+
+    def _variable(self, name: str) -> Element:
+        if name in self.slots:
+            return Operands(self.slots[name])
+        if name in self.assembly.successors:
+            return SuccessorOf(self.assembly.successors.index(name))
+        self.shown.add(name)
+        return AttributeOf(name, self.assembly.attributes.get(name, ANY))
+
+    def _functional(self, text: str) -> Element:
+        inputs, outputs = (part.strip(" $") for part in text.split(","))
+        sides = {"operands": self.assembly.operands, "results": self.assembly.results}
+        return FunctionalType(
+            sides.get(inputs) or (self.slots[inputs],),
+            sides.get(outputs) or (self.slots[outputs],),
+        )

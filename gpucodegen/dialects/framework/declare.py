@@ -1,0 +1,158 @@
+"""Short forms for writing operation tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gpucodegen.dialects.framework.assembly import Assembly
+from gpucodegen.dialects.framework.assembly_elements import Element
+from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.definition import (
+    Check,
+    Infer,
+    Op,
+    Trait,
+    Types,
+    slots,
+)
+from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
+from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import (
+    I1,
+    INDEX,
+    TensorType,
+    Type,
+    UnrankedTensorType,
+    VectorType,
+    element_type,
+    print_results,
+)
+
+
+def op(
+    name: str,
+    signature: str = "",
+    syntax: str | tuple[ParseOp, PrintOp] | None = "attr-dict",
+    *,
+    attributes: Mapping[str, Kind] | None = None,
+    same: str = "",
+    infer: Mapping[str, Infer] | None = None,
+    types: Mapping[str, Constraint] | None = None,
+    traits: Trait = Trait.NONE,
+    checks: Sequence[Check] = (),
+    regions: int | None = 0,
+    successors: str | None = "",
+    terminators: Sequence[str] = (),
+    parents: Sequence[str] = (),
+    adapt: Callable[[State], None] | None = None,
+    flatten: Callable[[Operation], Operation] | None = None,
+    custom: Mapping[str, Element] | None = None,
+) -> Op:
+    """A table entry.
+
+    ``same`` holds groups of slots of one type, divided by ``;``.  ``successors`` names
+    the branch targets; None stands for any number.  ``custom`` holds elements that the
+    format names as ``custom<Name>``.
+    """
+    targets = tuple((successors or "").split())
+    operands, _, results = signature.partition("->")
+    groups = tuple(frozenset(group.split()) for group in same.split(";") if group)
+    parse: ParseOp | None = None
+    print_: PrintOp | None = None
+    if isinstance(syntax, str):
+        assembly = Assembly(
+            syntax,
+            slots(operands),
+            slots(results),
+            attributes or {},
+            groups,
+            infer or {},
+            targets,
+            custom or {},
+        )
+        parse, print_ = assembly.parse, assembly.print
+    elif syntax is not None:
+        parse, print_ = syntax
+    return Op(
+        name,
+        slots(operands),
+        slots(results),
+        parse,
+        print_,
+        attributes or {},
+        groups,
+        infer or {},
+        types or {},
+        traits,
+        tuple(checks),
+        regions,
+        None if successors is None else len(targets),
+        tuple(terminators),
+        tuple(parents),
+        adapt,
+        flatten,
+    )
+
+
+# -- type inference --------------------------------------------------------------------
+
+
+def always(*types: Type) -> Infer:
+    """Fixed types."""
+    return lambda _, __: types
+
+
+def indices(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]:
+    """Index values, however many."""
+    del types, attributes
+    return (INDEX,)
+
+
+def element_of(slot: str) -> Infer:
+    """The element type of another slot."""
+
+    def infer(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
+        known = types.get(slot)
+        return (element_type(known[0]),) if known else None
+
+    return infer
+
+
+def like(slot: str) -> Infer:
+    """The type of another slot."""
+
+    def infer(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
+        known = types.get(slot)
+        return tuple(known[:1]) if known else None
+
+    return infer
+
+
+def bool_like(slot: str) -> Infer:
+    """``i1`` in the shape of another slot."""
+
+    def infer(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
+        known = types.get(slot)
+        return (with_element(known[0], I1),) if known else None
+
+    return infer
+
+
+def with_element(ty: Type, element: Type) -> Type:
+    """The same shape with another element; the element itself for a scalar."""
+    match ty:
+        case VectorType(shape, _, scalable):
+            return VectorType(shape, element, scalable)
+        case TensorType(shape, _, encoding):
+            return TensorType(shape, element, encoding)
+        case UnrankedTensorType():
+            return UnrankedTensorType(element)
+        case _:
+            return element
+
+
+def result_list(results: Sequence[Value]) -> str:
+    """``type``, or ``(type, type)`` unless there is exactly one."""
+    return print_results(tuple(v.type for v in results))

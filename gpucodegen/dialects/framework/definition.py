@@ -1,0 +1,168 @@
+"""What the package knows of an operation: one table entry of type :class:`Op`.
+
+The signature ``"memref indices* -> result"`` names the operands and results; ``?``
+marks an optional one, ``*`` a variadic one.  The syntax is a format in the manner of
+MLIR's declarative assembly (see ``assembly``), or a pair of functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from string import ascii_letters, digits
+
+from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
+from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, DenseElementsAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, split
+from gpucodegen.ir.types import I32, Type
+
+
+class Trait(Flag):
+    """Properties that checks and passes ask for."""
+
+    NONE = 0
+    TERMINATOR = auto()
+    ISOLATED = auto()
+    SYMBOL_TABLE = auto()
+    GRAPH = auto()
+    NO_TERMINATOR = auto()
+    AFFINE_SCOPE = auto()
+    PURE = auto()
+    COMMUTATIVE = auto()
+    CONSTANT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A named operand or result; ``arity`` is ``""``, ``"?"`` or ``"*"``."""
+
+    name: str
+    arity: str = ""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it stands for exactly one value."""
+        return not self.arity
+
+
+def slots(text: str) -> tuple[Slot, ...]:
+    """Slots of one side of a signature.
+
+    >>> slots("memref indices*")[1]
+    Slot(name='indices', arity='*')
+    """
+    return tuple(
+        Slot(word.rstrip("?*"), word[-1:].strip(_NAME)) for word in text.split()
+    )
+
+
+_NAME = ascii_letters + digits + "_"
+
+Types = Mapping[str, Sequence[Type]]
+Infer = Callable[[Types, Mapping[str, Attribute]], "Sequence[Type] | None"]
+"""Types of a slot from those of the other slots and the attributes."""
+
+Check = Callable[[Operation], None]
+"""Raises a :class:`gpucodegen.errors.VerifyError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation: syntax, types, traits and checks."""
+
+    name: str
+    operands: tuple[Slot, ...] = ()
+    results: tuple[Slot, ...] = ()
+    parse: ParseOp | None = None
+    print: PrintOp | None = None
+    attributes: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+    same: tuple[frozenset[str], ...] = ()
+    infer: Mapping[str, Infer] = field(default_factory=dict[str, Infer])
+    types: Mapping[str, Constraint] = field(default_factory=dict[str, Constraint])
+    traits: Trait = Trait.NONE
+    checks: tuple[Check, ...] = ()
+    regions: int | None = 0
+    successors: int | None = 0
+    terminators: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    adapt: Callable[[State], None] | None = None
+    flatten: Callable[[Operation], Operation] | None = None
+
+    def has(self, trait: Trait) -> bool:
+        """Whether the operation has a trait."""
+        return trait in self.traits
+
+    @property
+    def is_isolated(self) -> bool:
+        """Whether its regions see no values from outside."""
+        return Trait.ISOLATED in self.traits
+
+    @property
+    def is_segmented(self) -> bool:
+        """Whether ``operandSegmentSizes`` divides the operands."""
+        return sum(not slot.is_single for slot in self.operands) > 1
+
+    @property
+    def inherent(self) -> frozenset[str]:
+        """Attributes that belong to the operation itself."""
+        own = set(self.attributes)
+        return frozenset(own | {OPERAND_SEGMENTS} if self.is_segmented else own)
+
+    def operand_groups(self, op: Operation) -> dict[str, tuple[Value, ...]]:
+        """The operands by slot."""
+        sizes = op.attributes.get(OPERAND_SEGMENTS)
+        return _grouped(self.operands, op.operands, sizes)
+
+    def result_groups(self, op: Operation) -> dict[str, tuple[Value, ...]]:
+        """The results by slot."""
+        return _grouped(
+            self.results, op.results, op.attributes.get("resultSegmentSizes")
+        )
+
+    def from_generic(self, state: State) -> None:
+        """Normalise an operation read in generic form."""
+        _modern_segments(state)
+        self.drop_defaults(state)
+        if self.adapt is not None:
+            self.adapt(state)
+
+    def drop_defaults(self, state: State) -> None:
+        """Leave out attributes that say what their absence says."""
+        for name, kind in self.attributes.items():
+            if kind.default is not None and state.attributes.get(name) == kind.default:
+                del state.attributes[name]
+
+
+def _grouped(
+    slots_: Sequence[Slot], values: Sequence[Value], sizes: Attribute | None
+) -> dict[str, tuple[Value, ...]]:
+    if isinstance(sizes, DenseArrayAttr) and len(sizes.values) == len(slots_):
+        counts = [int(size) for size in sizes.values]
+    else:
+        rest = len(values) - sum(slot.is_single for slot in slots_)
+        counts = [1 if slot.is_single else max(0, rest) for slot in slots_]
+    groups = split(values, counts)
+    return {slot.name: group for slot, group in zip(slots_, groups, strict=True)}
+
+
+_OLD_SEGMENTS = {
+    "operand_segment_sizes": OPERAND_SEGMENTS,
+    "result_segment_sizes": "resultSegmentSizes",
+    OPERAND_SEGMENTS: OPERAND_SEGMENTS,
+}
+
+
+def _modern_segments(state: State) -> None:
+    """Segment sizes under today's name and as ``array<i32: ..>``."""
+    for old, modern in _OLD_SEGMENTS.items():
+        value = state.attributes.pop(old, None)
+        if isinstance(value, DenseElementsAttr):
+            shape = getattr(value.type, "shape", (1,))
+            values = value.values * shape[0] if value.is_splat else value.values
+            value = DenseArrayAttr(I32, tuple(int(str(v)) for v in values))
+        if value is not None:
+            state.attributes[modern] = value

@@ -1,0 +1,303 @@
+"""Kinds of attributes in operation syntax: how each is read, written and recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects.framework.syntax import Reader
+from gpucodegen.dialects.shared.combiners import OLD_KINDS
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    OpaqueAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+    print_symbol,
+)
+from gpucodegen.ir.types import I1, I32, I64, INDEX, Type
+
+
+def _anywhere(r: Reader) -> bool:
+    return r.token not in (",", ")", "]", "}", ">", ":", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How an attribute stands in an operation's short form."""
+
+    what: str
+    read: Callable[[Reader], Attribute]
+    write: Callable[[Attribute], str] = str
+    starts: Callable[[Reader], bool] = _anywhere
+    accepts: Callable[[Attribute], bool] = lambda _: True
+    default: Attribute | None = None
+    optional: bool = False
+
+
+def _any_attribute(r: Reader) -> Attribute:
+    return r.attribute()
+
+
+ANY = Kind("an attribute", _any_attribute)
+OPTIONAL = Kind("an attribute", _any_attribute, optional=True)
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+def integer(
+    ty: Type = I64, *, optional: bool = False, default: int | None = None
+) -> Kind:
+    """A bare integer of a fixed type."""
+
+    def read(r: Reader) -> Attribute:
+        return IntegerAttr(r.integer(), ty)
+
+    def write(attribute: Attribute) -> str:
+        is_integer = isinstance(attribute, IntegerAttr)
+        return str(attribute.value) if is_integer else str(attribute)
+
+    return Kind(
+        f"an integer of type {ty}",
+        read,
+        write,
+        accepts=lambda a: isinstance(a, IntegerAttr),
+        default=None if default is None else IntegerAttr(default, ty),
+        optional=optional or default is not None,
+    )
+
+
+def _read_bool(r: Reader) -> Attribute:
+    return IntegerAttr(int(r.one_of(("true", "false"), "true or false") == "true"), I1)
+
+
+BOOL = Kind("true or false", _read_bool, accepts=lambda a: isinstance(a, IntegerAttr))
+TRUE_BY_DEFAULT = Kind(
+    "true or false", _read_bool, default=IntegerAttr(1, I1), optional=True
+)
+FALSE_BY_DEFAULT = Kind(
+    "true or false", _read_bool, default=IntegerAttr(0, I1), optional=True
+)
+UNIT = Kind(
+    "a unit attribute",
+    lambda _: UnitAttr(),
+    lambda _: "",
+    accepts=lambda a: isinstance(a, UnitAttr),
+    optional=True,
+)
+INT32 = integer(I32)
+INT64 = integer(I64)
+INDEX_INT = integer(INDEX)
+
+
+def integers(element: Type = I64) -> Kind:
+    """``[1, 2]`` for a dense array."""
+
+    def read(r: Reader) -> Attribute:
+        return DenseArrayAttr(element, tuple(r.listed("[", "]", r.integer)))
+
+    return Kind(
+        f"array<{element}>",
+        read,
+        _bare_list,
+        starts=lambda r: r.token == "[",
+        accepts=lambda a: isinstance(a, DenseArrayAttr),
+    )
+
+
+def _bare_list(attribute: Attribute) -> str:
+    if isinstance(attribute, DenseArrayAttr):
+        return f"[{', '.join(map(str, attribute.values))}]"
+    return str(attribute)
+
+
+def optional(kind: Kind) -> Kind:
+    """The same kind, which may be absent."""
+    return Kind(
+        kind.what, kind.read, kind.write, kind.starts, kind.accepts, kind.default, True
+    )
+
+
+# -- names -----------------------------------------------------------------------------
+
+
+def _read_symbol_name(r: Reader) -> Attribute:
+    return StringAttr(r.symbol_name())
+
+
+def _write_symbol_name(attribute: Attribute) -> str:
+    is_string = isinstance(attribute, StringAttr)
+    return print_symbol(attribute.value) if is_string else str(attribute)
+
+
+def _at_symbol(r: Reader) -> bool:
+    return r.token[:1] == "@"
+
+
+SYMBOL_NAME = Kind(
+    "a symbol name",
+    _read_symbol_name,
+    _write_symbol_name,
+    _at_symbol,
+    lambda a: isinstance(a, StringAttr),
+)
+SYMBOL = Kind(
+    "a symbol reference",
+    lambda r: SymbolRefAttr(r.symbol_path()),
+    starts=_at_symbol,
+    accepts=lambda a: isinstance(a, SymbolRefAttr),
+)
+STRING = Kind(
+    "a string",
+    lambda r: StringAttr(r.string()),
+    starts=lambda r: r.token[:1] == '"',
+    accepts=lambda a: isinstance(a, StringAttr),
+)
+_VISIBILITIES = ("public", "private", "nested")
+VISIBILITY = Kind(
+    '"public", "private" or "nested"',
+    lambda r: StringAttr(r.string()),
+    accepts=lambda a: isinstance(a, StringAttr) and a.value in _VISIBILITIES,
+)
+TYPE = Kind(
+    "a type", lambda r: TypeAttr(r.type()), accepts=lambda a: isinstance(a, TypeAttr)
+)
+MAP = Kind(
+    "an affine map",
+    lambda r: AffineMapAttr(r.affine_map()),
+    accepts=lambda a: isinstance(a, AffineMapAttr),
+)
+SET = Kind(
+    "an integer set",
+    lambda r: IntegerSetAttr(r.integer_set()),
+    accepts=lambda a: isinstance(a, IntegerSetAttr),
+)
+ARRAY = Kind("an array", _any_attribute, accepts=lambda a: isinstance(a, ArrayAttr))
+NUMBER = Kind(
+    "a number",
+    _any_attribute,
+    accepts=lambda a: isinstance(a, IntegerAttr | FloatAttr),
+)
+
+
+# -- enumerations ----------------------------------------------------------------------
+
+
+def enumeration(
+    names: Sequence[str],
+    ty: Type = I64,
+    *,
+    default: str = "",
+    renamed: Mapping[str, str] | None = None,
+) -> Kind:
+    """A keyword that stands for its position; ``renamed`` holds older words."""
+    positions = {name: i for i, name in enumerate(names)}
+    positions |= {old: positions[name] for old, name in (renamed or {}).items()}
+
+    def read(r: Reader) -> Attribute:
+        return IntegerAttr(positions[r.one_of(positions, "a predicate")], ty)
+
+    def write(attribute: Attribute) -> str:
+        is_position = isinstance(attribute, IntegerAttr)
+        return names[attribute.value] if is_position else str(attribute)
+
+    def accepts(attribute: Attribute) -> bool:
+        is_integer = isinstance(attribute, IntegerAttr)
+        return is_integer and 0 <= attribute.value < len(names)
+
+    return Kind(
+        f"one of {', '.join(names)}",
+        read,
+        write,
+        starts=lambda r: r.token.strip('"') in positions,
+        accepts=accepts,
+        default=IntegerAttr(positions[default], ty) if default else None,
+        optional=bool(default),
+    )
+
+
+def bracketed(
+    prefix: str,
+    default: str = "",
+    renamed: Mapping[str, str] | None = None,
+    words: str = "",
+) -> Kind:
+    """``<a, b>`` for a dialect attribute ``#prefix<a, b>``, kept as text.
+
+    Older text may have it whole or as a string; ``renamed`` gives today's words.
+    ``words`` are the only ones allowed, if given.
+    """
+    head = f"#{prefix}"
+    today = renamed or {}
+    allowed = frozenset(words.split())
+
+    def read(r: Reader) -> Attribute:
+        if r.token[:1] == "#" and r.token != head:
+            return r.attribute()
+        if r.token == head:
+            r.advance()
+        is_string = r.token[:1] == '"'
+        written = [r.string()] if is_string else r.listed("<", ">", lambda: word(r))
+        return OpaqueAttr(f"{head}<{','.join(today.get(w, w) for w in written)}>")
+
+    def word(r: Reader) -> str:
+        return r.one_of(allowed, "a flag") if allowed else r.keyword()
+
+    def accepts(attribute: Attribute) -> bool:
+        has_head = isinstance(attribute, OpaqueAttr) and attribute.text.startswith(head)
+        return has_head or not allowed
+
+    def write(attribute: Attribute) -> str:
+        return str(attribute).removeprefix(head).replace(", ", ",")
+
+    return Kind(
+        f"#{prefix}<...>",
+        read,
+        write,
+        starts=lambda r: r.token in ("<", head) or r.token[:1] == '"',
+        accepts=accepts,
+        default=OpaqueAttr(f"{head}<{default}>") if default else None,
+        optional=bool(default),
+    )
+
+
+def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> Kind:
+    """A bare keyword for a dialect attribute ``#prefix<keyword>``."""
+    head = f"#{prefix}"
+
+    def read(r: Reader) -> Attribute:
+        if r.token[:1] == "#":
+            return r.attribute()
+        return OpaqueAttr(f"{head}{r.one_of(names, f'one of {names}')}{suffix}")
+
+    def write(attribute: Attribute) -> str:
+        return str(attribute).removeprefix(head).removesuffix(suffix)
+
+    def accepts(attribute: Attribute) -> bool:
+        return write(attribute).strip('"') in names
+
+    return Kind(f"one of {', '.join(names)}", read, write, accepts=accepts)
+
+
+FASTMATH = bracketed(
+    "arith.fastmath",
+    "none",
+    words="none reassoc nnan ninf nsz arcp contract afn fast",
+)
+OVERFLOW = bracketed("arith.overflow", "none", words="none nsw nuw")
+
+
+def vector_kind(default: str = "") -> Kind:
+    """``<add>``: how a vector reduction combines, under today's names."""
+    return bracketed("vector.kind", default, OLD_KINDS)
+
+
+VECTOR_KIND = vector_kind()

@@ -1,0 +1,280 @@
+"""What an operation's syntax may ask of the parser and of the printer.
+
+The parser implements :class:`Reader`, the printer :class:`Writer`.  Tokens are plain
+strings, told apart by their first character: ``%value``, ``@symbol``, ``^block``,
+``#attribute``, ``!type``, ``"string"``, a digit, a letter, or punctuation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeVar
+
+from gpucodegen.errors import CodegenWarning
+from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.locations import FileLoc
+from gpucodegen.ir.operation import Label, Operation, Region, Successor, Value
+from gpucodegen.ir.types import FunctionType, Type
+
+T = TypeVar("T")
+
+
+class Use(NamedTuple):
+    """A written operand ``%name#number`` and where it starts."""
+
+    name: str
+    number: int
+    start: int
+
+
+class Argument(NamedTuple):
+    """A block argument under the name it has in the text."""
+
+    name: str
+    value: Value
+
+
+@dataclass(slots=True)
+class State:
+    """An operation being parsed; the parser adds results and location.
+
+    ``expand`` turns it into several operations that together define its results.
+    """
+
+    name: str
+    start: int
+    operands: list[Value] = field(default_factory=list[Value])
+    result_types: list[Type] = field(default_factory=list[Type])
+    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    regions: list[Region] = field(default_factory=list[Region])
+    successors: list[Successor] = field(default_factory=list[Successor])
+    properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    expand: Callable[[Operation], Sequence[Operation]] | None = None
+
+
+class Reader(Protocol):
+    """The parser, as the syntax of an operation sees it."""
+
+    token: str
+    start: int
+    dims: set[Value]
+    """Values that are affine dimensions but no symbols, such as loop variables."""
+
+    # -- tokens
+    def advance(self) -> str:
+        """Consume the current token and return it."""
+        ...
+
+    def skip_location(self) -> None:
+        """Read a trailing ``loc(..)`` that nothing keeps."""
+        ...
+
+    def at(self, token: str, /) -> bool:
+        """Whether this is the current token."""
+        ...
+
+    def accept(self, token: str, /) -> bool:
+        """Consume the token if it is the current one."""
+        ...
+
+    def expect(self, token: str, /) -> None:
+        """Consume the token, which must be the current one."""
+        ...
+
+    def keyword(self, what: str = ...) -> str:
+        """Consume a bare identifier."""
+        ...
+
+    def one_of(self, names: Collection[str], what: str) -> str:
+        """Consume a word that must be one of ``names``."""
+        ...
+
+    def integer(self) -> int:
+        """Consume an integer with an optional minus."""
+        ...
+
+    def string(self) -> str:
+        """Consume a string literal and return its value."""
+        ...
+
+    def symbol_name(self) -> str:
+        """Consume ``@name`` and return the name."""
+        ...
+
+    def symbol_path(self) -> tuple[str, ...]:
+        """Consume ``@root::@nested``."""
+        ...
+
+    def location(self, start: int | None = None) -> FileLoc:
+        """Position of a character offset, the current token's by default."""
+        ...
+
+    def warn(self, warning: CodegenWarning) -> None:
+        """Report a warning with its source line."""
+        ...
+
+    def unexpected(self, expected: str, advice: str = "") -> Exception:
+        """The error for a token that is not ``expected``."""
+        ...
+
+    def listed(self, opening: str, closing: str, item: Callable[[], T]) -> list[T]:
+        """``opening (item (, item)*)? closing``."""
+        ...
+
+    def separated(self, item: Callable[[], T]) -> list[T]:
+        """``item (, item)*``."""
+        ...
+
+    # -- types and attributes
+    def type(self) -> Type:
+        """A type."""
+        ...
+
+    def types(self) -> list[Type]:
+        """Types separated by commas."""
+        ...
+
+    def arrow_types(self) -> list[Type]:
+        """``-> type`` or ``-> (types)``; nothing without an arrow."""
+        ...
+
+    def function_type(self) -> FunctionType:
+        """``(types) -> types``."""
+        ...
+
+    def attribute(self, ty: Type | None = None) -> Attribute:
+        """An attribute; ``ty`` is that of a number written without one."""
+        ...
+
+    def attr_dict(self) -> dict[str, Attribute]:
+        """``{name = value}``, or nothing."""
+        ...
+
+    def attr_dict_with_keyword(self) -> dict[str, Attribute]:
+        """``attributes {name = value}``, or nothing."""
+        ...
+
+    def affine_map(self) -> AffineMap:
+        """A map, inline or by alias."""
+        ...
+
+    def integer_set(self) -> IntegerSet:
+        """A set, inline or by alias."""
+        ...
+
+    def affine_operands(self, dims: int, syms: int) -> list[Value]:
+        """``(%d0)[%s0]`` for so many dimensions and symbols."""
+        ...
+
+    def subscripts(self, opening: str, closing: str) -> tuple[AffineMap, list[Value]]:
+        """``[%i + 1, %j]`` as a map and its operands."""
+        ...
+
+    def subscript(self) -> tuple[AffineMap, list[Value]]:
+        """``%i + 1`` as a map of one result and its operands."""
+        ...
+
+    # -- values
+    def use(self) -> Use:
+        """``%name`` or ``%name#number``, not yet looked up."""
+        ...
+
+    def uses(self) -> list[Use]:
+        """Operands separated by commas, possibly none."""
+        ...
+
+    def resolve(self, use: Use, ty: Type | None = None) -> Value:
+        """The value a use names; ``ty`` is the type written for it."""
+        ...
+
+    def resolve_all(
+        self, uses: Sequence[Use], types: Sequence[Type], start: int
+    ) -> list[Value]:
+        """The values of uses with one written type each, or none at all."""
+        ...
+
+    def argument(self, use: Use, ty: Type) -> Argument:
+        """A block argument to be handed to :meth:`region`."""
+        ...
+
+    def emit(self, op: Operation) -> None:
+        """Put an operation before the one being parsed."""
+        ...
+
+    # -- structure
+    def region(
+        self,
+        arguments: Sequence[Argument] = (),
+        *,
+        isolated: bool = False,
+        terminator: str = "",
+        dialect: str = "",
+    ) -> Region:
+        """A region in braces; ``terminator`` is added where it is missing."""
+        ...
+
+    def successor(self) -> Successor:
+        """A branch target with the values it passes."""
+        ...
+
+    def operation(self) -> Operation:
+        """One operation."""
+        ...
+
+
+class Writer(Protocol):
+    """The printer, as the syntax of an operation sees it."""
+
+    def write(self, text: str, /) -> None:
+        """Append text; line breaks keep the indentation."""
+        ...
+
+    def name(self, value: Value, /) -> str:
+        """Name of a value."""
+        ...
+
+    def names(self, values: Sequence[Value], /) -> str:
+        """Names of values, with commas."""
+        ...
+
+    def typed_names(self, values: Sequence[Value], /) -> str:
+        """``%a, %b : type, type``; nothing for no values."""
+        ...
+
+    def label(self, label: Label, /) -> str:
+        """Name of a block."""
+        ...
+
+    def successor(self, successor: Successor, /) -> str:
+        """A branch target with the values it passes."""
+        ...
+
+    def attr_dict(
+        self, op: Operation, elided: Collection[str] = (), *, keyword: bool = False
+    ) -> None:
+        """`` {attributes}`` without the elided ones; nothing if none are left."""
+        ...
+
+    def properties(self, op: Operation, names: Collection[str]) -> None:
+        """`` <{attributes}>`` of these names; nothing if there are none."""
+        ...
+
+    def region(
+        self,
+        region: Region,
+        *,
+        arguments: bool = False,
+        elide: str = "",
+    ) -> None:
+        """``{ .. }``, the entry block's arguments on request."""
+        ...
+
+    def operation(self, op: Operation) -> None:
+        """An operation with its results."""
+        ...
+
+
+ParseOp = Callable[[Reader, State], None]
+PrintOp = Callable[[Writer, Operation], None]

@@ -1,0 +1,33 @@
+"""gcg: what this compiler adds to a program, for nobody to write by hand.
+
+An access outside its buffer ends the call.  ``gcg.refuse`` does so on the host before
+anything ran; ``gcg.report`` notes it in a loop, where the access is left out, and the
+host raises behind the loop.
+"""
+
+from __future__ import annotations
+
+from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.declare import indices, op
+
+_ATTRIBUTES = {
+    "buffer": kinds.STRING,
+    "verb": kinds.STRING,
+    "dimension": kinds.integer(),
+    "extent": kinds.integer(),
+    "names": kinds.ANY,
+}
+"""What is accessed, how, along which dimension of which extent (-1: the values tell);
+a name for each value."""
+
+OPERATIONS = tuple(
+    op(
+        name,
+        "values*",
+        "$verb $buffer $dimension `of` $extent $names `(` $values `)` attr-dict",
+        attributes=_ATTRIBUTES,
+        infer={"values": indices},
+        types={"values": constraints.INDEX_TYPE},
+    )
+    for name in ("gcg.refuse", "gcg.report")
+)

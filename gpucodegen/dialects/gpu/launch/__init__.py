@@ -1,0 +1,3 @@
+"""Launches of kernels: syntax and checks."""
+
+from __future__ import annotations

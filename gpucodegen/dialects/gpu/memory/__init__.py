@@ -1,0 +1,3 @@
+"""Memory of a device."""
+
+from __future__ import annotations

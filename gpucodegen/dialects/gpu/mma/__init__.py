@@ -1,0 +1,3 @@
+"""Matrix fragments of a warp."""
+
+from __future__ import annotations

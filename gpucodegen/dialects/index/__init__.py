@@ -1,0 +1,3 @@
+"""The index dialect."""
+
+from __future__ import annotations

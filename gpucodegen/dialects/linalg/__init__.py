@@ -1,0 +1,123 @@
+"""The linalg dialect: structured operations on tensors and memrefs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, Attribute, OpaqueAttr
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Block, Operation, Value, single_block
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.types import (
+    INDEX,
+    DialectType,
+    FloatType,
+    IntegerType,
+    Type,
+    element_type,
+)
+
+
+def iterator(kind: str) -> OpaqueAttr:
+    """``#linalg.iterator_type<parallel>`` and the like."""
+    return OpaqueAttr(f"#linalg.iterator_type<{kind}>")
+
+
+_VIEW = re.compile(r"linalg\.(?:view|buffer)<(?:[\d?]+x)*([if]\d+|bf16|index)>")
+
+
+def scalar_of(ty: Type) -> Type:
+    """The element of a shaped type, a view of 2019 included; else the type itself."""
+    match = _VIEW.fullmatch(ty.text) if isinstance(ty, DialectType) else None
+    if match is None:
+        return element_type(ty)
+    name = match[1]
+    if name == "index":
+        return INDEX
+    return IntegerType(int(name[1:])) if name[0] == "i" else FloatType(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Structured:
+    """Reading access to ``linalg.generic`` and to every named structured operation."""
+
+    operation: Operation
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The ``ins`` operands."""
+        return operand_segments(self.operation, 2)[0]
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The ``outs`` operands."""
+        return operand_segments(self.operation, 2)[1]
+
+    @property
+    def body(self) -> Block:
+        """The scalar computation; one argument per operand."""
+        return self.operation.body
+
+    @property
+    def indexing_maps(self) -> tuple[AffineMap, ...]:
+        """One map per operand, of a ``linalg.generic``."""
+        value = self.operation.attributes.get("indexing_maps")
+        entries = value.values if isinstance(value, ArrayAttr) else ()
+        return tuple(m.map for m in entries if isinstance(m, AffineMapAttr))
+
+    @property
+    def iterator_types(self) -> tuple[str, ...]:
+        """``parallel``, ``reduction`` or ``window`` per loop of a generic."""
+        value = self.operation.attributes.get("iterator_types")
+        entries = value.values if isinstance(value, ArrayAttr) else ()
+        return tuple(_iterator_name(entry) for entry in entries)
+
+
+def destinations(op: Operation, count: int) -> tuple[Value, ...]:
+    """The ``count`` operands that an operation of the dialect updates.
+
+    Its last ones, but of ``pack`` and ``unpack``, where padding and tiles come last.
+    """
+    if op.name in {"linalg.pack", "linalg.unpack"}:
+        return op.operands[1:2]
+    return op.operands[len(op.operands) - count :]
+
+
+def _iterator_name(entry: Attribute) -> str:
+    text = entry.text if isinstance(entry, OpaqueAttr) else str(entry).strip('"')
+    return text.removeprefix("#linalg.iterator_type<").removesuffix(">")
+
+
+def generic(
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    indexing_maps: Sequence[AffineMap],
+    iterator_types: Sequence[str],
+    arguments: Sequence[Value],
+    body: Sequence[Operation],
+    *,
+    result_types: Sequence[Type] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``linalg.generic``; ``body`` ends in ``linalg.yield``."""
+    attributes: dict[str, Attribute] = {
+        "indexing_maps": ArrayAttr(tuple(map(AffineMapAttr, indexing_maps))),
+        "iterator_types": ArrayAttr(tuple(map(iterator, iterator_types))),
+        OPERAND_SEGMENTS: segment_sizes([inputs, outputs]),
+    }
+    return Operation(
+        "linalg.generic",
+        (*inputs, *outputs),
+        tuple(Value(ty, "", location) for ty in result_types),
+        attributes,
+        (single_block(body, arguments),),
+        location=location,
+    )
+
+
+def yield_(values: Sequence[Value], *, location: Location = UNKNOWN) -> Operation:
+    """``linalg.yield``."""
+    return Operation("linalg.yield", tuple(values), location=location)

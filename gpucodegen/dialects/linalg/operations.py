@@ -1,0 +1,133 @@
+"""linalg: generic and named structured operations."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.declare import indices, op
+from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.linalg import (
+    checks,
+    old,
+    regions,
+    relayout,
+    syntax,
+    tiled_loop,
+)
+from gpucodegen.dialects.linalg import dimension_checks as dimensions
+from gpucodegen.dialects.linalg.named.definitions import with_region
+from gpucodegen.dialects.linalg.named.tables import MAPPED, NAMED, POINTWISE
+
+_STRUCTURED = "inputs* outputs* -> results*"
+_OWN_ATTRIBUTES = ("strides", "dilations", "cast", "fun", "kind", "indexing_maps")
+_REQUIRED = {
+    "contract": {"indexing_maps": kinds.ARRAY},
+    "scaled_contract": {"indexing_maps": kinds.ARRAY},
+    "elementwise": {"kind": kinds.ANY},
+}
+_SHAPED_ENDS = {"input": constraints.SHAPED, "init": constraints.SHAPED}
+
+
+def _named(name: str) -> Op:
+    return op(
+        f"linalg.{name}",
+        _STRUCTURED,
+        (syntax.parse_named, syntax.print_named),
+        attributes=dict.fromkeys(_OWN_ATTRIBUTES, kinds.OPTIONAL)
+        | _REQUIRED.get(name, {}),
+        regions=None,
+        checks=[
+            checks.check_operands,
+            checks.check_named,
+            checks.check_contraction,
+        ],
+        adapt=syntax.normalize_named,
+        flatten=with_region,
+    )
+
+
+OPERATIONS = (
+    op(
+        "linalg.generic",
+        _STRUCTURED,
+        (syntax.parse_generic, syntax.print_generic),
+        attributes={
+            "indexing_maps": kinds.ARRAY,
+            "iterator_types": kinds.ARRAY,
+            "doc": kinds.OPTIONAL,
+            "library_call": kinds.optional(kinds.STRING),
+        },
+        regions=1,
+        terminators=["linalg.yield"],
+        checks=[checks.check_operands, checks.check_generic],
+        adapt=syntax.modern_iterators,
+    ),
+    *(_named(name) for name in (*NAMED, *POINTWISE, *MAPPED)),
+    op(
+        "linalg.map",
+        "inputs* init -> result*",
+        (regions.parse_map, regions.print_map),
+        types={"inputs": constraints.SHAPED, "init": constraints.SHAPED},
+        regions=1,
+        terminators=["linalg.yield"],
+        checks=[dimensions.check_map],
+        adapt=regions.add_output_argument,
+    ),
+    op(
+        "linalg.reduce",
+        "operands* -> results*",
+        (regions.parse_reduce, regions.print_reduce),
+        attributes={"dimensions": kinds.integers()},
+        types={"operands": constraints.SHAPED},
+        regions=1,
+        terminators=["linalg.yield"],
+        checks=[dimensions.check_reduce],
+    ),
+    op(
+        "linalg.transpose",
+        "input init -> result*",
+        (
+            regions.parse_dimensions("permutation"),
+            regions.print_dimensions("permutation"),
+        ),
+        attributes={"permutation": kinds.integers()},
+        types=_SHAPED_ENDS,
+        regions=None,
+        checks=[dimensions.check_transpose],
+        adapt=regions.drop_region,
+        flatten=with_region,
+    ),
+    op(
+        "linalg.broadcast",
+        "input init -> result*",
+        (
+            regions.parse_dimensions("dimensions"),
+            regions.print_dimensions("dimensions"),
+        ),
+        attributes={"dimensions": kinds.integers()},
+        types=_SHAPED_ENDS,
+        regions=None,
+        checks=[dimensions.check_broadcast],
+        adapt=regions.drop_region,
+        flatten=with_region,
+    ),
+    op(
+        "linalg.index",
+        "-> result",
+        "$dim attr-dict `:` type($result)",
+        attributes={"dim": kinds.INT64},
+        infer={"result": indices},
+        traits=Trait.PURE,
+        parents=["linalg.generic", "linalg.map", "linalg.reduce"],
+        checks=[dimensions.check_index],
+    ),
+    op(
+        "linalg.yield",
+        "values*",
+        "attr-dict ($values^ `:` type($values))?",
+        traits=Trait.TERMINATOR,
+        parents=["linalg.generic", "linalg.map", "linalg.reduce", "linalg.tiled_loop"],
+    ),
+    *relayout.OPERATIONS,
+    *old.OPERATIONS,
+    *tiled_loop.OPERATIONS,
+)

@@ -1,0 +1,3 @@
+"""The math dialect."""
+
+from __future__ import annotations

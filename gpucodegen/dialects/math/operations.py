@@ -1,0 +1,94 @@
+"""math: elementary functions."""
+
+from __future__ import annotations
+
+from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.declare import bool_like, op
+from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.shared.cast_checks import check_same_shape
+
+_FASTMATH = "(`fastmath` `` $fastmath^)?"
+_UNARY = (
+    "absf acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1"
+    " floor log log10 log1p log2 round roundeven rsqrt sin sinh sqrt tan tanh trunc"
+).split()
+_TESTS = "isfinite isinf isnan isnormal".split()
+
+
+def _function(name: str, operands: str) -> Op:
+    shown = " `,` ".join(f"${operand}" for operand in operands.split())
+    return op(
+        f"math.{name}",
+        f"{operands} -> result",
+        f"{shown} {_FASTMATH} attr-dict `:` type($result)",
+        attributes={"fastmath": kinds.FASTMATH},
+        same=f"{operands} result",
+        types={operands.split(maxsplit=1)[0]: constraints.FLOAT_LIKE},
+        traits=Trait.PURE,
+    )
+
+
+OPERATIONS = (
+    *(_function(name, "operand") for name in _UNARY),
+    *(_function(name, "lhs rhs") for name in ("atan2", "copysign", "powf")),
+    _function("fma", "a b c"),
+    *(
+        op(
+            f"math.{name}",
+            "operand -> result",
+            "$operand attr-dict `:` type($result)",
+            same="operand result",
+            types={"operand": constraints.INTEGER_LIKE},
+            traits=Trait.PURE,
+        )
+        for name in ("absi", "ctlz", "ctpop", "cttz")
+    ),
+    op(
+        "math.ipowi",
+        "lhs rhs -> result",
+        "$lhs `,` $rhs attr-dict `:` type($result)",
+        same="lhs rhs result",
+        types={"lhs": constraints.INTEGER_LIKE},
+        traits=Trait.PURE,
+    ),
+    op(
+        "math.fpowi",
+        "lhs rhs -> result",
+        f"$lhs `,` $rhs {_FASTMATH} attr-dict `:` type($lhs) `,` type($rhs)",
+        attributes={"fastmath": kinds.FASTMATH},
+        same="lhs result",
+        types={"lhs": constraints.FLOAT_LIKE, "rhs": constraints.INTEGER_LIKE},
+        traits=Trait.PURE,
+        checks=[check_same_shape],
+    ),
+    op(
+        "math.clampf",
+        "value min max -> result",
+        f"$value `to` `[` $min `,` $max `]` {_FASTMATH} attr-dict `:` type($result)",
+        attributes={"fastmath": kinds.FASTMATH},
+        same="value min max result",
+        types={"value": constraints.FLOAT_LIKE},
+        traits=Trait.PURE,
+    ),
+    op(
+        "math.sincos",
+        "operand -> sin cos",
+        f"$operand {_FASTMATH} attr-dict `:` type($operand)",
+        attributes={"fastmath": kinds.FASTMATH},
+        same="operand sin cos",
+        types={"operand": constraints.FLOAT_LIKE},
+        traits=Trait.PURE,
+    ),
+    *(
+        op(
+            f"math.{name}",
+            "operand -> result",
+            f"$operand {_FASTMATH} attr-dict `:` type($operand)",
+            attributes={"fastmath": kinds.FASTMATH},
+            infer={"result": bool_like("operand")},
+            types={"operand": constraints.FLOAT_LIKE},
+            traits=Trait.PURE,
+        )
+        for name in _TESTS
+    ),
+)

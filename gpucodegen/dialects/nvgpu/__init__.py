@@ -1,0 +1,3 @@
+"""The nvgpu dialect."""
+
+from __future__ import annotations

@@ -1,0 +1,289 @@
+"""nvgpu: matrix units, asynchronous copies and barriers of NVIDIA's devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.declare import always, indices, op
+from gpucodegen.dialects.framework.definition import Check, Infer, Op, Trait
+from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.nvgpu import checks
+from gpucodegen.dialects.nvgpu.types import (
+    BARRIERS,
+    DESCRIPTOR,
+    ELEMENTS,
+    MAP,
+    SUM,
+    named,
+)
+from gpucodegen.ir.types import I1, I16, I32, DialectType, VectorType
+
+_TOKEN = DialectType("nvgpu.device.async.token")
+_BOOL = always(I1)
+_PREDICATE = "(`,` `predicate` `=` $predicate^)?"
+
+
+def _op(
+    name: str,
+    signature: str,
+    syntax: str,
+    *,
+    attributes: Mapping[str, Kind] | None = None,
+    infer: Mapping[str, Infer] | None = None,
+    same: str = "",
+    types: Mapping[str, Constraint] | None = None,
+    traits: Trait = Trait.NONE,
+    check: Check | None = None,
+) -> Op:
+    return op(
+        f"nvgpu.{name}",
+        signature,
+        syntax,
+        attributes=attributes,
+        infer=infer,
+        same=same,
+        types=types,
+        traits=traits,
+        checks=[check] if check else [],
+        custom=ELEMENTS,
+    )
+
+
+_BARRIERS = {"barriers": named(BARRIERS)}
+_MAP = {"tensorMapDescriptor": named(MAP)}
+_SUM = named(SUM)
+
+
+# -- matrices --------------------------------------------------------------------------
+
+
+def _product(
+    name: str, more: str, syntax: str, attributes: dict[str, kinds.Kind]
+) -> Op:
+    return _op(
+        name,
+        f"matrixA matrixB matrixC {more}-> res",
+        f"`(` $matrixA `,` $matrixB `,` $matrixC `)` {syntax}"
+        " (`mmaShape` `=` $mmaShape^)? (`sparsitySelector` `=` $sparsitySelector^)?"
+        " (`tf32Enabled` $tf32Enabled^)? attr-dict"
+        " `:` `(` type($matrixA) `,` type($matrixB) `,` type($matrixC) `)`"
+        " `->` type($res)",
+        attributes={
+            "mmaShape": kinds.ARRAY,
+            "tf32Enabled": kinds.UNIT,
+            **attributes,
+        },
+        infer={"sparseMetadata": always(VectorType((2,), I16))} if more else None,
+        same="matrixC res",
+        types={
+            "matrixA": constraints.VECTOR,
+            "matrixB": constraints.VECTOR,
+            "matrixC": constraints.VECTOR,
+        },
+        traits=Trait.PURE,
+        check=checks.check_product,
+    )
+
+
+_MATRICES = (
+    _op(
+        "ldmatrix",
+        "srcMemref indices* -> res",
+        "$srcMemref `[` $indices `]` (`numTiles` `=` $numTiles^)?"
+        " (`transpose` `=` $transpose^)? attr-dict `:` type($srcMemref)"
+        " `->` type($res)",
+        attributes={
+            "transpose": kinds.BOOL,
+            "numTiles": kinds.INT32,
+        },
+        infer={"indices": indices},
+        types={"srcMemref": constraints.MEMREF, "res": constraints.VECTOR},
+        check=checks.check_ldmatrix,
+    ),
+    _product("mma.sync", "", "", {}),
+    _product(
+        "mma.sp.sync",
+        "sparseMetadata ",
+        "`metadata` `(` $sparseMetadata `)` ",
+        {"sparsitySelector": kinds.integer(I32, default=0)},
+    ),
+    _op(
+        "warpgroup.generate.descriptor",
+        "tensor tensorMap -> descriptor",
+        "$tensor `,` $tensorMap attr-dict `:` type($tensor) `,` custom<TensorMap>"
+        " `->` custom<Descriptor>",
+        types={
+            "tensor": constraints.MEMREF,
+            "tensorMap": named(MAP),
+            "descriptor": named(DESCRIPTOR),
+        },
+    ),
+    _op(
+        "warpgroup.mma",
+        "descriptorA descriptorB matrixC -> matrixD",
+        "$descriptorA `,` $descriptorB `,` $matrixC (`waitGroup` `=` $waitGroup^)?"
+        " (`transposeA` $transposeA^)? (`transposeB` $transposeB^)? attr-dict"
+        " `:` custom<A> `,` custom<B> `,` custom<C> `->` custom<D>",
+        attributes={
+            "waitGroup": kinds.integer(optional=True),
+            "transposeA": kinds.UNIT,
+            "transposeB": kinds.UNIT,
+        },
+        types={
+            "descriptorA": named(DESCRIPTOR),
+            "descriptorB": named(DESCRIPTOR),
+            "matrixC": _SUM,
+            "matrixD": _SUM,
+        },
+    ),
+    _op(
+        "warpgroup.mma.store",
+        "matrixD dstMemref",
+        "$matrixD `,` $dstMemref attr-dict `:` custom<D> `to` type($dstMemref)",
+        types={"matrixD": _SUM, "dstMemref": constraints.MEMREF},
+    ),
+    _op(
+        "warpgroup.mma.init.accumulator",
+        "-> matrixC",
+        "attr-dict `->` custom<C>",
+        types={"matrixC": _SUM},
+    ),
+)
+
+
+# -- copies ----------------------------------------------------------------------------
+
+_COPIES = (
+    _op(
+        "device_async_copy",
+        "dst dstIndices* src srcIndices* srcElements? -> asyncToken",
+        "$src `[` $srcIndices `]` `,` $dst `[` $dstIndices `]` `,` $dstElements"
+        " (`,` $srcElements^)? (`bypassL1` $bypassL1^)? attr-dict"
+        " `:` type($src) `to` type($dst)",
+        attributes={"dstElements": kinds.INDEX_INT, "bypassL1": kinds.UNIT},
+        infer={
+            "dstIndices": indices,
+            "srcIndices": indices,
+            "srcElements": indices,
+            "asyncToken": always(_TOKEN),
+        },
+        types={"dst": constraints.MEMREF, "src": constraints.MEMREF},
+        check=checks.check_copy,
+    ),
+    _op(
+        "device_async_create_group",
+        "inputTokens* -> asyncToken",
+        "$inputTokens attr-dict",
+        infer={"inputTokens": always(_TOKEN), "asyncToken": always(_TOKEN)},
+    ),
+    _op(
+        "device_async_wait",
+        "asyncDependencies",
+        "$asyncDependencies (`numGroups` `=` $numGroups^)? attr-dict",
+        attributes={"numGroups": kinds.integer(I32, optional=True)},
+        infer={"asyncDependencies": always(_TOKEN)},
+    ),
+    _op(
+        "tma.fence.descriptor",
+        "tensorMapDescriptor",
+        "$tensorMapDescriptor attr-dict `:` custom<Map>",
+        types=_MAP,
+    ),
+    _op(
+        "tma.prefetch.descriptor",
+        "tensorMapDescriptor predicate?",
+        f"$tensorMapDescriptor {_PREDICATE} attr-dict `:` custom<Map>",
+        infer={"predicate": _BOOL},
+        types=_MAP,
+    ),
+    _op(
+        "tma.async.load",
+        "dst barriers tensorMapDescriptor coordinates* mbarId multicastMask?"
+        " predicate?",
+        "$tensorMapDescriptor `[` $coordinates `]` `,` $barriers `[` $mbarId `]`"
+        " `to` $dst (`multicast_mask` `=` $multicastMask^)?"
+        f" {_PREDICATE} attr-dict `:` custom<Map> `,` custom<Barriers>"
+        " `->` type($dst)",
+        infer={
+            "coordinates": indices,
+            "mbarId": indices,
+            "multicastMask": always(I16),
+            "predicate": _BOOL,
+        },
+        types={"dst": constraints.MEMREF, **_BARRIERS, **_MAP},
+    ),
+    _op(
+        "tma.async.store",
+        "src tensorMapDescriptor coordinates* predicate?",
+        f"$src `to` $tensorMapDescriptor `[` $coordinates `]` {_PREDICATE} attr-dict"
+        " `:` type($src) `->` custom<Map>",
+        infer={"coordinates": indices, "predicate": _BOOL},
+        types={"src": constraints.MEMREF, **_MAP},
+    ),
+    _op(
+        "tma.create.descriptor",
+        "tensor boxDimensions* -> tensorMap",
+        "$tensor `box` `[` $boxDimensions `]` attr-dict `:` type($tensor)"
+        " `->` custom<TensorMap>",
+        infer={"boxDimensions": indices},
+        types={
+            "tensor": constraints.ANY_MEMREF,
+            "tensorMap": named(MAP),
+        },
+    ),
+)
+
+
+# -- barriers --------------------------------------------------------------------------
+
+
+_SHOWN = ("token", "mbarrierPointer")
+
+
+def _barrier(name: str, more: str, syntax: str, results: str = "") -> Op:
+    """An operation on one of a group of barriers."""
+    result = f" `->` type(${results})" if results in _SHOWN else ""
+    tokens = " `,` type($token)" if "token" in more else ""
+    return _op(
+        f"mbarrier.{name}",
+        f"barriers {more} -> {results}",
+        f"$barriers `[` $mbarId `]` {syntax} attr-dict"
+        f" `:` custom<Barriers>{tokens}{result}",
+        infer={
+            "mbarId": indices,
+            "count": indices,
+            "txcount": indices,
+            "ticks": indices,
+            "phaseParity": _BOOL,
+            "predicate": _BOOL,
+            "waitComplete": _BOOL,
+        },
+        types=_BARRIERS,
+    )
+
+
+_SYNCHRONISATION = (
+    _op(
+        "mbarrier.create",
+        "-> barriers",
+        "attr-dict `->` custom<Barriers>",
+        types=_BARRIERS,
+    ),
+    _barrier("get", "mbarId", "", "mbarrierPointer"),
+    _barrier("init", "count mbarId predicate?", f"`,` $count {_PREDICATE}"),
+    _barrier("test.wait", "token mbarId", "`,` $token", "waitComplete"),
+    _barrier("arrive", "mbarId", "", "token"),
+    _barrier("arrive.nocomplete", "mbarId count", "`,` $count", "token"),
+    _barrier(
+        "arrive.expect_tx", "txcount mbarId predicate?", f"`,` $txcount {_PREDICATE}"
+    ),
+    _barrier(
+        "try_wait.parity",
+        "phaseParity ticks mbarId",
+        "`,` $phaseParity `,` $ticks",
+    ),
+)
+
+OPERATIONS = (*_MATRICES, *_COPIES, *_SYNCHRONISATION)

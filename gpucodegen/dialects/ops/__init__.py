@@ -1,1 +1,0 @@
-"""The operations of each dialect, as tables of definitions."""

@@ -1,0 +1,145 @@
+"""The scf dialect: structured control flow with run-time bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects.shared.structured import CountedLoop, TwoWayBranch
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
+from gpucodegen.ir.types import Type
+
+TERMINATOR = "scf.yield"
+
+
+@dataclass(frozen=True, slots=True)
+class For(CountedLoop):
+    """Reading access to an ``scf.for``."""
+
+    @property
+    def lower(self) -> Value:
+        """Lower bound."""
+        return self.operation.operands[0]
+
+    @property
+    def upper(self) -> Value:
+        """Exclusive upper bound."""
+        return self.operation.operands[1]
+
+    @property
+    def step(self) -> Value:
+        """The positive step."""
+        return self.operation.operands[2]
+
+    @property
+    def inits(self) -> tuple[Value, ...]:
+        """Initial values of the loop-carried values."""
+        return self.operation.operands[3:]
+
+
+@dataclass(frozen=True, slots=True)
+class If(TwoWayBranch):
+    """Reading access to an ``scf.if``."""
+
+    @property
+    def condition(self) -> Value:
+        """The ``i1`` condition."""
+        return self.operation.operands[0]
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Reading access to an ``scf.while``."""
+
+    operation: Operation
+
+    @property
+    def inits(self) -> tuple[Value, ...]:
+        """Initial values."""
+        return self.operation.operands
+
+    @property
+    def before(self) -> Block:
+        """The block that computes the condition and ends in ``scf.condition``."""
+        return self.operation.regions[0].blocks[0]
+
+    @property
+    def after(self) -> Block:
+        """The loop body, ending in ``scf.yield``."""
+        return self.operation.regions[1].blocks[0]
+
+
+def _terminated(body: Sequence[Operation], location: Location) -> tuple[Operation, ...]:
+    if body and body[-1].name == TERMINATOR:
+        return tuple(body)
+    return (*body, yield_(location=location))
+
+
+def for_(
+    lower: Value,
+    upper: Value,
+    step: Value,
+    *,
+    body: Sequence[Operation],
+    iv: Value,
+    inits: Sequence[Value] = (),
+    iters: Sequence[Value] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``scf.for``; an empty yield is added to ``body`` if it has none."""
+    return Operation(
+        "scf.for",
+        (lower, upper, step, *inits),
+        tuple(Value(v.type, v.name, location) for v in inits),
+        regions=(single_block(_terminated(body, location), (iv, *iters)),),
+        location=location,
+    )
+
+
+def if_(
+    condition: Value,
+    then_ops: Sequence[Operation],
+    else_ops: Sequence[Operation] | None = None,
+    *,
+    result_types: Sequence[Type] = (),
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``scf.if``; empty yields are added to branches that have none."""
+    has_else = else_ops is not None and (len(else_ops) > 0 or result_types)
+    regions = (
+        single_block(_terminated(then_ops, location)),
+        single_block(_terminated(else_ops or (), location)) if has_else else Region(),
+    )
+    results = tuple(Value(ty, "", location) for ty in result_types)
+    return Operation(
+        "scf.if", (condition,), results, regions=regions, location=location
+    )
+
+
+def while_(
+    inits: Sequence[Value],
+    before: Block,
+    after: Block,
+    result_types: Sequence[Type] = (),
+    *,
+    location: Location = UNKNOWN,
+) -> Operation:
+    """``scf.while``; the blocks hold their terminators."""
+    results = tuple(Value(ty, "", location) for ty in result_types)
+    regions = (Region((before,)), Region((after,)))
+    return Operation(
+        "scf.while", tuple(inits), results, regions=regions, location=location
+    )
+
+
+def condition(
+    value: Value, forwarded: Sequence[Value] = (), *, location: Location = UNKNOWN
+) -> Operation:
+    """``scf.condition``."""
+    return Operation("scf.condition", (value, *forwarded), location=location)
+
+
+def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
+    """``scf.yield``."""
+    return Operation(TERMINATOR, tuple(values), location=location)

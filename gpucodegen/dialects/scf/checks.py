@@ -1,0 +1,261 @@
+"""Rules of scf: bounds, carried values, results and what regions pass out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen import errors
+from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.rules import require
+from gpucodegen.dialects.memref import DYNAMIC_MARK
+from gpucodegen.dialects.scf.forall import BOUNDS
+from gpucodegen.dialects.shared.yields import check_yield
+from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, OpaqueAttr
+from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.types import INDEX, Type
+
+
+def _types(values: Sequence[Value]) -> list[Type]:
+    return [value.type for value in values]
+
+
+def check_for(o: Operation) -> None:
+    """Carried values, results and yields agree in type; so do bounds and step."""
+    lower, upper, step, *inits = _types(o.operands)
+    require(
+        len(o.body.arguments) == 1 + len(inits),
+        o,
+        f"the body takes {len(o.body.arguments)} arguments",
+        f"Give it the variable and {len(inits)} carried values",
+    )
+    if not lower == upper == step == o.body.arguments[0].type:
+        raise errors.TypesDiffer(
+            o.location,
+            operation=o.name,
+            first="the lower bound",
+            first_type=lower,
+            second="the upper bound, step or variable",
+            second_type=upper if upper != lower else step,
+        )
+    require(
+        _types(o.body.arguments[1:]) == inits == _types(o.results),
+        o,
+        "body arguments, initial values and results differ in type",
+        "Give them the same types in the same order",
+    )
+    check_yield(o, inits)
+
+
+def check_if(o: Operation) -> None:
+    """An else branch when there are results, which both branches yield."""
+    if o.results and not o.regions[1].blocks:
+        raise errors.WrongRegionCount(
+            o.location,
+            operation=o.name,
+            expected="an else branch when there are results",
+            actual="none",
+        )
+    check_yields(o)
+
+
+def check_yields(o: Operation) -> None:
+    """Every region yields the results."""
+    check_yield(o, _types(o.results), "scf.yield")
+
+
+def check_execute_region(o: Operation) -> None:
+    """The region has a block, and yields the results."""
+    if not o.regions[0].blocks:
+        raise errors.WrongRegionCount(
+            o.location, operation=o.name, expected="a region of blocks", actual="none"
+        )
+    check_yields(o)
+
+
+def check_index_switch(o: Operation) -> None:
+    """Each case once, a region for each and for the default."""
+    cases = o.attributes["cases"]
+    values = cases.values if isinstance(cases, DenseArrayAttr) else ()
+    if len(o.regions) != len(values) + 1:
+        raise errors.WrongRegionCount(
+            o.location,
+            operation=o.name,
+            expected=f"{len(values) + 1} regions",
+            actual=len(o.regions),
+        )
+    if len(set(values)) != len(values):
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem="a case is listed twice",
+            hint="List each case once",
+        )
+    check_yields(o)
+
+
+# -- while -----------------------------------------------------------------------------
+
+
+def check_while(o: Operation) -> None:
+    """What starts, repeats and leaves the loop has the types of its regions."""
+    before, after = o.regions
+    _check_end(o, before, "scf.condition")
+    _check_end(o, after, "scf.yield")
+    check_yield(o, _types(o.operands), "scf.yield")
+    results = _types(o.results)
+    require(
+        _types(before.blocks[0].arguments) == _types(o.operands),
+        o,
+        "the first region's arguments differ from the initial values",
+        "Give them the same types",
+    )
+    require(
+        _types(after.blocks[0].arguments) == results,
+        o,
+        "the second region's arguments differ from the results",
+        "Give them the same types",
+    )
+    last = before.blocks[0].operations[-1]
+    forwarded = _types(last.operands[1:])
+    if last.name == "scf.condition" and forwarded != results:
+        raise errors.YieldMismatch(
+            last.location,
+            operation="scf.condition",
+            expected=", ".join(map(str, results)),
+            actual=", ".join(map(str, forwarded)),
+        )
+
+
+def _check_end(o: Operation, region: Region, name: str) -> None:
+    """The region ends in this terminator, as far as its end is known."""
+    for block in region.blocks:
+        last = block.operations[-1] if block.operations else None
+        if last is not None and registry.lookup(last.name) is None:
+            continue
+        if last is None or last.name != name:
+            place = o.location if last is None else last.location
+            raise errors.MissingTerminator(place, operation=o.name, expected=name)
+
+
+# -- parallel --------------------------------------------------------------------------
+
+
+def check_parallel(o: Operation) -> None:
+    """One bound, bound and step for each variable; a reduction for each result."""
+    lower, upper, steps, inits = operand_segments(o, 4)
+    count = len(o.body.arguments)
+    require(count, o, "there is no variable", "Write at least one")
+    bounds = {"lower bounds": lower, "upper bounds": upper, "steps": steps}
+    for what, values in bounds.items():
+        require(
+            len(values) == count,
+            o,
+            f"{len(values)} {what} for {count} variables",
+            "Write one per variable",
+        )
+    require(
+        _types(o.body.arguments) == [INDEX] * count,
+        o,
+        "a variable is no index",
+        "Make every variable an index",
+    )
+    require(
+        _types(inits) == _types(o.results),
+        o,
+        "initial values and results differ in type",
+        "Give them the same types in the same order",
+    )
+    _check_reduced(o, o.body)
+
+
+def _check_reduced(o: Operation, body: Block) -> None:
+    for last in body.operations[-1:]:
+        require(
+            last.name != "scf.reduce" or _types(last.operands) == _types(o.results),
+            o,
+            "reduced values and results differ in type",
+            "Reduce one value for each result, of its type",
+        )
+
+
+def check_reduce(o: Operation) -> None:
+    """A body for each value, from two of its type to one."""
+    if len(o.regions) != len(o.operands):
+        raise errors.WrongRegionCount(
+            o.location,
+            operation=o.name,
+            expected=f"{len(o.operands)} regions",
+            actual=len(o.regions),
+        )
+    for value, region in zip(o.operands, o.regions, strict=True):
+        (block,) = region.blocks
+        require(
+            _types(block.arguments) == [value.type] * 2,
+            o,
+            f"the body does not take two values of type {value.type}",
+            "Give it two arguments of the reduced type",
+        )
+        check_yield(o.with_(regions=(region,)), [value.type], "scf.reduce.return")
+
+
+# -- forall ----------------------------------------------------------------------------
+
+
+def check_forall(o: Operation) -> None:
+    """Bounds for each variable; outputs whose types are the results'."""
+    *bounds, outputs = operand_segments(o, 4)
+    rank = len(o.body.arguments) - len(outputs)
+    for name, values in zip(BOUNDS, bounds, strict=True):
+        static = _static(o, name)
+        require(
+            len(static) == rank and static.count(DYNAMIC_MARK) == len(values),
+            o,
+            f"{len(static)} entries in static{name} for {rank} variables",
+            "Write one per variable",
+        )
+    require(
+        _types(outputs) == _types(o.results),
+        o,
+        "outputs and results differ in type",
+        "Give them the same types in the same order",
+    )
+    require(
+        _types(o.body.arguments) == [*[INDEX] * rank, *_types(outputs)],
+        o,
+        "the body does not take the variables and the outputs",
+        "Give it an index per variable and then the outputs",
+    )
+    _check_mapping(o, rank)
+
+
+def _static(o: Operation, name: str) -> tuple[float, ...]:
+    value = o.attributes.get(f"static{name}")
+    return value.values if isinstance(value, DenseArrayAttr) else ()
+
+
+def _check_mapping(o: Operation, rank: int) -> None:
+    mapping = o.attributes.get("mapping")
+    entries = mapping.values if isinstance(mapping, ArrayAttr) else ()
+    if mapping is None or (isinstance(mapping, ArrayAttr) and not entries):
+        return
+    if len(entries) != rank or not all(isinstance(e, OpaqueAttr) for e in entries):
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"mapping {mapping} for {rank} loops",
+            hint="Write one attribute such as #gpu.thread<x> per loop",
+        )
+
+
+def check_in_parallel(o: Operation) -> None:
+    """Only insertions, as far as the operations are known."""
+    for op in o.body.operations:
+        is_known = registry.lookup(op.name) is not None
+        if is_known and op.name != "tensor.parallel_insert_slice":
+            raise errors.WrongParent(
+                op.location,
+                operation=op.name,
+                expected="the body of scf.forall",
+                actual=o.name,
+            )

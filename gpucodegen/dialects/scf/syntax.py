@@ -1,0 +1,285 @@
+"""Syntax of scf operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.dialects import scf as view
+from gpucodegen.dialects.framework.declare import always, result_list
+from gpucodegen.dialects.framework.syntax import Reader, State, Writer
+from gpucodegen.dialects.shared.carried import parse_carried, parse_pair, print_carried
+from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.types import I1, I64, INDEX
+
+BOOL_ONLY = always(I1)
+_YIELD = "scf.yield"
+
+
+def _arrow(w: Writer, results: Sequence[Value]) -> None:
+    if results:
+        w.write(f" -> ({', '.join(str(v.type) for v in results)})")
+
+
+# -- for -------------------------------------------------------------------------------
+
+
+def parse_for(r: Reader, state: State) -> None:
+    """``%i = %lb to %ub step %s iter_args(..) -> (..) : i32 { .. }``."""
+    if r.token == "unsigned":
+        r.advance()
+        state.attributes["unsignedCmp"] = UnitAttr()
+    name = r.use()
+    r.expect("=")
+    lower = r.use()
+    r.one_of(("to",), "'to'")
+    upper = r.use()
+    r.one_of(("step",), "'step'")
+    step = r.use()
+    carried = parse_carried(r)
+    ty = r.type() if r.accept(":") else INDEX
+    iv = r.argument(name, ty)
+    bounds = [r.resolve(use, ty) for use in (lower, upper, step)]
+    terminator = "" if carried.inits else _YIELD
+    state.regions = [r.region([iv, *carried.arguments], terminator=terminator)]
+    state.attributes |= r.attr_dict()
+    state.operands = [*bounds, *carried.inits]
+    state.result_types = carried.types
+
+
+def print_for(w: Writer, o: Operation) -> None:
+    """``%i = %lb to %ub step %s iter_args(..) -> (..) : i32 { .. }``."""
+    loop = view.For(o)
+    word = " unsigned" if "unsignedCmp" in o.attributes else ""
+    bounds = f"{w.name(loop.lower)} to {w.name(loop.upper)} step {w.name(loop.step)}"
+    w.write(f"{word} {w.name(loop.iv)} = {bounds}")
+    print_carried(w, loop.iter_args, loop.inits, o.results)
+    if loop.iv.type != INDEX:
+        w.write(f" : {loop.iv.type}")
+    w.write(" ")
+    w.region(o.regions[0], elide=_YIELD)
+    w.attr_dict(o, ("unsignedCmp",))
+
+
+# -- if --------------------------------------------------------------------------------
+
+
+def parse_if(r: Reader, state: State) -> None:
+    """``%c -> (types) { .. } else { .. }``."""
+    state.operands = [r.resolve(r.use(), I1)]
+    state.result_types = r.arrow_types()
+    terminator = "" if state.result_types else _YIELD
+    then_region = r.region(terminator=terminator)
+    else_region = Region()
+    if r.token == "else":
+        r.advance()
+        else_region = r.region(terminator=terminator)
+    state.attributes |= r.attr_dict()
+    state.regions = [then_region, else_region]
+
+
+def print_if(w: Writer, o: Operation) -> None:
+    """``%c -> (types) { .. } else { .. }``."""
+    w.write(f" {w.name(o.operands[0])}")
+    _arrow(w, o.results)
+    w.write(" ")
+    w.region(o.regions[0], elide=_YIELD)
+    if len(o.regions) > 1 and o.regions[1].blocks:
+        w.write(" else ")
+        w.region(o.regions[1], elide=_YIELD)
+    w.attr_dict(o)
+
+
+# -- while -----------------------------------------------------------------------------
+
+
+def parse_while(r: Reader, state: State) -> None:
+    """``(%x = %init) : (types) -> types { .. } do { .. }``."""
+    pairs = r.listed("(", ")", lambda: parse_pair(r)) if r.token == "(" else []
+    r.expect(":")
+    start = r.start
+    ty = r.function_type()
+    state.operands = r.resolve_all([init for _, init in pairs], ty.inputs, start)
+    state.result_types = list(ty.results)
+    names = [name for name, _ in pairs]
+    arguments = [r.argument(n, t) for n, t in zip(names, ty.inputs, strict=False)]
+    before = r.region(arguments)
+    r.one_of(("do",), "'do'")
+    after = r.region()
+    state.attributes |= r.attr_dict_with_keyword()
+    state.regions = [before, after]
+
+
+def print_while(w: Writer, o: Operation) -> None:
+    """``(%x = %init) : (types) -> types { .. } do { .. }``."""
+    loop = view.While(o)
+    if loop.inits:
+        pairs = ", ".join(
+            f"{w.name(a)} = {w.name(v)}"
+            for a, v in zip(loop.before.arguments, loop.inits, strict=True)
+        )
+        w.write(f" ({pairs})")
+    inputs = ", ".join(str(v.type) for v in loop.inits)
+    w.write(f" : ({inputs}) -> {result_list(o.results)} ")
+    w.region(o.regions[0])
+    w.write(" do ")
+    w.region(o.regions[1], arguments=True)
+    w.attr_dict(o, keyword=True)
+
+
+# -- parallel --------------------------------------------------------------------------
+
+
+def parse_parallel(r: Reader, state: State) -> None:
+    """``(%i) = (%lb) to (%ub) step (%s) init (%x) -> type { .. }``."""
+    names = r.listed("(", ")", r.use)
+    r.expect("=")
+    groups = [_index_list(r)]
+    for word in ("to", "step"):
+        r.one_of((word,), f"'{word}'")
+        groups.append(_index_list(r))
+    inits = []
+    if r.token == "init":
+        r.advance()
+        inits = r.listed("(", ")", r.use)
+    start = r.start
+    types = r.arrow_types()
+    groups.append(r.resolve_all(inits, types, start))
+    ivs = [r.argument(name, INDEX) for name in names]
+    terminator = "" if inits else "scf.reduce"
+    state.regions = [modern_body(r.region(ivs, terminator=terminator))]
+    state.attributes |= r.attr_dict()
+    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.operands = [value for group in groups for value in group]
+    state.result_types = types
+
+
+def _index_list(r: Reader) -> list[Value]:
+    return r.listed("(", ")", lambda: r.resolve(r.use(), INDEX))
+
+
+def print_parallel(w: Writer, o: Operation) -> None:
+    """``(%i) = (%lb) to (%ub) step (%s) init (%x) -> type { .. }``."""
+    lower, upper, step, inits = operand_segments(o, 4)
+    ivs = w.names(o.body.arguments)
+    bounds = f"({w.names(lower)}) to ({w.names(upper)}) step ({w.names(step)})"
+    w.write(f" ({ivs}) = {bounds}")
+    if inits:
+        w.write(f" init ({w.names(inits)}) -> {result_list(o.results)}")
+    w.write(" ")
+    w.region(o.regions[0], elide="scf.reduce")
+    w.attr_dict(o, (OPERAND_SEGMENTS,))
+
+
+def modern_body(region: Region) -> Region:
+    """The body of a parallel loop with one scf.reduce at its end.
+
+    Until 2023 a body could hold several and ended in scf.yield.
+    """
+    if len(region.blocks) != 1 or not region.blocks[0].operations:
+        return region
+    (block,) = region.blocks
+    reductions = [op for op in block.operations if op.name == "scf.reduce"]
+    rest = [op for op in block.operations if op.name not in ("scf.reduce", _YIELD)]
+    if len(rest) + 1 == len(block.operations) and reductions:
+        return region
+    end = Operation(
+        "scf.reduce",
+        tuple(v for op in reductions for v in op.operands),
+        regions=tuple(r for op in reductions for r in op.regions),
+        location=block.operations[-1].location,
+    )
+    return Region((block.with_operations([*rest, end]),))
+
+
+def modern_parallel(state: State) -> None:
+    """A generic body that ends in scf.yield, with a reduction per result before it."""
+    for region in state.regions:
+        last = region.blocks[0].operations[-1:] if region.blocks else ()
+        if any(op.name == _YIELD and not op.operands for op in last):
+            state.regions = [modern_body(region)]
+
+
+def parse_reduce(r: Reader, state: State) -> None:
+    """``(%a, %b : types) { ^bb0(..): .. }, { .. }``."""
+    if r.accept("("):
+        uses = r.uses()
+        start = r.start
+        types = r.types() if r.accept(":") else []
+        r.expect(")")
+        types = types or (r.types() if r.accept(":") else [])
+        state.operands = r.resolve_all(uses, types, start)
+    if r.token == "{":
+        state.regions = r.separated(r.region)
+    state.attributes |= r.attr_dict()
+
+
+def print_reduce(w: Writer, o: Operation) -> None:
+    """``(%a : type) { ^bb0(..): .. }``."""
+    if o.operands:
+        w.write(f"({w.typed_names(o.operands)}) ")
+    for i, region in enumerate(o.regions):
+        w.write(", " if i else "")
+        w.region(region, arguments=True)
+    w.attr_dict(o)
+
+
+# -- other regions ---------------------------------------------------------------------
+
+
+def parse_execute_region(r: Reader, state: State) -> None:
+    """``-> types no_inline? { .. }``."""
+    state.result_types = r.arrow_types()
+    if r.token == "no_inline":
+        r.advance()
+        state.attributes["no_inline"] = UnitAttr()
+    state.regions = [r.region()]
+    state.attributes |= r.attr_dict()
+
+
+def print_execute_region(w: Writer, o: Operation) -> None:
+    """``-> types { .. }``."""
+    if o.results:
+        w.write(f" -> {result_list(o.results)}")
+    if "no_inline" in o.attributes:
+        w.write(" no_inline")
+    w.write(" ")
+    w.region(o.regions[0])
+    w.attr_dict(o, ("no_inline",))
+
+
+def parse_index_switch(r: Reader, state: State) -> None:
+    """``%i -> types case 2 { .. } default { .. }``."""
+    state.operands = [r.resolve(r.use(), INDEX)]
+    state.attributes |= r.attr_dict()
+    state.result_types = r.arrow_types()
+    if state.result_types and r.accept(","):
+        state.result_types += r.types()
+    terminator = "" if state.result_types else _YIELD
+    cases: list[int] = []
+    regions: list[Region] = []
+    while r.token == "case":
+        r.advance()
+        cases.append(r.integer())
+        regions.append(r.region(terminator=terminator))
+    r.one_of(("default",), "'default'")
+    default = r.region(terminator=terminator)
+    state.attributes["cases"] = DenseArrayAttr(I64, tuple(cases))
+    state.regions = [default, *regions]
+
+
+def print_index_switch(w: Writer, o: Operation) -> None:
+    """``%i -> types case 2 { .. } default { .. }``."""
+    w.write(f" {w.name(o.operands[0])}")
+    w.attr_dict(o, ("cases",))
+    if o.results:
+        w.write(f" -> {', '.join(str(v.type) for v in o.results)}")
+    default, *regions = o.regions
+    cases = o.attributes.get("cases")
+    values = cases.values if isinstance(cases, DenseArrayAttr) else ()
+    for value, region in zip(values, regions, strict=False):
+        w.write(f"\ncase {value} ")
+        w.region(region)
+    w.write("\ndefault ")
+    w.region(default, elide=_YIELD)

@@ -1,0 +1,3 @@
+"""The shape dialect."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What operations of several dialects have in common."""
+
+from __future__ import annotations

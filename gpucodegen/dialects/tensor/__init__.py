@@ -1,0 +1,3 @@
+"""The tensor dialect."""
+
+from __future__ import annotations

@@ -1,0 +1,207 @@
+"""Rules of tensor operations that make, cast and fill tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from gpucodegen import errors
+from gpucodegen.dialects.arith import bit_width
+from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.definition import Check, Types
+from gpucodegen.dialects.framework.rules import compatible_shapes, require
+from gpucodegen.dialects.memref import DYNAMIC_MARK
+from gpucodegen.dialects.shared.yields import check_yield
+from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import (
+    INDEX,
+    DialectType,
+    IndexType,
+    IntegerType,
+    Shape,
+    TensorType,
+    Type,
+    UnrankedTensorType,
+    element_type,
+)
+
+AnyTensor = TensorType | UnrankedTensorType
+
+
+def _is_line_of_integers(ty: Type) -> bool:
+    is_line = isinstance(ty, TensorType) and len(ty.shape) == 1
+    return is_line and isinstance(element_type(ty), IntegerType | IndexType)
+
+
+EXTENTS = Constraint("a tensor of rank 1 of integers or index", _is_line_of_integers)
+STATIC = Constraint(
+    "a tensor of static shape",
+    lambda ty: isinstance(ty, TensorType) and None not in ty.shape,
+)
+POSITIONS = Constraint(
+    "a tensor of integers or index",
+    lambda ty: (
+        isinstance(ty, TensorType) and isinstance(ty.element, IntegerType | IndexType)
+    ),
+)
+
+
+def elements_of_result(
+    types: Types, attributes: Mapping[str, Attribute]
+) -> Sequence[Type] | None:
+    """One scalar type per element of the result."""
+    del attributes
+    known = types.get("result")
+    if not known or not isinstance(known[0], TensorType):
+        return None
+    extents = [e for e in known[0].shape if e is not None]
+    return (known[0].element,) * prod(extents)
+
+
+def check_elements(o: Operation) -> None:
+    """One element per position."""
+    expected = len(elements_of_result({"result": [o.results[0].type]}, {}) or ())
+    if len(o.operands) != expected:
+        raise errors.WrongOperandCount(
+            o.location,
+            operation=o.name,
+            expected=f"{expected} elements",
+            actual=len(o.operands),
+        )
+
+
+def indices_after(position: int) -> Check:
+    """As many indices follow the tensor at ``position`` as it has dimensions."""
+
+    def check(o: Operation) -> None:
+        ty = o.operands[position].type
+        count = len(o.operands) - position - 1
+        if isinstance(ty, TensorType) and len(ty.shape) != count:
+            raise errors.WrongRank(
+                o.location, type=ty, rank=len(ty.shape), actual=count
+            )
+
+    return check
+
+
+def sizes_after(position: int) -> Check:
+    """From operand ``position`` on stands one size per ``?`` of the result."""
+
+    def check(o: Operation) -> None:
+        ty = o.results[0].type
+        dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
+        if len(o.operands) - position != dynamic:
+            raise errors.WrongOperandCount(
+                o.location,
+                operation=o.name,
+                expected=f"{dynamic} sizes (one per '?')",
+                actual=len(o.operands) - position,
+            )
+
+    return check
+
+
+# -- casts -----------------------------------------------------------------------------
+
+
+def check_cast(o: Operation) -> None:
+    """Elements agree, and so do the extents that both types state."""
+    _check_cast(o, same_element=True)
+
+
+def check_bitcast(o: Operation) -> None:
+    """Elements of one width; extents that both types state agree."""
+    _check_cast(o, same_element=False)
+
+
+def _check_cast(o: Operation, *, same_element: bool) -> None:
+    source, target = o.operands[0].type, o.results[0].type
+    if not isinstance(source, AnyTensor) or not isinstance(target, AnyTensor):
+        return
+    a, b = source.element, target.element
+    fits = a == b if same_element else _width(a) == _width(b) is not None
+    if isinstance(source, TensorType) and isinstance(target, TensorType):
+        fits = fits and compatible_shapes(source.shape, target.shape)
+    if not fits:
+        what = "element type" if same_element else "width of the elements"
+        raise errors.InvalidCast(
+            o.location,
+            operation=o.name,
+            source=source,
+            target=target,
+            hint=f"Keep the {what}, the rank and the static extents",
+        )
+
+
+def _width(ty: Type) -> object:
+    """Bits of a number; another type is as wide as itself only."""
+    return ty if isinstance(ty, DialectType) else bit_width(ty) or None
+
+
+def check_dim(o: Operation) -> None:
+    """The source has dimensions."""
+    ty = o.operands[0].type
+    require(
+        getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
+    )
+
+
+# -- bodies ----------------------------------------------------------------------------
+
+
+def check_generate(o: Operation) -> None:
+    """One size per ``?``; the body makes an element of its position."""
+    sizes_after(0)(o)
+    _check_body(o)
+
+
+def check_pad(o: Operation) -> None:
+    """The result is as large as the source with its borders."""
+    source, result = o.operands[0].type, o.results[0].type
+    if not isinstance(source, TensorType) or not isinstance(result, TensorType):
+        return
+    low, high = (_static(o, name) for name in ("static_low", "static_high"))
+    rank = len(source.shape)
+    require(
+        len(low) == len(high) == rank == len(result.shape),
+        o,
+        f"{len(low)} low and {len(high)} high borders, from {source} to {result}",
+        "Write one border per dimension on each side",
+    )
+    expected = tuple(map(_padded, source.shape, low, high))
+    pairs = zip(expected, result.shape, strict=True)
+    padded = TensorType(expected, source.element, source.encoding)
+    require(
+        all(e is None or e == r for e, r in pairs) and source.element == result.element,
+        o,
+        f"gives {padded}, not {result}",
+        "Write that type",
+    )
+    _check_body(o)
+
+
+def _padded(extent: int | None, low: int | None, high: int | None) -> int | None:
+    if extent is None or low is None or high is None:
+        return None
+    return extent + low + high
+
+
+def _static(o: Operation, name: str) -> Shape:
+    value = o.attributes.get(name)
+    entries = value.values if isinstance(value, DenseArrayAttr) else ()
+    return tuple(None if e == DYNAMIC_MARK else int(e) for e in entries)
+
+
+def _check_body(o: Operation) -> None:
+    ty = o.results[0].type
+    rank = len(ty.shape) if isinstance(ty, TensorType) else 0
+    (block,) = o.regions[0].blocks
+    arguments = [a.type for a in block.arguments]
+    require(
+        arguments == [INDEX] * rank,
+        o,
+        f"the body takes ({', '.join(map(str, arguments))}), not {rank} positions",
+        "Let the body take one index per dimension",
+    )
+    check_yield(o, [element_type(ty)])

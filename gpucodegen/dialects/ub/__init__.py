@@ -1,0 +1,3 @@
+"""The ub dialect."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Elements and parts of vectors."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Contractions, outer products and reductions of vectors."""
+
+from __future__ import annotations

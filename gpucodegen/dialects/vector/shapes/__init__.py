@@ -1,0 +1,3 @@
+"""Vectors in another shape or order."""
+
+from __future__ import annotations

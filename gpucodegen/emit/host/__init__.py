@@ -1,0 +1,3 @@
+"""One host function as source."""
+
+from __future__ import annotations

@@ -1,0 +1,58 @@
+"""What is told of accesses that would leave their buffer.
+
+The host raises where it sees one.  A kernel notes the first values of each report in
+words that it is given, and the host looks at these behind the launch.
+"""
+
+from __future__ import annotations
+
+from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.text.fragments import Text, call
+from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr, StringAttr
+from gpucodegen.ir.locations import file_location
+from gpucodegen.ir.operation import Operation
+
+
+def told(op: Operation) -> Text:
+    """Place, verb, buffer, dimension, extent and names, as a Python tuple."""
+    place = file_location(op.location)
+    where = (place.filename, place.line, place.column) if place else ()
+    buffer = _string(op, "verb"), _string(op, "buffer")
+    sizes = _number(op, "dimension"), _number(op, "extent")
+    return Text(repr((where, *buffer, *sizes, _names(op))))
+
+
+def _string(op: Operation, name: str) -> str:
+    value = op.attributes.get(name)
+    return value.value if isinstance(value, StringAttr) else ""
+
+
+def _number(op: Operation, name: str) -> int:
+    value = op.attributes.get(name)
+    return value.value if isinstance(value, IntegerAttr) else 0
+
+
+def _names(op: Operation) -> tuple[str, ...]:
+    value = op.attributes.get("names")
+    found = value.values if isinstance(value, ArrayAttr) else ()
+    return tuple(v.value for v in found if isinstance(v, StringAttr))
+
+
+def report(e: Emitter, op: Operation) -> None:
+    """``gcg.report`` in a kernel: the values, and before them that there are some."""
+    status = e.reports.pointer or e.names.fresh("status")
+    e.reports.pointer = status
+    first = e.reports.add(told(op), len(op.operands))
+    for position, value in enumerate(op.operands):
+        e.writer.line(f"{status}[{first + 1 + position}] = {e.text(value)}")
+    e.writer.line(f"{status}[{first}] = 1")
+
+
+def refuse(e: Emitter, op: Operation) -> None:
+    """``gcg.refuse``, and ``gcg.report`` on the host: the call ends here."""
+    values = "".join(f"{e.text(value)}, " for value in op.operands)
+    e.writer.line(str(call("rt.refuse", told(op), Text(f"({values})"))))
+
+
+HANDLERS: dict[str, Handler] = {"gcg.report": report}
+HOST_HANDLERS: dict[str, Handler] = {"gcg.report": refuse, "gcg.refuse": refuse}

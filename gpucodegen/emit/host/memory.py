@@ -1,0 +1,275 @@
+"""Memory on the host: allocation, single elements, views and transfers, by ``rt.*``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
+from gpucodegen.dialects.shared.transfers import (
+    STARTS,
+    WAITS,
+    ends_of,
+    has_strided_source,
+    lengths_of,
+)
+from gpucodegen.emit.host.context import HostEmitter, shape_text, tuple_text
+from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.kernel.kinds import is_index
+from gpucodegen.emit.tables.memory.addressing import sizes_of, strides_of
+from gpucodegen.emit.tables.memory.memory import memref_type, nothing, stored_dtype
+from gpucodegen.emit.tables.memory.transfers import indices_of, noted
+from gpucodegen.emit.tables.memory.views import kept_dimensions
+from gpucodegen.emit.text.fragments import Text, call, number
+from gpucodegen.emit.text.header import literal
+from gpucodegen.ir.affine.expressions import AffineExpr, Const
+from gpucodegen.ir.attributes import AffineMapAttr, SymbolRefAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+
+
+def allocate(e: Emitter, op: Operation) -> None:
+    """``memref.alloc`` and ``memref.alloca``."""
+    assert isinstance(e, HostEmitter)
+    ty = memref_type(op, op.result, e)
+    kind = "tag" if op.result in e.own_tags else stored_dtype(ty, op, "host")
+    dynamic = iter(memref.Alloc(op).dynamic_sizes)
+    sizes = [e.index(next(dynamic)) if n is None else Const(n) for n in ty.shape]
+    if ty.layout is None:
+        e.define(op.result, call("rt.alloc", shape_text(e, sizes), literal(kind)))
+        return
+    strides = strides_of(ty, sizes, _no_parameter(e, op), op.location)
+    total: AffineExpr = Const(1)
+    for size, stride in zip(sizes, strides, strict=True):
+        total = total + (size - 1) * stride
+    whole = call("rt.alloc", shape_text(e, [total]), literal(kind))
+    shape, steps = shape_text(e, sizes), shape_text(e, strides)
+    e.define(op.result, call("rt.view", whole, "0", shape, steps))
+
+
+def _no_parameter(e: Emitter, op: Operation) -> Callable[[str, int], AffineExpr]:
+    def unknown(what: str, dimension: int) -> AffineExpr:
+        raise e.refusal(op, f"Give the allocation a static {what} {dimension}")
+
+    return unknown
+
+
+def deallocate(e: Emitter, op: Operation) -> None:
+    """``memref.dealloc``."""
+    e.writer.line(str(call("rt.dealloc", e.text(op.operands[0]))))
+
+
+def dimension(e: Emitter, op: Operation) -> None:
+    """``memref.dim``."""
+    source, position = op.operands
+    index = e.index(position)
+    shape = source.type.shape if isinstance(source.type, MemRefType) else ()
+    if isinstance(index, Const) and 0 <= index.value < len(shape):
+        extent = shape[index.value]
+        if extent is not None:
+            e.indices[op.result] = Const(extent)
+            return
+    e.define(op.result, call("rt.dim", e.text(source), e.affine(index)))
+
+
+def rank(e: Emitter, op: Operation) -> None:
+    """``memref.rank``."""
+    e.indices[op.result] = Const(memref.rank(op.operands[0]))
+
+
+def load(e: Emitter, op: Operation) -> None:
+    """``memref.load`` and ``affine.load`` of one element."""
+    text = call("rt.load", e.text(op.operands[0]), _indices(e, op, 1))
+    function = "int" if is_index(op.result.type) else e.constructor(op, op.result)
+    e.define(op.result, call(function, text))
+
+
+def store(e: Emitter, op: Operation) -> None:
+    """``memref.store`` and ``affine.store`` of one element."""
+    value, target = (e.text(v) for v in op.operands[:2])
+    e.writer.line(str(call("rt.store", target, _indices(e, op, 2), value)))
+
+
+def _indices(e: Emitter, op: Operation, first: int) -> Text:
+    operands = op.operands[first:]
+    if isinstance(op.attributes.get("map"), AffineMapAttr):
+        return shape_text(e, e.applied(affine.map_of(op), operands))
+    return shape_text(e, [e.index(value) for value in operands])
+
+
+def copy(e: Emitter, op: Operation) -> None:
+    """``memref.copy``."""
+    e.writer.line(str(call("rt.copy", *(e.text(v) for v in op.operands))))
+
+
+def constant(e: Emitter, op: Operation) -> None:
+    """``memref.get_global``."""
+    name = op.attributes.get("name")
+    symbol = name.path[-1] if isinstance(name, SymbolRefAttr) else ""
+    assert isinstance(e, HostEmitter)
+    if symbol not in e.constants:
+        raise e.broken(op, "no such global")
+    e.define(op.result, call("rt.constant", literal(e.constants[symbol])))
+
+
+# -- views -----------------------------------------------------------------------------
+
+
+def cast(e: Emitter, op: Operation) -> None:
+    """``memref.cast``: a check of extents at run time."""
+    ty = memref_type(op, op.result, e)
+    shape = tuple_text([Text("None") if n is None else number(n) for n in ty.shape])
+    e.define(op.result, call("rt.cast", e.text(op.operands[0]), shape))
+
+
+def same(e: Emitter, op: Operation) -> None:
+    """Views that change nothing."""
+    e.define(op.result, e.text(op.operands[0]))
+
+
+def view(e: Emitter, op: Operation) -> None:
+    """``memref.subview``: offset and strides relative to the source's own strides."""
+    part = memref.Slice(op)
+    source = e.text(part.source)
+    steps = [_mixed(e, entry) for entry in part.strides]
+    sizes = [_mixed(e, entry) for entry in part.sizes]
+    own = _strides(e, op, part.source)
+    offset: AffineExpr = Const(0)
+    for start, stride in zip(part.offsets, own, strict=True):
+        offset = offset + _mixed(e, start) * stride
+    strides = [step * stride for step, stride in zip(steps, own, strict=True)]
+    kept = kept_dimensions(sizes, memref_type(op, op.result, e))
+    shape = shape_text(e, [sizes[d] for d in kept])
+    text = call(
+        "rt.view",
+        source,
+        e.affine(offset),
+        shape,
+        shape_text(e, [strides[d] for d in kept]),
+    )
+    e.define(op.result, text)
+
+
+def _mixed(e: Emitter, entry: memref.Mixed) -> AffineExpr:
+    return Const(entry) if isinstance(entry, int) else e.index(entry)
+
+
+def _strides(e: Emitter, op: Operation, value: Value) -> tuple[AffineExpr, ...]:
+    """Strides of a buffer; unknown ones are asked of the runtime."""
+    ty = memref_type(op, value, e)
+
+    def unknown(what: str, position: int) -> AffineExpr:
+        name = e.names.fresh(f"{e.text(value)}_{what}{position}")
+        e.writer.line(f"{name} = rt.{what}({e.text(value)}, {position})")
+        return e.atoms.add(name)
+
+    needed = ty.layout is None
+    sizes = sizes_of((1, *ty.shape[1:]) if needed and ty.shape else ty.shape, unknown)
+    return strides_of(ty, sizes, unknown, op.location)
+
+
+def reinterpret(e: Emitter, op: Operation) -> None:
+    """``memref.reinterpret_cast``."""
+    part = memref.Slice(op)
+    offset = _mixed(e, part.offsets[0])
+    sizes, strides = (
+        shape_text(e, [_mixed(e, entry) for entry in entries])
+        for entries in (part.sizes, part.strides)
+    )
+    source = e.text(part.source)
+    e.define(op.result, call("rt.view", source, e.affine(offset), sizes, strides))
+
+
+def transpose(e: Emitter, op: Operation) -> None:
+    """``memref.transpose``."""
+    (source,) = op.operands
+    name = e.text(source)
+    dims = [
+        getattr(result, "position", 0)
+        for result in affine.map_of(op, "permutation").results
+    ]
+    sizes = tuple_text([call("rt.dim", name, number(d)) for d in dims])
+    strides = tuple_text([call("rt.stride", name, number(d)) for d in dims])
+    e.define(op.result, call("rt.view", name, "0", sizes, strides))
+
+
+def reshape(e: Emitter, op: Operation) -> None:
+    """``memref.collapse_shape`` / ``expand_shape`` with static extents."""
+    ty = memref_type(op, op.result, e)
+    if None in ty.shape:
+        raise e.refusal(op, "Give the reshaped memref static extents")
+    sizes = sizes_of(ty.shape, _no_parameter(e, op))
+    strides = strides_of(ty, sizes, _no_parameter(e, op), op.location)
+    source = e.text(op.operands[0])
+    text = call("rt.view", source, "0", shape_text(e, sizes), shape_text(e, strides))
+    e.define(op.result, text)
+
+
+# -- transfers -------------------------------------------------------------------------
+
+
+def dma_start(e: Emitter, op: Operation) -> None:
+    """``dma_start`` between host-visible buffers."""
+    ends = ends_of(op)
+    source, target, tag = (
+        (e.text(end.memref), shape_text(e, indices_of(e, end))) for end in ends
+    )
+    count, *stride = (e.text(v) for v in lengths_of(op))
+    runs = stride or [Text("None"), Text("None")]
+    if stride and not has_strided_source(ends[0].memref, ends[1].memref):
+        runs.append(Text("strided_source=False"))
+    e.writer.line(str(call("rt.dma_start", *source, *target, count, *tag, *runs)))
+    noted(e, op, "copy", "outside of kernels the host copies when it waits")
+
+
+def dma_wait(e: Emitter, op: Operation) -> None:
+    """``dma_wait``."""
+    (end,) = ends_of(op)
+    where = shape_text(e, indices_of(e, end))
+    count = e.text(op.operands[-1])
+    e.writer.line(str(call("rt.dma_wait", e.text(end.memref), where, count)))
+    noted(e, op, "copy", "the host copies the elements here")
+
+
+def atomic(e: Emitter, op: Operation) -> None:
+    """``memref.atomic_rmw``: nothing else runs meanwhile."""
+    value, target = (e.text(v) for v in op.operands[:2])
+    where = _indices(e, op, 2)
+    combiner = OF_ATOMICS.get(atomic_kind(op))
+    old = e.names.fresh("old")
+    e.writer.line(
+        f"{old} = {call(e.constructor(op, op.result), call('rt.load', target, where))}"
+    )
+    combined = call(e.use(combiner.operation), old, value) if combiner else value
+    e.writer.line(str(call("rt.store", target, where, combined)))
+    e.define(op.result, Text(old))
+
+
+HANDLERS: dict[str, Handler] = (
+    dict.fromkeys(STARTS, dma_start)
+    | dict.fromkeys(WAITS, dma_wait)
+    | {
+        "memref.alloc": allocate,
+        "memref.alloca": allocate,
+        "memref.dealloc": deallocate,
+        "memref.dim": dimension,
+        "memref.rank": rank,
+        "memref.load": load,
+        "memref.store": store,
+        "affine.load": load,
+        "affine.store": store,
+        "memref.atomic_rmw": atomic,
+        "memref.copy": copy,
+        "memref.get_global": constant,
+        "memref.cast": cast,
+        "memref.memory_space_cast": same,
+        "memref.assume_alignment": same,
+        "memref.subview": view,
+        "memref.reinterpret_cast": reinterpret,
+        "memref.collapse_shape": reshape,
+        "memref.expand_shape": reshape,
+        "memref.transpose": transpose,
+        "memref.prefetch": nothing,
+        "affine.prefetch": nothing,
+    }
+)

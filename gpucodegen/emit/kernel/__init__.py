@@ -1,0 +1,3 @@
+"""One kernel function as source."""
+
+from __future__ import annotations

@@ -1,0 +1,316 @@
+"""The state of emitting one function: what each value is called, and what is printed.
+
+A handler per operation turns it into lines.  Scalars and vectors are :class:`Text`;
+index values can also be had as affine expressions over *atoms* (index variables and
+integer parameters), so that address arithmetic is simplified before it is printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.emit.kernel.kinds import CONSTRUCTORS, dtype, in_range, is_index
+from gpucodegen.emit.kernel.reports import Reports
+from gpucodegen.emit.kernel.target import Target
+from gpucodegen.emit.kernel.variables import Sharing, is_inlined, uses_of
+from gpucodegen.emit.tables.memory.addressing import Buffer
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.memory.offsets import Offsets
+from gpucodegen.emit.tables.memory.prefetches import Prefetches
+from gpucodegen.emit.text.expressions import HELPERS, affine_text, divisor_of
+from gpucodegen.emit.text.fragments import Text, call, number
+from gpucodegen.emit.text.header import Argument, Header
+from gpucodegen.emit.text.names import Names
+from gpucodegen.emit.text.source import Writer
+from gpucodegen.errors import (
+    CompileError,
+    InternalError,
+    UnregisteredOperation,
+    UnsupportedOperation,
+    UnsupportedType,
+)
+from gpucodegen.ir.affine.evaluation import substitute
+from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, leaves
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.operation import Block, Label, Operation, Value
+
+Handler = Callable[["Emitter", Operation], None]
+Handlers = Mapping[str, Handler]
+
+
+@dataclass(slots=True)
+class Atoms:
+    """Index variables and integer parameters that affine expressions stand on.
+
+    ``divisors`` holds a number that divides each one; it decides how wide a vector
+    access may be.  ``extents`` are the positions of sizes of memrefs.
+    """
+
+    names: list[str] = field(default_factory=list[str])
+    divisors: list[int] = field(default_factory=list[int])
+    used: set[int] = field(default_factory=set[int])
+    extents: set[int] = field(default_factory=set[int])
+
+    def is_nonnegative(self, expr: AffineExpr) -> bool:
+        """Whether an expression is a natural number or an extent."""
+        match expr:
+            case Const(value):
+                return value >= 0
+            case Dim(position):
+                return position in self.extents
+            case _:
+                return False
+
+    def add(self, name: str, divisor: int = 1) -> Dim:
+        """A new atom that prints as ``name``."""
+        self.names.append(name)
+        self.divisors.append(divisor)
+        return Dim(len(self.names) - 1)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known about a kernel before its body is printed.
+
+    ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``block`` is
+    the shape of the launched blocks; ``shared`` and ``private`` name the pointers that
+    the kernel makes itself.
+    """
+
+    tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
+    block: tuple[int, int, int] | None = None
+    shared: set[str] = field(default_factory=set[str])
+    private: set[str] = field(default_factory=set[str])
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Prints operations through a table of handlers."""
+
+    target: Target
+    handlers: Handlers
+    names: Names
+    header: Header
+    writer: Writer = field(default_factory=Writer)
+    sharing: Sharing = field(default_factory=Sharing)
+    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    atoms: Atoms = field(default_factory=Atoms)
+    literals: dict[Value, int | float] = field(default_factory=dict[Value, int | float])
+    texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
+    indices: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
+    buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
+    facts: Facts = field(default_factory=Facts)
+    shared_bytes: int = 0
+    transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
+    reports: Reports = field(default_factory=Reports)
+    yielded: Sequence[Value] = ()
+    """Results of the region of several blocks that is printed now."""
+    branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))
+    in_parallel: bool = False
+    has_parallel: bool = False
+    is_structured: bool = True
+    swept: AffineExpr | None = None
+    """The variable of a long innermost loop of the CPU, while its body is printed."""
+    offsets: Offsets = field(init=False)
+    prefetches: Prefetches = field(init=False)
+    _variables: dict[Value, str] = field(default_factory=dict[Value, str])
+
+    def __post_init__(self) -> None:
+        """Offsets and prefetches are lines of the same writer."""
+        self.offsets = Offsets(self.writer)
+        self.prefetches = Prefetches(self.writer)
+
+    # -- operations ------------------------------------------------------------------
+
+    def begin(self, blocks: Sequence[Block]) -> None:
+        """Decide which values of a body share variables.
+
+        With jumps between blocks every value keeps a variable of its own.
+        """
+        self.uses = uses_of(op for block in blocks for op in block.operations)
+        self.is_structured = len(blocks) == 1
+        if self.is_structured:
+            self.sharing = Sharing.of(blocks[0].operations)
+
+    def emit(self, operations: Iterable[Operation]) -> None:
+        """Print operations one after the other."""
+        for op in operations:
+            handler = self.handlers.get(op.name)
+            if handler is None:
+                raise self.refusal(op)
+            self.writer.location = op.location
+            handler(self, op)
+
+    def is_inlined(self, op: Operation) -> bool:
+        """Whether an operation is printed at its uses."""
+        return self.is_structured and is_inlined(op, self.uses)
+
+    def refusal(self, op: Operation, advice: str = "") -> CompileError:
+        """The error for an operation the target has no text for."""
+        if lookup(op.name) is None:
+            return UnregisteredOperation(op.location, operation=op.name)
+        return UnsupportedOperation(
+            op.location, operation=op.name, target=self.target.name, advice=advice
+        )
+
+    def broken(self, op: Operation, problem: str) -> InternalError:
+        """The error for input that the passes before should not have made."""
+        return InternalError(op.location, stage="emit", problem=f"{op.name}: {problem}")
+
+    # -- values ----------------------------------------------------------------------
+
+    def text(self, value: Value) -> Text:
+        """The expression of a scalar or vector value, on the host of a buffer too."""
+        if value in self.texts:
+            return self.texts[value]
+        if value not in self.indices:
+            name, ty = self.target.name, value.type
+            raise UnsupportedType(value.location, type=ty, target=name)
+        return self.affine(self.indices[value])
+
+    def typed(self, value: Value) -> Text:
+        """Like :meth:`text`, but an index expression gets the target's index type."""
+        text = self.text(value)
+        if self.target.index_operand and is_index(value.type):
+            return call(self.use(self.target.index_operand), text)
+        if value in self.texts:
+            return text
+        if isinstance(self.indices[value], Const):
+            return call(self.use(self.target.index or "int64"), text)
+        return self.narrow(text)
+
+    def variable(self, value: Value) -> str:
+        """The variable that holds a value and those that share it."""
+        leader = self.sharing.leader(value)
+        if leader not in self._variables:
+            self._variables[leader] = self.names.fresh(self.sharing.hint(value), "v")
+        name = self._variables[leader]
+        self.rename(value, name)
+        return name
+
+    @contextmanager
+    def block(self, head: str) -> Generator[None]:
+        """A compound statement with names of its own."""
+        with self.names.scope(), self.writer.block(head), self.offsets.scope():
+            yield
+
+    @contextmanager
+    def repeated(self) -> Generator[None]:
+        """One of several copies of a body: each has variables of its own."""
+        known = set(self._variables)
+        with self.names.scope():
+            yield
+        for leader in set(self._variables) - known:
+            del self._variables[leader]
+
+    def rename(self, value: Value, name: str, divisor: int = 1) -> None:
+        """Let a name that exists already hold a value."""
+        self.texts[value] = Text(name)
+        if is_index(value.type):
+            self.indices[value] = self.atoms.add(name, divisor)
+
+    def alias(self, value: Value, other: Value) -> None:
+        """Let a value be another one under a second name."""
+        self.texts[value] = self.text(other)
+        if is_index(value.type):
+            self.indices[value] = self.index(other)
+
+    def define(self, value: Value, text: Text) -> None:
+        """Assign an expression to the variable of a value."""
+        name = self.variable(value)
+        if name != text.code:
+            self.writer.line(f"{name} = {text}")
+
+    def define_index(self, value: Value, expr: AffineExpr) -> None:
+        """Assign an index expression; what divides it is remembered."""
+        divisor = self.divisor(expr)
+        self.define(value, self.narrow(self.affine(expr)))
+        self.rename(value, self.text(value).code, divisor)
+
+    def assign(self, targets: Sequence[Value], sources: Sequence[Text]) -> None:
+        """Assign several variables as if at once."""
+        pairs = [(self.variable(t), s) for t, s in zip(targets, sources, strict=True)]
+        pairs = [(name, text) for name, text in pairs if name != text.code]
+        written = {name for name, _ in pairs}
+        if any(text.code in written for _, text in pairs[1:]):
+            left = ", ".join(name for name, _ in pairs)
+            right = ", ".join(text.code for _, text in pairs)
+            self.writer.line(f"{left} = {right}")
+            return
+        for name, text in pairs:
+            self.writer.line(f"{name} = {text}")
+
+    # -- index expressions -----------------------------------------------------------
+
+    def index(self, value: Value) -> AffineExpr:
+        """An index value as an affine expression over atoms."""
+        return self.indices[value]
+
+    def applied(self, map_: AffineMap, operands: Sequence[Value]) -> list[AffineExpr]:
+        """Results of a map at index values."""
+        inputs = [self.index(value) for value in operands]
+        dims, syms = inputs[: map_.num_dims], inputs[map_.num_dims :]
+        return [substitute(expr, dims, syms) for expr in map_.results]
+
+    def affine(self, expr: AffineExpr) -> Text:
+        """Python text of an expression over atoms."""
+        dims = (leaf for leaf in leaves(expr) if isinstance(leaf, Dim))
+        self.atoms.used.update(dim.position for dim in dims)
+        text = affine_text(expr, self.atoms.names, self.target.division)
+        for name in HELPERS:
+            if f"{name}(" in text.code:
+                self.use(name)
+        return text
+
+    def offset(self, expr: AffineExpr) -> Text:
+        """The text of an offset, for the next line; sums that recur are variables."""
+        shared = self.target.shares_offsets and self.is_structured
+        known = self.offsets.text(expr, self.affine) if shared else None
+        return known or self.narrow(self.affine(expr))
+
+    def narrow(self, text: Text) -> Text:
+        """An index expression with the target's index type."""
+        plain = text.code.isidentifier() or text.code.isdecimal()
+        if plain or not self.target.index:
+            return text
+        return call(self.use(self.target.index), text)
+
+    def divisor(self, expr: AffineExpr) -> int:
+        """A number that surely divides the expression (0 for the constant zero)."""
+        return divisor_of(expr, self.atoms.divisors)
+
+    # -- intrinsics ------------------------------------------------------------------
+
+    def use(self, name: str) -> str:
+        """The name of a plain intrinsic."""
+        return self.header.plain(name)
+
+    def make(self, hint: str, factory: str, *arguments: Argument) -> str:
+        """The name of an intrinsic made for the arguments."""
+        return self.header.made(hint, factory, *arguments)
+
+    def dtype(self, op: Operation, value: Value) -> str:
+        """The dtype name of a scalar value."""
+        return dtype(value.type, op.location, self.target.name)
+
+    def constructor(self, op: Operation, value: Value) -> str:
+        """The intrinsic that makes a number of the value's type."""
+        kind = self.dtype(op, value)
+        kind = self.target.index_dtype if kind == "index" else kind
+        return self.use(CONSTRUCTORS[kind])
+
+    def constant(self, value: float, kind: str) -> Text:
+        """A typed scalar constant."""
+        if kind == "index":
+            return number(int(value))
+        if kind == "i1":
+            return Text(str(bool(value)))
+        value = in_range(value, kind)
+        finite = math.isfinite(value)
+        text = number(value) if finite else Text(self.header.special(value))
+        return call(self.use(CONSTRUCTORS[kind]), text)

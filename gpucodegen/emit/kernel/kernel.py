@@ -1,0 +1,300 @@
+"""One kernel function -> the source of a Numba kernel and the list of its parameters.
+
+Memrefs become flat pointers; the sizes and strides that the body needs and the types do
+not fix become extra integers behind the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gpu import known_block
+from gpucodegen.dialects.shared.transfers import STARTS, ends_of
+from gpucodegen.emit.host import guards
+from gpucodegen.emit.kernel.context import Emitter, Facts, Handlers
+from gpucodegen.emit.kernel.reports import Reports
+from gpucodegen.emit.kernel.target import CUDA, WIDE_CUDA, Target
+from gpucodegen.emit.tables import gpu
+from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
+from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
+from gpucodegen.emit.tables.control.cfg import emit_blocks
+from gpucodegen.emit.tables.memory import memory, transfers, views
+from gpucodegen.emit.tables.memory.addressing import FAR, Buffer, sizes_of, strides_of
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.memory.memory import stored_dtype
+from gpucodegen.emit.tables.vectors import vectors
+from gpucodegen.emit.text.header import Header
+from gpucodegen.emit.text.names import Names
+from gpucodegen.ir.affine.expressions import AffineExpr, Const
+from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
+
+
+def leave(e: Emitter, op: Operation) -> None:
+    """The end of a kernel; only a body of several blocks has to say so."""
+    del op
+    if not e.is_structured:
+        e.writer.line("return")
+
+
+_COMMON: Handlers = (
+    scalars.HANDLERS
+    | casts.HANDLERS
+    | complexes.HANDLERS
+    | memory.HANDLERS
+    | views.HANDLERS
+    | vectors.HANDLERS
+    | index_math.HANDLERS
+    | affine_loops.HANDLERS
+    | scf_loops.HANDLERS
+    | transfers.HANDLERS
+    | cfg.HANDLERS
+    | guards.HANDLERS
+)
+HANDLERS: dict[str, Handlers] = {
+    "cpu": _COMMON | {"func.return": leave},
+    "cuda": _COMMON | gpu.HANDLERS | {"gpu.return": leave, "func.return": leave},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParam:
+    """One parameter: a pointer to elements, or a number."""
+
+    name: str
+    kind: str
+    dtype: str
+    writable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """A kernel as the runtime takes it."""
+
+    name: str
+    source: str
+    params: tuple[KernelParam, ...]
+    target: str
+    block: tuple[int, int, int] | None = None
+    parallel: bool = False
+    shared_bytes: int = 0
+
+    @property
+    def signature(self) -> tuple[tuple[str, str], ...]:
+        """Kind and dtype of every parameter."""
+        return tuple((param.kind, param.dtype) for param in self.params)
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A size or stride of an argument that the kernel takes as a number."""
+
+    argument: int
+    what: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedKernel:
+    """A kernel with what its launches have to add to the arguments."""
+
+    source: KernelSource
+    extras: tuple[Extra, ...]
+    transfers: tuple[PlannedTransfer, ...] = ()
+    reports: Reports = field(default_factory=Reports)
+    """What it may note in words that it takes as its last argument."""
+
+    @property
+    def tag_arguments(self) -> frozenset[int]:
+        """Positions of arguments that are tags of transfers."""
+        params = enumerate(self.source.params)
+        return frozenset(i for i, param in params if param.dtype == "tag")
+
+
+def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
+    """The source of a ``func.func`` or ``gpu.func`` kernel."""
+    function = Function(op)
+    blocks = function.blocks
+    body = [op for block in blocks for op in block.operations]
+    names = Names()
+    names.reserve(PLAIN_NAMES)
+    names.reserve([name])
+    if target is CUDA and any(map(_holds_index, body)):
+        target = WIDE_CUDA
+    header = Header(target.face, names)
+    emitter = Emitter(target, HANDLERS[target.name], names, header)
+    emitter.facts = Facts(transfers.tags_in(body), block_of(op))
+    emitter.begin(blocks)
+    parameters = _Parameters(emitter, function.arguments, written_in(body))
+    parameters.declare(op)
+    with emitter.writer.block("def"):
+        emit_blocks(emitter, blocks)
+    params, extras = parameters.needed()
+    if emitter.reports.words:
+        params.append(KernelParam(emitter.reports.pointer, "pointer", "i64"))
+    head = f"def {name}({', '.join(param.name for param in params)}):"
+    lines = [*header.lines(), "", "", head, *emitter.writer.lines[1:], ""]
+    source = KernelSource(
+        name,
+        "\n".join(lines),
+        tuple(params),
+        target.name,
+        emitter.facts.block,
+        emitter.has_parallel,
+        emitter.shared_bytes,
+    )
+    transfers_ = tuple(emitter.transfers)
+    return EmittedKernel(source, tuple(extras), transfers_, emitter.reports)
+
+
+def _holds_index(root: Operation) -> bool:
+    """Whether indices are data here: elements, or cast from or to wide integers."""
+    for op in root.walk():
+        types = [value.type for value in (*op.operands, *op.results)]
+        if op.name in _INDEX_CASTS:
+            if any(isinstance(t, IntegerType) and t.width > 32 for t in types):
+                return True
+        elif any(element_type(element_type(t)) == INDEX != t for t in types):
+            return True
+    return False
+
+
+_INDEX_CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
+
+
+PLAIN_NAMES = frozenset(
+    {name.partition(".")[2] for name in scalars.HANDLERS}
+    | set(scalars.CONSTRUCTORS.values())
+    | set(complexes.INTRINSICS.values())
+    | {
+        "floordiv",
+        "floormod",
+        "mulsi_high",
+        "mului_high",
+        "one_at_a_time",
+        "prange",
+        "inf",
+        "nan",
+    }
+)
+"""Names that a header may import; no variable takes them."""
+
+
+def block_of(op: Operation) -> tuple[int, int, int] | None:
+    """The block shape that a kernel is made for."""
+    x, y, z = known_block(op)
+    return None if x is None or y is None or z is None else (x, y, z)
+
+
+_STORES = {
+    "affine.store": 1,
+    "memref.store": 1,
+    "affine.vector_store": 1,
+    "vector.store": 1,
+    "vector.transfer_write": 1,
+    "memref.atomic_rmw": 1,
+    "memref.copy": 1,
+    "memref.dma_wait": 0,
+    "affine.dma_wait": 0,
+}
+"""The operand that an operation writes to."""
+
+
+def written_in(operations: Sequence[Operation]) -> set[Value]:
+    """Memrefs that the operations write to, directly or through a view."""
+    written: set[Value] = set()
+    for root in operations:
+        for op in root.walk():
+            if op.name in _STORES:
+                written.add(op.operands[_STORES[op.name]])
+            elif op.name in STARTS:
+                _, target, tag = ends_of(op)
+                written.update((target.memref, tag.memref))
+    return with_sources(operations, written)
+
+
+def with_sources(operations: Iterable[Operation], values: set[Value]) -> set[Value]:
+    """The memrefs, and those that they are views of."""
+    source = {
+        result: op.operands[0]
+        for root in operations
+        for op in root.walk()
+        if op.dialect == "memref" and op.operands
+        for result in op.results
+    }
+    found: set[Value] = set()
+    work = list(values)
+    while work:
+        value = work.pop()
+        found.add(value)
+        if value in source:
+            work.append(source[value])
+    return found
+
+
+@dataclass(slots=True)
+class _Parameters:
+    """The parameters of one kernel; extras are kept only if the body used them."""
+
+    emitter: Emitter
+    arguments: Sequence[Value]
+    written: set[Value]
+    _params: list[KernelParam] = field(default_factory=list[KernelParam])
+    _extras: list[tuple[Extra, str]] = field(default_factory=list[tuple[Extra, str]])
+
+    def declare(self, op: Operation) -> None:
+        """Give every argument its name and its meaning in the body."""
+        e = self.emitter
+        for position, value in enumerate(self.arguments):
+            name = e.names.fresh(value.name, "arg")
+            if isinstance(value.type, MemRefType):
+                self._declare_memref(op, position, value, value.type, name)
+                continue
+            kind = e.dtype(op, value)
+            carried = "f32" if kind in NARROW else self._carried(kind)
+            self._params.append(KernelParam(name, "scalar", carried, writable=False))
+            e.rename(value, name)
+
+    def _carried(self, kind: str) -> str:
+        """``index`` parameters are as wide as the indices of the kernel."""
+        is_wide = self.emitter.target is WIDE_CUDA
+        return "i64" if kind == "index" and is_wide else kind
+
+    def _declare_memref(
+        self, op: Operation, position: int, value: Value, ty: MemRefType, name: str
+    ) -> None:
+        e = self.emitter
+        is_tag = value in e.facts.tags
+        kind = "tag" if is_tag else stored_dtype(ty, op, e.target.name)
+        writable = is_tag or value in self.written
+        self._params.append(KernelParam(name, "pointer", kind, writable))
+
+        def unknown(what: str, dimension: int) -> AffineExpr:
+            extra = e.names.fresh(f"{name}_{what}{dimension}")
+            self._extras.append((Extra(position, what, dimension), extra))
+            atom = e.atoms.add(extra)
+            if what == "dim":
+                e.atoms.extents.add(atom.position)
+            return atom
+
+        sizes = sizes_of(ty.shape, unknown)
+        strides = strides_of(ty, sizes, unknown, op.location)
+        given = tuple(
+            unknown("stride", i)
+            if isinstance(stride, Const) and stride.value > FAR
+            else stride
+            for i, stride in enumerate(strides)
+        )
+        e.buffers[value] = Buffer(name, kind, sizes, strides, given=given)
+
+    def needed(self) -> tuple[list[KernelParam], list[Extra]]:
+        """All arguments, and the extras that were printed somewhere."""
+        e = self.emitter
+        used = {e.atoms.names[position] for position in e.atoms.used}
+        kept = [(extra, name) for extra, name in self._extras if name in used]
+        kind = self._carried("index")
+        extras = [KernelParam(n, "scalar", kind, writable=False) for _, n in kept]
+        return [*self._params, *extras], [extra for extra, _ in kept]

@@ -1,0 +1,3 @@
+"""One entry per operation: the line of Python that it becomes."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Arithmetic, comparisons and casts of scalars."""
+
+from __future__ import annotations

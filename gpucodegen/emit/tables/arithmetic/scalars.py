@@ -1,0 +1,249 @@
+"""arith and math: one table entry per operation.
+
+Operators are printed where Python's mean the same as MLIR's; Numba computes integers in
+64 bits, so narrower results are cast back.  Everything else is an intrinsic of the same
+name, which takes scalars and vectors alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.dialects import arith
+from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
+from gpucodegen.emit.tables.arithmetic import comparisons
+from gpucodegen.emit.tables.vectors.types import vector_constant, vector_dtype
+from gpucodegen.emit.text.fragments import Level, Text, binary, call
+from gpucodegen.errors import UnsupportedType
+from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr
+from gpucodegen.ir.data.float_formats import NARROW, SMALL
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType, VectorType
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A Python operator and its precedence."""
+
+    symbol: str
+    level: Level
+
+
+ADD, SUBTRACT = Operator("+", Level.SUM), Operator("-", Level.SUM)
+MULTIPLY, DIVIDE = Operator("*", Level.PRODUCT), Operator("/", Level.PRODUCT)
+AND, OR = Operator("&", Level.BIT_AND), Operator("|", Level.BIT_OR)
+XOR = Operator("^", Level.BIT_XOR)
+LEFT, RIGHT = Operator("<<", Level.SHIFT), Operator(">>", Level.SHIFT)
+
+INTEGER_OPERATORS = {
+    "arith.addi": ADD,
+    "arith.subi": SUBTRACT,
+    "arith.muli": MULTIPLY,
+    "arith.andi": AND,
+    "arith.ori": OR,
+    "arith.xori": XOR,
+    "arith.shli": LEFT,
+    "arith.shrsi": RIGHT,
+}
+
+SHIFTS = frozenset({"arith.shli", "arith.shrsi"})
+"""Operators only by a small constant: Python refuses what MLIR leaves open."""
+OVERFLOWING = frozenset({"arith.addi", "arith.subi", "arith.muli"})
+"""Operators whose results may leave the type of their operands."""
+
+BOOLEAN_OPERATORS = {
+    "arith.addi": XOR,
+    "arith.subi": XOR,
+    "arith.muli": AND,
+    "arith.andi": AND,
+    "arith.ori": OR,
+    "arith.xori": XOR,
+}
+"""Arithmetic modulo 2."""
+
+FLOAT_OPERATORS = {
+    "arith.addf": ADD,
+    "arith.subf": SUBTRACT,
+    "arith.mulf": MULTIPLY,
+    "arith.divf": DIVIDE,
+}
+
+INTRINSICS = frozenset(
+    "arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi "
+    "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
+    "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
+    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.absf math.copysign "
+    "math.exp math.exp2 math.expm1 math.log math.log2 math.log10 math.log1p "
+    "math.sqrt math.rsqrt math.cbrt math.sin math.cos math.tan math.asin math.acos "
+    "math.atan math.atan2 math.sinh math.cosh math.tanh math.asinh math.acosh "
+    "math.atanh math.erf math.erfc math.floor math.ceil math.trunc math.round "
+    "math.roundeven math.powf math.fpowi".split()
+)
+EXACT = frozenset(
+    "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf".split()
+)
+"""Operations whose result is a number of the operands' type, narrow as it may be."""
+EXACT_IN_HALVES = EXACT | frozenset(
+    "arith.negf math.copysign math.floor math.ceil math.trunc math.round "
+    "math.roundeven".split()
+)
+"""Likewise with 16 bits; some smaller types lack a sign, a zero or the next integer."""
+
+
+def kind_of(e: Emitter, op: Operation, value: Value) -> str:
+    """The dtype name of a scalar value, or of a vector's elements."""
+    if isinstance(value.type, VectorType):
+        return vector_dtype(e, op, value.type)
+    return e.dtype(op, value)
+
+
+def rounded(e: Emitter, text: Text, kind: str) -> Text:
+    """The result of an operation brought back to its type."""
+    if kind in NARROW:
+        return call(e.make(f"round_{kind}", "round_to", kind), text)
+    if kind == "index":
+        is_wrapped = kind in e.target.wrapped
+        return call("int", call(e.use("int64"), text)) if is_wrapped else e.narrow(text)
+    if kind in e.target.wrapped:
+        return call(e.use(CONSTRUCTORS[kind]), text)
+    return text
+
+
+def require_nearest(e: Emitter, op: Operation) -> None:
+    """Refuse rounding modes: everything rounds to nearest, ties to even."""
+    mode = op.attributes.get("roundingmode")
+    if isinstance(mode, IntegerAttr) and mode.value:
+        raise e.refusal(op, "Leave out the rounding mode; ties go to even")
+
+
+def operator(e: Emitter, op: Operation) -> None:
+    """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
+    require_nearest(e, op)
+    shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
+    kind = kind_of(e, op, op.result)
+    overflows = op.name in OVERFLOWING and kind in e.target.overflowing
+    if isinstance(op.result.type, VectorType) or shifts or overflows:
+        intrinsic(e, op)
+        return
+    table = BOOLEAN_OPERATORS if kind == "i1" else INTEGER_OPERATORS | FLOAT_OPERATORS
+    found = table.get(op.name)
+    if found is None:
+        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+    lhs, rhs = (e.text(value) for value in op.operands)
+    text = binary(lhs, found.symbol, rhs, found.level)
+    e.define(op.result, rounded(e, text, kind))
+
+
+def intrinsic(e: Emitter, op: Operation) -> None:
+    """A call of the intrinsic with the operation's own name."""
+    name = e.use(op.name.partition(".")[2])
+    text = call(name, *(e.typed(value) for value in op.operands))
+    e.define(op.result, _within_type(e, op, text))
+
+
+def _within_type(e: Emitter, op: Operation, text: Text) -> Text:
+    """A result of narrow floats, rounded where the operation may leave their type."""
+    kind = kind_of(e, op, op.result)
+    exact = EXACT if kind in SMALL else EXACT_IN_HALVES
+    return rounded(e, text, kind) if kind in NARROW and op.name not in exact else text
+
+
+def fused(e: Emitter, op: Operation) -> None:
+    """``math.fma``: one rounding."""
+    kind = kind_of(e, op, op.result)
+    if kind not in NARROW:
+        intrinsic(e, op)
+        return
+    made = e.make(f"fused_{kind}", "fused", kind)
+    e.define(op.result, call(made, *(e.typed(value) for value in op.operands)))
+
+
+def negation(e: Emitter, op: Operation) -> None:
+    """``arith.negf``."""
+    (operand,) = op.operands
+    if isinstance(operand.type, VectorType):
+        intrinsic(e, op)
+        return
+    text = Text(f"-{e.text(operand).within(Level.UNARY)}", Level.UNARY)
+    e.define(op.result, _within_type(e, op, text))
+
+
+def constant(e: Emitter, op: Operation) -> None:
+    """A constant is printed where it is used; a vector constant is made once."""
+    value = op.attributes["value"]
+    if isinstance(value, DenseElementsAttr) and isinstance(op.result.type, VectorType):
+        e.texts[op.result] = vector_constant(e, op, value)
+        return
+    number = arith.constant_value(op)
+    if number is None:
+        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+    kind = e.dtype(op, op.result)
+    e.literals[op.result] = number
+    if kind == "index":
+        e.indices[op.result] = Const(int(number))
+    else:
+        e.texts[op.result] = e.constant(number, kind)
+
+
+def select(e: Emitter, op: Operation) -> None:
+    """``arith.select`` without a branch."""
+    condition, *values = op.operands
+    if isinstance(op.result.type, MemRefType):
+        true, false = (e.text(value) for value in values)
+        e.define(op.result, Text(f"{true} if {e.text(condition)} else {false}"))
+        return
+    arguments = [e.text(condition), *(e.typed(value) for value in values)]
+    e.define(op.result, call(e.use("select"), *arguments))
+
+
+def clamp(e: Emitter, op: Operation) -> None:
+    """``math.clampf``: the bounds replace what lies outside, a NaN stays."""
+    value, low, high = (e.typed(v) for v in op.operands)
+    inner = call(e.use("maximumf"), value, low)
+    e.define(op.result, call(e.use("minimumf"), inner, high))
+
+
+def sine_and_cosine(e: Emitter, op: Operation) -> None:
+    """``math.sincos``."""
+    (operand,) = op.operands
+    kind = kind_of(e, op, operand)
+    for result, name in zip(op.results, ("sin", "cos"), strict=True):
+        e.define(result, rounded(e, call(e.use(name), e.text(operand)), kind))
+
+
+def add_with_carry(e: Emitter, op: Operation) -> None:
+    """``arith.addui_extended``: the carry is set where the sum wrapped around."""
+    lhs, rhs = (e.typed(value) for value in op.operands)
+    total, carry = op.results
+    e.define(total, call(e.use("addi"), lhs, rhs))
+    below = e.make("cmpi_ult", "cmpi", "ult")
+    e.define(carry, call(below, e.text(total), lhs))
+
+
+def wide_product(e: Emitter, op: Operation) -> None:
+    """``arith.mulsi_extended`` and ``arith.mului_extended``: low and high half."""
+    lhs, rhs = (e.typed(value) for value in op.operands)
+    low, high = op.results
+    half = e.use(f"{op.name.partition('.')[2].removesuffix('_extended')}_high")
+    e.define(low, call(e.use("muli"), lhs, rhs))
+    e.define(high, call(half, lhs, rhs))
+
+
+HANDLERS: dict[str, Handler] = (
+    dict.fromkeys(INTEGER_OPERATORS | FLOAT_OPERATORS, operator)
+    | dict.fromkeys(INTRINSICS, intrinsic)
+    | comparisons.HANDLERS
+    | {
+        "arith.constant": constant,
+        "arith.negf": negation,
+        "math.fma": fused,
+        "arith.select": select,
+        "arith.addui_extended": add_with_carry,
+        "arith.mulsi_extended": wide_product,
+        "arith.mului_extended": wide_product,
+        "math.clampf": clamp,
+        "math.sincos": sine_and_cosine,
+    }
+)

@@ -1,0 +1,3 @@
+"""Loops, branches and blocks."""
+
+from __future__ import annotations

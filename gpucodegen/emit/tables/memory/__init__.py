@@ -1,0 +1,3 @@
+"""Accesses, local buffers, views and transfers."""
+
+from __future__ import annotations

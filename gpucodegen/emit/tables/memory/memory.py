@@ -1,0 +1,194 @@
+"""Element access and local buffers of memrefs inside kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
+from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.kernel.kinds import dtype, stored_bytes
+from gpucodegen.emit.tables.control.loops import counted
+from gpucodegen.emit.tables.memory.addressing import Buffer, row_major, static_elements
+from gpucodegen.emit.text.fragments import Text, call
+from gpucodegen.ir.affine.expressions import AffineExpr, to_expr
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
+from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+
+
+def buffer_of(e: Emitter, op: Operation, value: Value) -> Buffer:
+    """The buffer behind a memref value."""
+    found = e.buffers.get(value)
+    if found is None:
+        raise e.broken(op, f"memref %{value.name} is not a buffer of this kernel")
+    return found
+
+
+def stored_dtype(ty: MemRefType, op: Operation, target: str) -> str:
+    """The dtype of a memref's elements in memory; ``index`` takes 64 bits."""
+    kind = dtype(ty.element, op.location, target)
+    return "i64" if kind == "index" else kind
+
+
+def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
+    """The type of a memref value."""
+    if not isinstance(value.type, MemRefType):
+        raise e.refusal(op, "Cast the buffer to a ranked memref")
+    return value.type
+
+
+SHARED_ALIGNMENT = 16
+"""Bytes that divide the address of every array in shared memory."""
+
+CONVERTED = NARROW | {"i1"}
+"""Elements whose values differ from their bits in memory."""
+
+
+# -- elements --------------------------------------------------------------------------
+
+
+def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
+    """The element at indices."""
+    offset = e.offset(buffer.at(indices, e.swept))
+    if buffer.dtype in CONVERTED:
+        load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
+        return call(load, buffer.pointer, offset)
+    return Text(f"{buffer.pointer}[{offset}]")
+
+
+def write(
+    e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr], value: Text
+) -> None:
+    """Store an element at indices."""
+    offset = e.offset(buffer.at(indices, e.swept))
+    if buffer.dtype in CONVERTED:
+        store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)
+        e.writer.line(str(call(store, buffer.pointer, offset, value)))
+    else:
+        e.writer.line(f"{buffer.pointer}[{offset}] = {value}")
+
+
+def access(e: Emitter, op: Operation, first: int) -> tuple[Buffer, list[AffineExpr]]:
+    """The buffer at operand ``first`` and the indices behind it."""
+    target, *operands = op.operands[first:]
+    buffer = buffer_of(e, op, target)
+    if isinstance(op.attributes.get("map"), AffineMapAttr):
+        return buffer, e.applied(affine.map_of(op), operands)
+    rank = len(buffer.sizes)
+    return buffer, [e.index(value) for value in operands[:rank]]
+
+
+def load(e: Emitter, op: Operation) -> None:
+    """``affine.load`` and ``memref.load``."""
+    buffer, indices = access(e, op, 0)
+    text = read(e, buffer, indices)
+    is_index = e.dtype(op, op.result) == "index"
+    e.define(op.result, e.narrow(text) if is_index else text)
+
+
+def store(e: Emitter, op: Operation) -> None:
+    """``affine.store`` and ``memref.store``."""
+    buffer, indices = access(e, op, 1)
+    write(e, buffer, indices, e.text(op.operands[0]))
+
+
+def atomic(e: Emitter, op: Operation) -> None:
+    """``memref.atomic_rmw``."""
+    buffer, indices = access(e, op, 1)
+    kind = atomic_kind(op)
+    combine = OF_ATOMICS[kind].operation if kind in OF_ATOMICS else "assign"
+    made = e.make(f"atomic_{kind}_{buffer.dtype}", "atomic", combine, buffer.dtype)
+    offset = e.offset(buffer.at(indices))
+    text = call(made, buffer.pointer, offset, e.text(op.operands[0]))
+    if e.uses.get(op.result):
+        e.define(op.result, text)
+    else:
+        e.writer.line(str(text))
+
+
+def copy(e: Emitter, op: Operation) -> None:
+    """``memref.copy`` element by element."""
+    source, target = (buffer_of(e, op, value) for value in op.operands)
+    _copy_from(e, source, target, [])
+
+
+def _copy_from(
+    e: Emitter, source: Buffer, target: Buffer, indices: list[AffineExpr]
+) -> None:
+    depth = len(indices)
+    if depth == len(source.sizes):
+        write(e, target, indices, read(e, source, indices))
+        return
+    name = e.names.fresh("ijkl"[depth] if depth < 4 else f"i{depth}")
+    with counted(e, name, Text("0"), e.affine(source.sizes[depth]), 1):
+        _copy_from(e, source, target, [*indices, e.atoms.add(name)])
+
+
+# -- buffers of the kernel itself ------------------------------------------------------
+
+
+def allocate(e: Emitter, op: Operation) -> None:
+    """``memref.alloca`` and ``memref.alloc``: shared, private, or heap memory."""
+    ty = memref_type(op, op.result, e)
+    count = static_elements(ty, op.location)
+    kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.target.name)
+    hint = f"{count}x{kind}"
+    name, alignment = e.variable(op.result), 0
+    if e.target.name == "cuda" and is_shared(ty.memory_space):
+        made = call(e.make(f"shared_{hint}", "shared", count, kind))
+        e.shared_bytes += count * stored_bytes(kind)
+        e.facts.shared.add(name)
+        alignment = SHARED_ALIGNMENT
+    elif op.name == "memref.alloc" and e.target.name == "cpu" and kind != "tag":
+        made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
+    else:
+        made = call(e.make(f"local_{hint}", "local", count, kind))
+        e.facts.private.add(name)
+    e.writer.line(f"{name} = {made}")
+    sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
+    strides = row_major(sizes)
+    e.buffers[op.result] = Buffer(name, kind, sizes, strides, alignment=alignment)
+
+
+def deallocate(e: Emitter, op: Operation) -> None:
+    """``memref.dealloc``: only heap memory has to be given back."""
+    (operand,) = op.operands
+    buffer = buffer_of(e, op, operand)
+    if e.target.name == "cpu" and buffer.dtype != "tag":
+        free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
+        e.writer.line(str(call(free, buffer.pointer)))
+
+
+def prefetch(e: Emitter, op: Operation) -> None:
+    """``memref.prefetch`` and ``affine.prefetch``: a hint that GPUs do not take."""
+    hint = op.attributes.get("localityHint")
+    write = op.attributes.get("isWrite")
+    if e.target.name != "cpu" or not isinstance(hint, IntegerAttr):
+        return
+    buffer, indices = access(e, op, 0)
+    is_write = isinstance(write, IntegerAttr) and bool(write.value)
+    name = f"prefetch_{'write' if is_write else 'read'}{hint.value}"
+    function = e.make(name, "prefetch", is_write, hint.value)
+    e.prefetches.add(function, buffer.pointer, buffer.at(indices), e.offset)
+
+
+def nothing(e: Emitter, op: Operation) -> None:
+    """Operations without an effect in generated code."""
+
+
+HANDLERS: dict[str, Handler] = {
+    "affine.load": load,
+    "affine.store": store,
+    "memref.load": load,
+    "memref.store": store,
+    "memref.atomic_rmw": atomic,
+    "memref.copy": copy,
+    "memref.alloc": allocate,
+    "memref.alloca": allocate,
+    "memref.dealloc": deallocate,
+    "memref.prefetch": prefetch,
+    "affine.prefetch": prefetch,
+}

@@ -1,0 +1,143 @@
+"""dma_start and dma_wait, of memref and affine, inside kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+
+from gpucodegen.dialects.shared.transfers import (
+    STARTS,
+    WAITS,
+    End,
+    ends_of,
+    has_strided_source,
+    lengths_of,
+)
+from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.kernel.kinds import stored_bytes
+from gpucodegen.emit.tables.memory.addressing import Buffer, row_major
+from gpucodegen.emit.tables.memory.copy_plan import CopyPlan, PlannedTransfer, plan_copy
+from gpucodegen.emit.tables.memory.memory import buffer_of
+from gpucodegen.emit.text.fragments import Text, call
+from gpucodegen.ir.affine.expressions import AffineExpr, Const
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import element_type
+
+
+def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
+    """The tag memrefs of transfers, with the dtype that is transferred."""
+    tags: dict[Value, str] = {}
+    for root in operations:
+        for op in root.walk():
+            if op.name in STARTS:
+                source, _, tag = ends_of(op)
+                tags[tag.memref] = str(element_type(source.memref.type))
+            elif op.name in WAITS:
+                tags.setdefault(ends_of(op)[0].memref, "f32")
+    return tags
+
+
+def start(e: Emitter, op: Operation) -> None:
+    """``dma_start``."""
+    ends = ends_of(op)
+    source, target, _ = buffers = [buffer_of(e, op, end.memref) for end in ends]
+    offsets = [b.at(indices_of(e, end)) for end, b in zip(ends, buffers, strict=True)]
+    places = [
+        piece
+        for offset, buffer in zip(offsets, buffers, strict=True)
+        for piece in (Text(buffer.pointer), _index(e, offset))
+    ]
+    count, *stride = map(e.index, lengths_of(op))
+    runs = [stride or _one_run(source), _one_run(target)]
+    if stride and not has_strided_source(ends[0].memref, ends[1].memref):
+        runs = [_one_run(source), stride]
+    spaces = (_space_name(e, source.pointer), _space_name(e, target.pointer))
+    lengths = [("count", count), *_lengths("source", runs[0])]
+    lengths += _lengths("target", runs[1])
+    addresses = zip(("source", "target"), (source, target), offsets, strict=False)
+    plan = _plan(e, spaces, list(addresses), lengths)
+    noted(e, op, plan.mechanism, plan.reason, plan.width)
+    hint = f"dma_start_{source.dtype}_{spaces[0]}_to_{spaces[1]}"
+    widths = (plan.width,) if plan.width else ()
+    function = e.make(hint, "dma_start", source.dtype, *spaces, *widths)
+    sizes = [_index(e, expr) for expr in (count, *runs[0], *runs[1])]
+    e.writer.line(str(call(function, *places, *sizes)))
+
+
+def wait(e: Emitter, op: Operation) -> None:
+    """``dma_wait``; on a GPU all threads of the block meet behind it."""
+    (end,) = ends_of(op)
+    tag = buffer_of(e, op, end.memref)
+    kind = e.facts.tags.get(end.memref, "f32")
+    function = e.make(f"dma_wait_{kind}", "dma_wait", kind)
+    (count,) = (_index(e, e.index(v)) for v in lengths_of(op))
+    where = _index(e, tag.at(indices_of(e, end)))
+    e.writer.line(str(call(function, tag.pointer, where, count)))
+    if e.target.name == "cuda":
+        e.writer.line(f"{e.use('cuda')}.syncthreads()")
+        noted(e, op, "wait_group", "all copies end, then a barrier")
+    else:
+        noted(e, op, "copy", "the elements are copied here")
+
+
+def noted(
+    e: Emitter, op: Operation, mechanism: str, reason: str, width: int = 0
+) -> None:
+    """Remember how a transfer is carried out, for the report."""
+    ends = [f"%{end.memref.name or '?'}" for end in ends_of(op)]
+    what = f"{ends[0]} to {ends[1]}" if op.name in STARTS else ends[0]
+    planned = PlannedTransfer(op.name, what, mechanism, reason, width, op.location)
+    e.transfers.append(planned)
+
+
+def _plan(
+    e: Emitter,
+    spaces: tuple[str, str],
+    addresses: Sequence[tuple[str, Buffer, AffineExpr]],
+    lengths: Sequence[tuple[str, AffineExpr]],
+) -> CopyPlan:
+    """Asynchronous or not: decided by what divides each address and length."""
+    if e.target.name != "cuda":
+        return CopyPlan(0, "the CPU copies when it waits")
+    size = stored_bytes(addresses[0][1].dtype)
+    multiples = {
+        name: gcd(buffer.alignment or size, e.divisor(offset) * size)
+        for name, buffer, offset in addresses
+    }
+    multiples |= {name: e.divisor(expr) * size for name, expr in lengths}
+    return plan_copy(size, spaces, multiples)
+
+
+def _lengths(side: str, run: Sequence[AffineExpr]) -> list[tuple[str, AffineExpr]]:
+    """Stride and run of one side, unless its elements lie side by side."""
+    names = (f"stride of the {side}", f"run of the {side}")
+    return [] if tuple(run) == _SIDE_BY_SIDE else list(zip(names, run, strict=True))
+
+
+def indices_of(e: Emitter, end: End) -> list[AffineExpr]:
+    """The indices of an end as expressions."""
+    return e.applied(end.map, end.operands)
+
+
+def _index(e: Emitter, expr: AffineExpr) -> Text:
+    return e.narrow(e.affine(expr))
+
+
+_SIDE_BY_SIDE = (Const(1), Const(1))
+
+
+def _one_run(buffer: Buffer) -> Sequence[AffineExpr]:
+    """Stride and run of consecutive elements along the last dimension."""
+    last = buffer.strides[-1] if buffer.strides else Const(1)
+    if buffer.strides == row_major(buffer.sizes):
+        last = Const(1)
+    return (last, Const(1))
+
+
+def _space_name(e: Emitter, pointer: str) -> str:
+    if pointer in e.facts.shared:
+        return "shared"
+    return "private" if pointer in e.facts.private else "global"
+
+
+HANDLERS: dict[str, Handler] = dict.fromkeys(STARTS, start) | dict.fromkeys(WAITS, wait)

@@ -1,0 +1,3 @@
+"""Pieces of Python source."""
+
+from __future__ import annotations

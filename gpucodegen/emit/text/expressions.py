@@ -1,0 +1,153 @@
+"""Affine expressions as Python text.
+
+Dimension ``d`` of an expression stands for the ``d``-th name of a list; symbols do not
+occur, since maps are composed with their operands first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.emit.text.fragments import Level, Text, binary, call, number
+from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim, linear_form
+
+Divide = Callable[[Text, Text], Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How a target spells division: the general forms, and those by powers of two."""
+
+    floordiv: Divide
+    mod: Divide
+    shifts: bool
+
+    def quotient(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
+        """``lhs floordiv rhs``."""
+        if self.shifts and (shift := _power_of_two(rhs)) is not None:
+            return Text(f"{_narrow(lhs)} >> {shift}", Level.SHIFT)
+        return self.floordiv(lhs, divisor)
+
+    def remainder(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
+        """``lhs mod rhs``."""
+        if self.shifts and (shift := _power_of_two(rhs)) is not None:
+            mask = (1 << shift) - 1
+            return Text(f"{lhs.within(Level.ATOM)} & {mask}", Level.BIT_AND)
+        return self.mod(lhs, divisor)
+
+
+PLAIN = Division(
+    floordiv=lambda a, b: binary(a, "//", b, Level.PRODUCT),
+    mod=lambda a, b: binary(a, "%", b, Level.PRODUCT),
+    shifts=False,
+)
+"""Python's own floor division, which is MLIR's."""
+
+NARROW = Division(
+    floordiv=lambda a, b: call("floordiv", a, b),
+    mod=lambda a, b: call("floormod", a, b),
+    shifts=True,
+)
+"""32-bit division on the GPU; Numba's own works in 64 bits."""
+
+HELPERS = ("floordiv", "floormod", "int32")
+"""Intrinsics that the text of an expression may call."""
+
+
+def _narrow(text: Text) -> Text:
+    return text if text.code.isidentifier() else call("int32", text)
+
+
+def _power_of_two(expr: AffineExpr) -> int | None:
+    match expr:
+        case Const(value) if value > 0 and value & (value - 1) == 0:
+            return value.bit_length() - 1
+        case _:
+            return None
+
+
+def affine_text(
+    expr: AffineExpr, names: Sequence[str], division: Division = PLAIN
+) -> Text:
+    """Python text of an expression over ``names``.
+
+    >>> print(affine_text((Dim(0) + 1) % 16 - Dim(1) * 2 - 3, ["i", "j"]))
+    (i + 1) % 16 - j * 2 - 3
+    """
+
+    def text(node: AffineExpr) -> Text:
+        return affine_text(node, names, division)
+
+    match expr:
+        case Const(value):
+            return number(value)
+        case Dim(position):
+            return Text(names[position])
+        case Binary("mod", lhs, rhs):
+            return division.remainder(text(lhs), rhs, text(rhs))
+        case Binary("floordiv", lhs, rhs):
+            return division.quotient(text(lhs), rhs, text(rhs))
+        case Binary("ceildiv", lhs, rhs):
+            # ceil(a / b) = -floor(-a / b)
+            negative = division.quotient(text(-lhs), rhs, text(rhs))
+            return Text(f"-{negative.within(Level.UNARY)}", Level.UNARY)
+        case Binary("*", lhs, rhs) if not isinstance(rhs, Const):
+            return binary(text(lhs), "*", text(rhs), Level.PRODUCT)
+        case _:
+            return _sum(expr, text)
+
+
+def _sum(expr: AffineExpr, text: Callable[[AffineExpr], Text]) -> Text:
+    """Terms with positive factors first, then the others, then the constant.
+
+    A positive constant goes first where nothing else is positive.
+    """
+    terms, constant = linear_form(expr)
+    ordered = sorted(terms.items(), key=lambda item: item[1] < 0)
+    parts = [(factor < 0, _scaled(text(term), abs(factor))) for term, factor in ordered]
+    if constant or not parts:
+        leads = constant > 0 and all(negative for negative, _ in parts)
+        place = 0 if leads else len(parts)
+        parts.insert(place, (constant < 0, number(abs(constant))))
+    negative, first = parts[0]
+    result = first
+    if negative:
+        result = Text(f"-{first.within(Level.UNARY)}", Level.UNARY)
+    for negative, part in parts[1:]:
+        result = binary(result, "-" if negative else "+", part, Level.SUM)
+    return result
+
+
+def _scaled(term: Text, factor: int) -> Text:
+    return term if factor == 1 else binary(term, "*", number(factor), Level.PRODUCT)
+
+
+def extreme(function: str, bounds: Sequence[Text]) -> Text:
+    """The only bound, or ``min(...)`` / ``max(...)`` of several."""
+    return bounds[0] if len(bounds) == 1 else call(function, *bounds)
+
+
+def divisor_of(expr: AffineExpr, divisors: Sequence[int]) -> int:
+    """A number that divides an expression whose dimensions have the given divisors.
+
+    >>> divisor_of(Dim(0) * 4 + 8, [1])
+    4
+    """
+    match expr:
+        case Const(value):
+            return abs(value)
+        case Dim(position):
+            return divisors[position]
+        case Binary("+", lhs, rhs):
+            return math.gcd(divisor_of(lhs, divisors), divisor_of(rhs, divisors))
+        case Binary("*", lhs, rhs):
+            return divisor_of(lhs, divisors) * divisor_of(rhs, divisors)
+        case Binary("mod", lhs, rhs):
+            return math.gcd(divisor_of(lhs, divisors), divisor_of(rhs, divisors))
+        case Binary("floordiv", lhs, Const(value)):
+            whole = divisor_of(lhs, divisors)
+            return whole // value if value > 0 and whole % value == 0 else 1
+        case _:
+            return 1

@@ -1,0 +1,47 @@
+"""The CPU face: tiles in vector registers, memory from the stack and the heap."""
+
+from __future__ import annotations
+
+from numba import prange
+from numba.core.types import (
+    boolean,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+)
+
+from gpucodegen.intrinsics.cpu.engine import ENGINE
+from gpucodegen.intrinsics.cpu.loops import one_at_a_time, prefetch
+from gpucodegen.intrinsics.cpu.memory import heap, heap_free, local, shared
+from gpucodegen.intrinsics.cpu.transfers import dma_start, dma_wait
+from gpucodegen.intrinsics.framework import faces
+
+FACTORIES = faces.shaped(ENGINE) | {
+    "dma_start": dma_start,
+    "dma_wait": dma_wait,
+    "heap": heap,
+    "heap_free": heap_free,
+    "local": local,
+    "shared": shared,
+}
+PLAIN = faces.plain(ENGINE) | {
+    "boolean": boolean,
+    "complex64": complex64,
+    "complex128": complex128,
+    "float32": float32,
+    "float64": float64,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+}
+HINTS = {"one_at_a_time": one_at_a_time, "prefetch": prefetch}
+"""For LLVM only: without a meaning, so in no other face."""
+globals().update(FACTORIES | PLAIN | HINTS)
+
+__all__ = ["FACTORIES", "HINTS", "PLAIN", "prange"]

@@ -1,0 +1,205 @@
+"""Memory of CUDA kernels: shared by a block, private to a thread, asynchronous.
+
+cp.async moves 4, 8 or 16 bytes from global to shared memory without a register; its
+groups complete in order, so a wait names how many may still be in flight.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.cuda.engine import ENGINE, pointer
+from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.intrinsics.framework.lowering import I32, I64, Lowering, signature
+from gpucodegen.intrinsics.tiles.memory import memory_scalar
+
+SHARED, GLOBAL = 3, 1
+"""Address spaces of PTX."""
+
+ALIGNMENT = 16
+
+
+@cache
+def shared(n: int, name: str) -> Any:
+    """``shared()``: ``n`` elements of the block's shared memory, one array per call."""
+
+    def lower(low: Lowering) -> Any:
+        module = low.builder.module
+        ty = ir.ArrayType(memory_scalar(name), n)
+        unique = module.get_unique_name("shared")
+        array = ir.GlobalVariable(module, ty, unique, addrspace=SHARED)
+        array.linkage = "internal"
+        array.initializer = ir.Constant(ty, ir.Undefined)
+        array.align = ALIGNMENT
+        generic = low.builder.addrspacecast(array, ty.as_pointer())
+        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+
+    return ENGINE.define(
+        f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower
+    )
+
+
+@cache
+def local(n: int, name: str) -> Any:
+    """``local()``: ``n`` elements private to the thread."""
+
+    def lower(low: Lowering) -> Any:
+        ty = ir.ArrayType(memory_scalar(name), n)
+        with low.builder.goto_entry_block():
+            slot = low.builder.alloca(ty)
+        slot.align = ALIGNMENT
+        return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
+
+    return ENGINE.define(
+        f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower
+    )
+
+
+def heap(name: str) -> Any:
+    """A GPU kernel allocates no memory while it runs."""
+    del name
+    raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
+
+
+heap_free = heap
+
+
+# Asynchronous copies.
+
+
+def _address(low: Lowering, p: Any, i: Any, space: int) -> Any:
+    place = low.builder.gep(p, [i])
+    typed = ir.PointerType(place.type.pointee, addrspace=space)
+    in_space = low.builder.addrspacecast(place, typed)
+    return low.builder.ptrtoint(in_space, I32 if space == SHARED else I64)
+
+
+def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> None:
+    function = ir.FunctionType(ir.VoidType(), [arg.type for arg in args])
+    code = ir.InlineAsm(function, text, constraints, side_effect=True)
+    low.builder.call(code, args)
+
+
+@cache
+def dma_start(
+    name: str,
+    source_space: str = "global",
+    target_space: str = "shared",
+    width: int = 0,
+) -> Any:
+    """Let the threads of a block start one transfer together.
+
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
+    dst_stride, dst_run)``.
+
+    ``width``: 4, 8 or 16 bytes go by one cp.async, from global to shared memory; both
+    addresses and all lengths are multiples of it.  With 0 the threads copy element by
+    element and at once, which is a legal moment.
+    """
+    del source_space, target_space
+    step = max(1, width // element(name).size)
+
+    def typing_rule(src: Any, _so: Any, dst: Any, _do: Any, tag: Any, *_: Any) -> Any:
+        index = types.int32
+        return signature(
+            types.void, src, index, dst, index, tag, index, index, *[index] * 4
+        )
+
+    def lower(
+        low: Lowering,
+        src: Any,
+        src_off: Any,
+        dst: Any,
+        dst_off: Any,
+        _tag: Any,
+        _tag_idx: Any,
+        count: Any,
+        *sides: Any,
+    ) -> None:
+        def move(e: Any) -> None:
+            source = _element_offset(low, src_off, e, *sides[:2])
+            target = _element_offset(low, dst_off, e, *sides[2:])
+            if width:
+                _start_copy(low, width, (dst, target), (src, source))
+            else:
+                value = low.builder.load(low.builder.gep(src, [source]))
+                low.builder.store(value, low.builder.gep(dst, [target]))
+
+        _cooperatively(low, count, step, move)
+        if width:
+            _assembly(low, "cp.async.commit_group;", "~{memory}", [])
+
+    return ENGINE.define(f"dma_start_{name}", 11, typing_rule, lower)
+
+
+def _start_copy(low: Lowering, width: int, target: Any, source: Any) -> None:
+    """One cp.async of 4, 8 or 16 bytes; only 16 bytes may bypass the first cache."""
+    caching = "cg" if width == 16 else "ca"
+    text = f"cp.async.{caching}.shared.global [$0], [$1], {width};"
+    places = [_address(low, *target, SHARED), _address(low, *source, GLOBAL)]
+    _assembly(low, text, "r,l,~{memory}", places)
+
+
+def _element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
+    """``offset + e // run * stride + e % run``; run is positive."""
+    builder = low.builder
+    whole = builder.mul(builder.udiv(e, run), stride)
+    return builder.add(offset, builder.add(whole, builder.urem(e, run)))
+
+
+def _register(low: Lowering, name: str) -> Any:
+    return low.call(f"llvm.nvvm.read.ptx.sreg.{name}", I32, ())
+
+
+def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
+    """The thread's number in its block, and the number of threads."""
+    builder = low.builder
+    x, y, z = (_register(low, f"tid.{d}") for d in "xyz")
+    nx, ny, nz = (_register(low, f"ntid.{d}") for d in "xyz")
+    row = builder.add(builder.mul(z, ny), y)
+    thread = builder.add(builder.mul(row, nx), x)
+    return thread, builder.mul(builder.mul(nx, ny), nz)
+
+
+def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
+    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads."""
+    builder = low.builder
+    thread, threads = _thread_and_count(low)
+    stride = ir.Constant(I32, step)
+    first = builder.mul(thread, stride)
+    entry = builder.block
+    head, inside, done = (builder.append_basic_block(f"dma_{s}") for s in "hbd")
+    builder.branch(head)
+    builder.position_at_end(head)
+    e = builder.phi(I32)
+    e.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_signed("<", e, count), inside, done)
+    builder.position_at_end(inside)
+    body(e)
+    following = builder.add(e, builder.mul(threads, stride))
+    e.add_incoming(following, builder.block)
+    builder.branch(head)
+    builder.position_at_end(done)
+
+
+@cache
+def dma_wait(name: str, pending: int = 0) -> Any:
+    """``dma_wait(tag, tag_idx, count)``: the thread's own part has arrived.
+
+    A block barrier must follow before other threads' parts are read.  ``pending``
+    younger transfers may stay in flight.
+    """
+    del name
+
+    def typing_rule(tag: Any, _tag_idx: Any, _count: Any) -> Any:
+        return signature(types.void, tag, types.int32, types.int32)
+
+    def lower(low: Lowering, _tag: Any, _tag_idx: Any, _count: Any) -> None:
+        _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
+
+    return ENGINE.define(f"dma_wait_{pending}", 3, typing_rule, lower)

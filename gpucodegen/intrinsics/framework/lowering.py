@@ -1,0 +1,219 @@
+"""How an intrinsic is made: typing and code for both compilers, Numba and Numba CUDA.
+
+An `Engine` is one compiler.  `Engine.define` makes an intrinsic from a rule for its
+types and a function that builds its code through a `Lowering`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types, typing
+
+from gpucodegen.intrinsics.framework import vector_type
+from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.intrinsics.framework.vector_type import Tile
+
+I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+
+Signature = Any
+"""A Numba signature; None where the argument types do not fit."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One of the two compilers.
+
+    ``intrinsic`` is its decorator, told to keep literal types.
+    ``register_bytes`` is the width of a vector register, 0 for scalar code.
+    """
+
+    name: str
+    intrinsic: Callable[..., Any]
+    register_bytes: int
+
+    def define(
+        self,
+        name: str,
+        arity: int,
+        typing_rule: Callable[..., Signature],
+        build: Callable[..., Any],
+    ) -> Any:
+        """An intrinsic of ``arity`` arguments.
+
+        ``typing_rule`` maps argument types to a signature; ``build`` takes a Lowering
+        and the LLVM arguments; None as its result stands for no value.
+        """
+
+        def type_call(*arguments: Any) -> Any:
+            signature = typing_rule(*arguments)
+            return None if signature is None else (signature, generate)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            result = build(Lowering(context, builder, signature, self), *args)
+            return context.get_dummy_value() if result is None else result
+
+        function = _with_arity(type_call, arity)
+        function.__name__ = name
+        return self.intrinsic(function)
+
+
+def _with_arity(function: Callable[..., Any], arity: int) -> Any:
+    """``function`` with exactly ``arity`` positional parameters behind the context.
+
+    Numba reads the parameters of an intrinsic and takes no ``*args``.
+    """
+    names = ", ".join(f"a{i}" for i in range(arity))
+    text = f"lambda context, {names}: function({names})"
+    return eval(text, {"function": function})  # noqa: S307 - counted names only
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """One call of an intrinsic while its code is built."""
+
+    context: Any
+    builder: Any
+    signature: Any
+    engine: Engine
+
+    def value_type(self, ty: Any) -> ir.Type:
+        """The LLVM type of a Numba type."""
+        return self.context.get_value_type(ty)
+
+    def call(self, name: str, result: ir.Type, args: Sequence[Any]) -> Any:
+        """Call an LLVM intrinsic or a C function by its full name."""
+        function_type = ir.FunctionType(result, [a.type for a in args])
+        module = self.builder.module
+        function = module.globals.get(name)
+        if function is None:
+            function = ir.Function(module, function_type, name)
+        return self.builder.call(function, args)
+
+    def overloaded(self, name: str, args: Sequence[Any]) -> Any:
+        """Call ``llvm.NAME`` overloaded on the type of its first argument."""
+        ty = args[0].type
+        return self.call(f"llvm.{name}.{suffix(ty)}", ty, args)
+
+    # Tiles and their pieces.
+
+    def lanes(self, tile: Tile) -> int:
+        """Elements of a piece."""
+        bytes_ = self.engine.register_bytes
+        return vector_type.lanes(tile.columns, tile.dtype, bytes_)
+
+    def per_row(self, tile: Tile) -> int:
+        """Pieces of a row."""
+        return vector_type.pieces_per_row(tile, self.engine.register_bytes)
+
+    def piece_type(self, tile: Tile) -> ir.Type:
+        """The LLVM type of a piece."""
+        return vector_type.piece_type(tile, self.engine.register_bytes)
+
+    def pieces(self, value: Any) -> list[Any]:
+        """The pieces of a tile, row after row."""
+        count = value.type.count
+        return [self.builder.extract_value(value, i) for i in range(count)]
+
+    def pack(self, tile: Tile, pieces: Sequence[Any]) -> Any:
+        """A tile from its pieces."""
+        ty = vector_type.llvm_tile(tile, self.engine.register_bytes)
+        value = ir.Constant(ty, ir.Undefined)
+        for i, piece in enumerate(pieces):
+            value = self.builder.insert_value(value, piece, i)
+        return value
+
+    def splat(self, scalar: Any, width: int) -> Any:
+        """A piece with the same scalar in every lane."""
+        if width == 1:
+            return scalar
+        ty = ir.VectorType(scalar.type, width)
+        undefined = ir.Constant(ty, ir.Undefined)
+        first = self.builder.insert_element(undefined, scalar, ir.Constant(I32, 0))
+        return self.shuffle(first, undefined, [0] * width)
+
+    def shuffle(self, left: Any, right: Any, order: Iterable[int]) -> Any:
+        """Lanes of two pieces in the given order."""
+        mask = list(order)
+        lanes = ir.Constant(ir.VectorType(I32, len(mask)), mask)
+        return self.builder.shuffle_vector(left, right, lanes)
+
+    def elements(self, tile: Tile, value: Any) -> list[Any]:
+        """The scalars of a tile, row-major, without the padding."""
+        width, per_row = self.lanes(tile), self.per_row(tile)
+        pieces = self.pieces(value)
+        return [
+            self.lane(pieces[row * per_row + column // width], column % width)
+            for row in range(tile.rows)
+            for column in range(tile.columns)
+        ]
+
+    def lane(self, piece: Any, index: int) -> Any:
+        """One scalar of a piece."""
+        if not isinstance(piece.type, ir.VectorType):
+            return piece
+        return self.builder.extract_element(piece, ir.Constant(I32, index))
+
+    def from_elements(self, tile: Tile, scalars: Sequence[Any]) -> Any:
+        """A tile from its scalars, row-major; the padding is zero."""
+        width, per_row = self.lanes(tile), self.per_row(tile)
+        pieces: list[Any] = []
+        for row in range(tile.rows):
+            line = scalars[row * tile.columns : (row + 1) * tile.columns]
+            parts = [line[i * width : (i + 1) * width] for i in range(per_row)]
+            pieces += [self._piece(tile, part, width) for part in parts]
+        return self.pack(tile, pieces)
+
+    def _piece(self, tile: Tile, scalars: Sequence[Any], width: int) -> Any:
+        if width == 1:
+            return scalars[0]
+        piece = ir.Constant(self.piece_type(tile), None)
+        for i, scalar in enumerate(scalars):
+            piece = self.builder.insert_element(piece, scalar, ir.Constant(I32, i))
+        return piece
+
+
+def suffix(ty: ir.Type) -> str:
+    """The overload suffix of an LLVM intrinsic: ``v16f32``, ``i64``."""
+    if isinstance(ty, ir.VectorType):
+        return f"v{ty.count}{suffix(ty.element)}"
+    if isinstance(ty, ir.IntType):
+        return f"i{ty.width}"
+    names = {"half": "f16", "float": "f32", "double": "f64"}
+    return names[str(ty)]
+
+
+def number(ty: ir.Type, value: float) -> Any:
+    """A constant scalar, or the same constant in every lane."""
+    if isinstance(ty, ir.VectorType):
+        return ir.Constant(ty, [number(ty.element, value)] * ty.count)
+    return ir.Constant(ty, value)
+
+
+def shaped_like(scalar: ir.Type, shape: ir.Type) -> ir.Type:
+    """The scalar, or a vector of it with as many lanes as ``shape``."""
+    is_vector = isinstance(shape, ir.VectorType)
+    return ir.VectorType(scalar, shape.count) if is_vector else scalar
+
+
+def carrier(name: str) -> Any:
+    """The Numba type of a value of an MLIR element type."""
+    return getattr(types, element(name).carrier)
+
+
+def tile_or_scalar(shape: tuple[int, ...], dtype: str) -> Any:
+    """The Numba type of ``vector<shape x dtype>``; a scalar for an empty shape."""
+    return Tile(shape, carrier(dtype)) if shape else carrier(dtype)
+
+
+def is_pointer(ty: Any) -> bool:
+    """Whether a Numba type is a kernel's flat pointer."""
+    return isinstance(ty, types.CPointer)
+
+
+def signature(result: Any, *arguments: Any) -> Signature:
+    """A Numba signature with literal types generalised."""
+    return typing.signature(result, *(types.unliteral(a) for a in arguments))

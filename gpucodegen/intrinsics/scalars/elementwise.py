@@ -1,0 +1,255 @@
+"""The code of elementwise operations: how many operands each has, how it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from gpucodegen.intrinsics.framework.lowering import I1, Lowering, number, suffix
+from gpucodegen.intrinsics.scalars.nan_aware import largest, smallest
+
+Build = Callable[..., Any]
+
+
+def _plain(method: str) -> Build:
+    def build(low: Lowering, *args: Any) -> Any:
+        return getattr(low.builder, method)(*args)
+
+    return build
+
+
+def _llvm(name: str) -> Build:
+    def build(low: Lowering, *args: Any) -> Any:
+        return low.overloaded(name, args)
+
+    return build
+
+
+def _is_zero(low: Lowering, value: Any) -> Any:
+    return low.builder.icmp_signed("==", value, number(value.type, 0))
+
+
+def _safe_divisor(low: Lowering, a: Any, b: Any, *, signed: bool) -> tuple[Any, Any]:
+    """(divisor that never traps, whether the true divisor is zero)."""
+    builder, zero = low.builder, _is_zero(low, b)
+    unsafe = zero
+    if signed:
+        width = getattr(b.type, "element", b.type).width
+        smallest = number(b.type, -(1 << (width - 1)))
+        is_smallest = builder.icmp_signed("==", a, smallest)
+        is_minus_one = builder.icmp_signed("==", b, number(b.type, -1))
+        unsafe = builder.or_(zero, builder.and_(is_smallest, is_minus_one))
+    return builder.select(unsafe, number(b.type, 1), b), zero
+
+
+def _quotient(low: Lowering, a: Any, b: Any, *, signed: bool) -> Any:
+    divisor, is_zero = _safe_divisor(low, a, b, signed=signed)
+    divide = low.builder.sdiv if signed else low.builder.udiv
+    quotient = divide(a, divisor)
+    return low.builder.select(is_zero, number(a.type, 0), quotient)
+
+
+def _remainder(low: Lowering, a: Any, b: Any, *, signed: bool) -> Any:
+    divisor, _ = _safe_divisor(low, a, b, signed=signed)
+    return (low.builder.srem if signed else low.builder.urem)(a, divisor)
+
+
+def _rounded_quotient(low: Lowering, a: Any, b: Any, *, up: bool) -> Any:
+    """Signed division rounded down or up: the truncated one, corrected by one."""
+    builder = low.builder
+    quotient = _quotient(low, a, b, signed=True)
+    rest = _remainder(low, a, b, signed=True)
+    differ = builder.icmp_signed("<", builder.xor(a, b), number(a.type, 0))
+    inexact = builder.not_(_is_zero(low, rest))
+    wanted = builder.not_(differ) if up else differ
+    step = builder.zext(builder.and_(inexact, wanted), a.type)
+    return (builder.add if up else builder.sub)(quotient, step)
+
+
+def _ceildivui(low: Lowering, a: Any, b: Any) -> Any:
+    quotient = _quotient(low, a, b, signed=False)
+    inexact = low.builder.not_(_is_zero(low, _remainder(low, a, b, signed=False)))
+    return low.builder.add(quotient, low.builder.zext(inexact, a.type))
+
+
+def _shift(method: str, *, arithmetic: bool = False) -> Build:
+    def build(low: Lowering, a: Any, b: Any) -> Any:
+        builder = low.builder
+        width = getattr(a.type, "element", a.type).width
+        fits = builder.icmp_unsigned("<", b, number(b.type, width))
+        if arithmetic:
+            return builder.ashr(a, builder.select(fits, b, number(b.type, width - 1)))
+        shifted = getattr(builder, method)(
+            a, builder.select(fits, b, number(b.type, 0))
+        )
+        return builder.select(fits, shifted, number(a.type, 0))
+
+    return build
+
+
+def _pick(method: str, predicate: str) -> Build:
+    def build(low: Lowering, a: Any, b: Any) -> Any:
+        return low.builder.select(getattr(low.builder, method)(predicate, a, b), a, b)
+
+    return build
+
+
+def _nan_aware(name: str) -> Build:
+    """``arith.maximumf`` and ``minimumf``: a NaN operand gives NaN, -0 is below +0."""
+
+    def build(low: Lowering, a: Any, b: Any) -> Any:
+        if low.engine.name == "cpu":
+            return largest(low, a, b) if name == "maxnum" else smallest(low, a, b)
+        unordered = low.builder.fcmp_unordered("uno", a, b)
+        chosen = low.overloaded(name, (a, b))
+        return low.builder.select(unordered, low.builder.fadd(a, b), chosen)
+
+    return build
+
+
+def _absi(low: Lowering, a: Any) -> Any:
+    negative = low.builder.icmp_signed("<", a, number(a.type, 0))
+    return low.builder.select(negative, low.builder.sub(number(a.type, 0), a), a)
+
+
+def _copysign(low: Lowering, a: Any, b: Any) -> Any:
+    return low.overloaded("copysign", (a, b))
+
+
+def _count_zeros(name: str) -> Build:
+    def build(low: Lowering, a: Any) -> Any:
+        flag = ir.Constant(I1, 0)
+        return low.call(f"llvm.{name}.{suffix(a.type)}", a.type, (a, flag))
+
+    return build
+
+
+def _floor_rest(low: Lowering, a: Any, b: Any) -> Any:
+    """``a mod b`` with the sign of the divisor."""
+    builder = low.builder
+    rest = _remainder(low, a, b, signed=True)
+    differ = builder.icmp_signed("<", builder.xor(rest, b), number(a.type, 0))
+    wrong = builder.and_(differ, builder.not_(_is_zero(low, rest)))
+    return builder.select(wrong, builder.add(rest, b), rest)
+
+
+def _high_half(extend: str) -> Build:
+    """The upper half of the double-width product."""
+
+    def build(low: Lowering, a: Any, b: Any) -> Any:
+        builder, ty = low.builder, a.type
+        width = getattr(ty, "element", ty).width
+        wide: ir.Type = ir.IntType(2 * width)
+        if isinstance(ty, ir.VectorType):
+            wide = ir.VectorType(wide, ty.count)
+        left, right = (getattr(builder, extend)(x, wide) for x in (a, b))
+        high = builder.lshr(builder.mul(left, right), number(wide, width))
+        return builder.trunc(high, ty)
+
+    return build
+
+
+def _divide(*, signed: bool) -> Build:
+    return lambda low, a, b: _quotient(low, a, b, signed=signed)
+
+
+def _rest(*, signed: bool) -> Build:
+    return lambda low, a, b: _remainder(low, a, b, signed=signed)
+
+
+def _rounded(*, up: bool) -> Build:
+    return lambda low, a, b: _rounded_quotient(low, a, b, up=up)
+
+
+def _negf(low: Lowering, a: Any) -> Any:
+    """``-a``; NVVM's LLVM has no fneg, there ``-0.0 - a`` is the negation."""
+    if low.engine.name == "cuda":
+        return low.builder.fsub(number(a.type, -0.0), a)
+    return low.builder.fneg(a)
+
+
+def absolute(low: Lowering, a: Any) -> Any:
+    """``|a|``; NVVM has no fabs, there the sign bit is cleared."""
+    if low.engine.name == "cpu":
+        return low.overloaded("fabs", (a,))
+    width = 32 if a.type == ir.FloatType() else 64
+    bits = low.builder.bitcast(a, ir.IntType(width))
+    magnitude = low.builder.and_(bits, number(bits.type, (1 << (width - 1)) - 1))
+    return low.builder.bitcast(magnitude, a.type)
+
+
+def _remf(low: Lowering, a: Any, b: Any) -> Any:
+    """C's ``fmod``; on a GPU by libdevice: NVVM's own is a division and not exact."""
+    if low.engine.name == "cpu":
+        return low.builder.frem(a, b)
+    suffix_ = "f" if a.type == ir.FloatType() else ""
+    return low.call(f"__nv_fmod{suffix_}", a.type, (a, b))
+
+
+def _to_whole(name: str) -> Build:
+    """Rounding to an integer; on a GPU by libdevice, since NVVM has none."""
+
+    def build(low: Lowering, a: Any) -> Any:
+        if low.engine.name == "cpu":
+            return low.overloaded(name, (a,))
+        suffix_ = "f" if a.type == ir.FloatType() else ""
+        return low.call(f"__nv_{name}{suffix_}", a.type, (a,))
+
+    return build
+
+
+ELEMENTWISE: dict[str, tuple[int, Build]] = {
+    "addi": (2, _plain("add")),
+    "subi": (2, _plain("sub")),
+    "muli": (2, _plain("mul")),
+    "divsi": (2, _divide(signed=True)),
+    "divui": (2, _divide(signed=False)),
+    "remsi": (2, _rest(signed=True)),
+    "remui": (2, _rest(signed=False)),
+    "floordivsi": (2, _rounded(up=False)),
+    "ceildivsi": (2, _rounded(up=True)),
+    "ceildivui": (2, _ceildivui),
+    "mulsi_high": (2, _high_half("sext")),
+    "mului_high": (2, _high_half("zext")),
+    "andi": (2, _plain("and_")),
+    "ori": (2, _plain("or_")),
+    "xori": (2, _plain("xor")),
+    "shli": (2, _shift("shl")),
+    "shrui": (2, _shift("lshr")),
+    "shrsi": (2, _shift("ashr", arithmetic=True)),
+    "minsi": (2, _pick("icmp_signed", "<")),
+    "maxsi": (2, _pick("icmp_signed", ">")),
+    "minui": (2, _pick("icmp_unsigned", "<")),
+    "maxui": (2, _pick("icmp_unsigned", ">")),
+    "absi": (1, _absi),
+    "ctpop": (1, _llvm("ctpop")),
+    "ctlz": (1, _count_zeros("ctlz")),
+    "cttz": (1, _count_zeros("cttz")),
+    "addf": (2, _plain("fadd")),
+    "subf": (2, _plain("fsub")),
+    "mulf": (2, _plain("fmul")),
+    "divf": (2, _plain("fdiv")),
+    "negf": (1, _negf),
+    "remf": (2, _remf),
+    "absf": (1, absolute),
+    "fma": (3, _llvm("fma")),
+    "maximumf": (2, _nan_aware("maxnum")),
+    "minimumf": (2, _nan_aware("minnum")),
+    "maxnumf": (2, _llvm("maxnum")),
+    "minnumf": (2, _llvm("minnum")),
+    "copysign": (2, _copysign),
+    "sqrt": (1, _llvm("sqrt")),
+    "floor": (1, _llvm("floor")),
+    "ceil": (1, _llvm("ceil")),
+    "trunc": (1, _llvm("trunc")),
+    "roundeven": (1, _to_whole("rint")),
+    "round": (1, _to_whole("round")),
+}
+"""Name of an intrinsic: number of operands, code for one piece."""
+INDEX_DIVISION: dict[str, Build] = {
+    "floordiv": _rounded(up=False),
+    "floormod": _floor_rest,
+}
+"""Division of index arithmetic; the operands may be integers of any width."""

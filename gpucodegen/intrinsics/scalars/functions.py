@@ -1,0 +1,210 @@
+"""Functions of the math dialect: the C library's or libdevice's, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import types
+
+from gpucodegen.intrinsics.cpu.host import has_fused_operations
+from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, number, signature
+from gpucodegen.intrinsics.framework.vector_type import Tile
+from gpucodegen.intrinsics.scalars.arithmetic import common_type
+from gpucodegen.intrinsics.scalars.elementwise import absolute
+
+UNARY: dict[str, Callable[[float], float]] = {
+    "exp": math.exp,
+    "expm1": math.expm1,
+    "log": math.log,
+    "log10": math.log10,
+    "log1p": math.log1p,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "erf": math.erf,
+    "erfc": math.erfc,
+}
+BINARY: dict[str, Callable[[float, float], float]] = {
+    "atan2": math.atan2,
+    "powf": math.pow,
+}
+LN2 = math.log(2.0)
+
+
+def call_library(low: Lowering, function: Any, dtype: Any, args: Any) -> Any:
+    """Call the compiler's own implementation of a Python function."""
+    typing_context = low.context.typing_context
+    resolved = typing_context.resolve_value_type(function)
+    wanted = resolved.get_call_type(typing_context, (dtype,) * len(args), {})
+    implementation = low.context.get_function(resolved, wanted)
+    return implementation(low.builder, args)
+
+
+Formula = Callable[..., Any]
+"""``formula(low, name, *pieces)``: a function on the pieces of tiles."""
+
+
+def library(engine: Engine, name: str, formula: Formula | None = None) -> Any:
+    """The intrinsic of one library function."""
+    function = UNARY.get(name) or BINARY[name]
+    arity = 1 if name in UNARY else 2
+
+    def one(low: Lowering, dtype: Any, *args: Any) -> Any:
+        return call_library(low, function, dtype, args)
+
+    return _lanewise(engine, name, arity, one, formula)
+
+
+def _lanewise(
+    engine: Engine,
+    name: str,
+    arity: int,
+    one: Callable[..., Any],
+    formula: Formula | None,
+) -> Any:
+    def typing_rule(*arguments: Any) -> Any:
+        ty = common_type(*arguments)
+        return None if ty is None else signature(ty, *[ty] * arity)
+
+    def lower(low: Lowering, *args: Any) -> Any:
+        ty = low.signature.return_type
+        if not isinstance(ty, Tile):
+            return one(low, ty, *args)
+        if formula is not None and _takes_formulas(low, ty):
+            columns = zip(*(low.pieces(arg) for arg in args), strict=True)
+            return low.pack(ty, [formula(low, name, *pieces) for pieces in columns])
+        rows = zip(*(low.elements(ty, arg) for arg in args), strict=True)
+        return low.from_elements(ty, [one(low, ty.dtype, *row) for row in rows])
+
+    return engine.define(name, arity, typing_rule, lower)
+
+
+def _takes_formulas(low: Lowering, tile: Tile) -> bool:
+    """Whether code for tiles may differ from the library in the last places.
+
+    Formulas stand on fused operations; ``exact`` kernels may have none.
+    """
+    is_real = isinstance(tile.dtype, types.Float) and low.lanes(tile) > 1
+    return is_real and has_fused_operations() and bool(low.context.fastmath)
+
+
+def _exp2(low: Lowering, dtype: Any, x: Any) -> Any:
+    return call_library(low, math.pow, dtype, (number(x.type, 2.0), x))
+
+
+def _log2(low: Lowering, dtype: Any, x: Any) -> Any:
+    log = call_library(low, math.log, types.float64, (_double(low, x),))
+    quotient = low.builder.fdiv(log, number(log.type, LN2))
+    return _back(low, quotient, dtype)
+
+
+def _cbrt(low: Lowering, dtype: Any, x: Any) -> Any:
+    wide = _double(low, x)
+    size = absolute(low, wide)
+    third = number(wide.type, 1.0 / 3.0)
+    root = call_library(low, math.pow, types.float64, (size, third))
+    return _back(low, low.overloaded("copysign", (root, wide)), dtype)
+
+
+def _rsqrt(low: Lowering, _dtype: Any, x: Any) -> Any:
+    return low.builder.fdiv(number(x.type, 1.0), low.overloaded("sqrt", (x,)))
+
+
+def _double(low: Lowering, x: Any) -> Any:
+    wide = low.value_type(types.float64)
+    return x if x.type == wide else low.builder.fpext(x, wide)
+
+
+def _back(low: Lowering, x: Any, dtype: Any) -> Any:
+    narrow = low.value_type(dtype)
+    return x if x.type == narrow else low.builder.fptrunc(x, narrow)
+
+
+DERIVED: dict[str, Callable[..., Any]] = {
+    "exp2": _exp2,
+    "log2": _log2,
+    "cbrt": _cbrt,
+    "rsqrt": _rsqrt,
+}
+
+
+def derived(engine: Engine, name: str, formula: Formula | None = None) -> Any:
+    """The intrinsic of a function made of others."""
+    return _lanewise(engine, name, 1, DERIVED[name], formula)
+
+
+def power(engine: Engine, name: str) -> Any:
+    """``math.ipowi`` and ``math.fpowi``: an integer exponent, by repeated squaring."""
+    is_float = name == "fpowi"
+
+    def typing_rule(base: Any, exponent: Any) -> Any:
+        if isinstance(base, Tile) or isinstance(exponent, Tile):
+            return None
+        return signature(types.unliteral(base), base, types.int64)
+
+    def lower(low: Lowering, base: Any, exponent: Any) -> Any:
+        return _power(low, base, exponent, is_float=is_float)
+
+    return engine.define(name, 2, typing_rule, lower)
+
+
+def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
+    builder = low.builder
+    multiply = builder.fmul if is_float else builder.mul
+    one = number(base.type, 1)
+    product, negative = repeated_product(low, base, exponent, one, multiply)
+    inverse = builder.fdiv(one, product) if is_float else _integer_inverse(low, base)
+    return builder.select(negative, inverse, product)
+
+
+def repeated_product(
+    low: Lowering, base: Any, exponent: Any, one: Any, multiply: Callable[..., Any]
+) -> tuple[Any, Any]:
+    """(base to the size of the exponent, whether the exponent is negative)."""
+    builder = low.builder
+    negative = builder.icmp_signed("<", exponent, number(exponent.type, 0))
+    minus = builder.neg(exponent)
+    count = builder.select(negative, minus, exponent)
+    entry = builder.block
+    head, body, done = (builder.append_basic_block(f"power_{s}") for s in "hbd")
+    builder.branch(head)
+    builder.position_at_end(head)
+    left, factor, product = (builder.phi(t) for t in (count.type, base.type, base.type))
+    more = builder.icmp_signed(">", left, number(left.type, 0))
+    builder.cbranch(more, body, done)
+    builder.position_at_end(body)
+    odd = builder.trunc(left, low.value_type(types.boolean))
+    new_product = builder.select(odd, multiply(product, factor), product)
+    new_factor = multiply(factor, factor)
+    halved = builder.lshr(left, number(left.type, 1))
+    builder.branch(head)
+    steps = (
+        (left, count, halved),
+        (factor, base, new_factor),
+        (product, one, new_product),
+    )
+    for phi, first, following in steps:
+        phi.add_incoming(first, entry)
+        phi.add_incoming(following, body)
+    builder.position_at_end(done)
+    return product, negative
+
+
+def _integer_inverse(low: Lowering, base: Any) -> Any:
+    """An integer to a negative power: 1 and -1 stay units, anything else is 0.
+
+    The sign for -1 needs the exponent's parity; MLIR leaves only 1 and -1 non-zero.
+    """
+    is_one = low.builder.icmp_signed("==", base, number(base.type, 1))
+    return low.builder.zext(is_one, base.type)

@@ -1,0 +1,3 @@
+"""Tiles in registers: memory, lanes, reductions."""
+
+from __future__ import annotations

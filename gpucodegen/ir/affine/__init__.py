@@ -1,0 +1,3 @@
+"""Affine expressions, maps and integer sets."""
+
+from __future__ import annotations

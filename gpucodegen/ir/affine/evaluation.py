@@ -1,0 +1,62 @@
+"""Affine expressions with integers or other expressions put in for their variables."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from gpucodegen.ir.affine.expressions import (
+    AffineExpr,
+    Binary,
+    Const,
+    Dim,
+    Expr,
+    Sym,
+    binary,
+)
+
+
+def substitute(
+    expr: AffineExpr, dims: Sequence[AffineExpr], syms: Sequence[AffineExpr] = ()
+) -> AffineExpr:
+    """Replace dimensions and symbols by expressions.
+
+    >>> print(substitute(Dim(0) * 2 + Sym(0), [Dim(1) + 1], [Const(5)]))
+    d1 * 2 + 7
+    """
+    match expr:
+        case Dim(position):
+            return dims[position]
+        case Sym(position):
+            return syms[position]
+        case Binary(op, lhs, rhs):
+            return binary(op, substitute(lhs, dims, syms), substitute(rhs, dims, syms))
+        case _:
+            return expr
+
+
+_EVALUATE: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "mod": operator.mod,
+    "floordiv": lambda a, b: a // b,
+    "ceildiv": lambda a, b: -(-a // b),
+}
+
+
+def evaluate(expr: AffineExpr, dims: Sequence[int], syms: Sequence[int] = ()) -> int:
+    """Value of the expression at integer dimensions and symbols."""
+    node: Expr = expr  # type: ignore[assignment]
+    match node:
+        case Dim(position):
+            return dims[position]
+        case Sym(position):
+            return syms[position]
+        case Const(value):
+            return value
+        case Binary(op, lhs, rhs):
+            left, right = evaluate(lhs, dims, syms), evaluate(rhs, dims, syms)
+            return _EVALUATE[op](left, right)
+        case _:
+            assert_never(node)

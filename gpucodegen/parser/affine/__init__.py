@@ -1,0 +1,3 @@
+"""Affine maps, integer sets and subscripts."""
+
+from __future__ import annotations

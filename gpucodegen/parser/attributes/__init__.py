@@ -1,0 +1,3 @@
+"""Attributes, dense literals, locations and resources."""
+
+from __future__ import annotations

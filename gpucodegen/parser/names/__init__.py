@@ -1,0 +1,3 @@
+"""Names in the text: aliases, blocks, SSA values."""
+
+from __future__ import annotations

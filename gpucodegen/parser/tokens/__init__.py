@@ -1,0 +1,3 @@
+"""Characters to tokens, numbers and strings."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Types, memref layouts of all vintages included."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Text of earlier years."""
+
+from __future__ import annotations

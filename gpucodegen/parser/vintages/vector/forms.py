@@ -1,0 +1,237 @@
+"""Text of 2019 to 2024 of the vector dialect whose syntax changed.
+
+``FORMS`` are read after a name that is gone, ``SPELLINGS`` after one still in use whose
+words stood in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpucodegen.dialects.framework.syntax import State, Use
+from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.types import INDEX, MemRefType, Type, VectorType, element_type
+from gpucodegen.parser.vintages import literals
+from gpucodegen.parser.vintages.text_2018 import FORMS as FORMS_OF_2018
+from gpucodegen.parser.vintages.text_2019 import FORMS as FORMS_OF_2019
+from gpucodegen.parser.vintages.text_2019 import OldForm, renamed
+from gpucodegen.parser.vintages.vector.generic import as_index, at, typed_kind
+
+if TYPE_CHECKING:
+    from gpucodegen.parser.parser import Parser
+
+Spelling = Callable[["Parser", State], bool]
+
+# -- single elements -------------------------------------------------------------------
+
+
+def _bracketed(p: Parser) -> list[Value]:
+    """``[%i : i32]`` or ``[]``, the position as an index."""
+    p.expect("[")
+    if p.accept("]"):
+        return []
+    use = p.use()
+    p.expect(":")
+    value = p.resolve(use, p.type())
+    p.expect("]")
+    return [as_index(p, value)]
+
+
+def _extractelement(p: Parser, state: State) -> None:
+    """``vector.extractelement %v[%i : i32] : vector``; numbers in 2019."""
+    resume, vector = p.start, p.use()
+    if p.peek()[:1].isdigit():
+        p.move_to(resume)
+        renamed("vector.extract")(p, state)
+        return
+    position = _bracketed(p)
+    state.name, state.attributes = "vector.extract", p.attr_dict()
+    p.expect(":")
+    ty = p.type()
+    state.operands = [p.resolve(vector, ty), *position]
+    state.attributes["static_position"] = at(position)
+    state.result_types = [element_type(ty)]
+
+
+def _insertelement(p: Parser, state: State) -> None:
+    """``vector.insertelement %x, %v[%i : i32] : vector``."""
+    value = p.use()
+    p.expect(",")
+    vector, position = p.use(), _bracketed(p)
+    state.name, state.attributes = "vector.insert", p.attr_dict()
+    p.expect(":")
+    ty = p.type()
+    element = p.resolve(value, element_type(ty))
+    state.operands = [element, p.resolve(vector, ty), *position]
+    state.attributes["static_position"] = at(position)
+    state.result_types = [ty]
+
+
+# -- regions ---------------------------------------------------------------------------
+
+
+def _warp_execute(p: Parser, state: State) -> None:
+    """``vector.warp_execute_on_lane_0`` is of the gpu dialect today."""
+    renamed("gpu.warp_execute_on_lane_0")(p, state)
+    state.regions = [Region(tuple(map(_yielding, r.blocks))) for r in state.regions]
+
+
+def _yielding(block: Block) -> Block:
+    *before, last = block.operations
+    if last.name != "vector.yield":
+        return block
+    end = Operation("gpu.yield", last.operands, location=last.location)
+    return block.with_operations([*before, end])
+
+
+FORMS: dict[str, OldForm] = {
+    "vector.extractelement": _extractelement,
+    "vector.insertelement": _insertelement,
+    "vector.splat": FORMS_OF_2019["splat"],
+    "vector.warp_execute_on_lane_0": _warp_execute,
+}
+
+
+# -- accesses to memory ----------------------------------------------------------------
+
+
+def _zeros(p: Parser, base: Type, start: int) -> list[Value]:
+    """The position of the first element."""
+    rank = base.rank if isinstance(base, MemRefType) else 0
+    return [literals.constant(p, 0, INDEX, start) for _ in range(rank)]
+
+
+def _masked(brackets: int) -> Spelling:
+    """``%m, %mask, %v : types`` of 2020, from the first element on.
+
+    Today so many lists in ``brackets`` follow the buffer, whose type once stood last,
+    behind ``into``.
+    """
+
+    def read(p: Parser, state: State) -> bool:
+        resume, base = p.start, p.use()
+        positions: list[Use] = []
+        written = 0
+        while p.token == "[":
+            positions += p.listed("[", "]", p.use)
+            written += 1
+        if written == brackets:
+            p.move_to(resume)
+            return False
+        p.expect(",")
+        uses = [base, *positions, *p.separated(p.use)]
+        state.attributes = p.attr_dict()
+        p.expect(":")
+        types, results = _types(p)
+        if isinstance(types[0], VectorType):
+            types, results = [*results, *types], []
+        buffer, *vectors = p.resolve_all(uses, types, resume)
+        zeros = _zeros(p, buffer.type, resume)
+        state.operands, state.result_types = [buffer, *zeros, *vectors], results
+        return True
+
+    return read
+
+
+def _types(p: Parser) -> tuple[list[Type], list[Type]]:
+    """``(types) -> type``, ``types into type`` or ``types``."""
+    if p.token == "(":
+        signature = p.function_type()
+        return list(signature.inputs), list(signature.results)
+    types = p.types()
+    if p.token != "into":
+        return types, []
+    p.advance()
+    return types, [p.type()]
+
+
+def _transfer_read(p: Parser, state: State) -> bool:
+    """``%m[%i] {..}`` or ``%m[%i], (%pad) {..}`` of 2019; ``%m, %i`` of 2018."""
+    resume, source = p.start, p.use()
+    if p.token == ",":
+        p.move_to(resume)
+        FORMS_OF_2018["vector_transfer_read"](p, state)
+        return True
+    indices = p.listed("[", "]", p.use)
+    padding: list[Use] = []
+    if p.accept(","):
+        if p.token != "(":
+            p.move_to(resume)
+            return False
+        padding = p.listed("(", ")", p.use)
+    state.attributes = p.attr_dict()
+    p.expect(":")
+    shaped = p.type()
+    p.expect(",")
+    vector = p.type()
+    element = element_type(shaped)
+    fill = [p.resolve(use, element) for use in padding]
+    groups = [
+        [p.resolve(source, shaped)],
+        [p.resolve(use, INDEX) for use in indices],
+        fill or [literals.constant(p, 0, element, resume)],
+        [],
+    ]
+    state.operands = [value for group in groups for value in group]
+    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.result_types = [vector]
+    return True
+
+
+def _transfer_write(p: Parser, state: State) -> bool:
+    """``%v, %m, %i {..} : vector, memref, index`` of 2018."""
+    resume = p.start
+    p.use()
+    p.expect(",")
+    p.use()
+    is_old = p.token != "["
+    p.move_to(resume)
+    if is_old:
+        FORMS_OF_2018["vector_transfer_write"](p, state)
+    return is_old
+
+
+def _type_cast(p: Parser, state: State) -> bool:
+    """``vector.type_cast %m : memref, memref`` of 2019."""
+    resume, use = p.start, p.use()
+    state.attributes = p.attr_dict()
+    p.expect(":")
+    source = p.type()
+    if not p.accept(","):
+        p.move_to(resume)
+        return False
+    state.operands, state.result_types = [p.resolve(use, source)], [p.type()]
+    _drop_unit(state)
+    return True
+
+
+def _drop_unit(state: State) -> None:
+    """``memref<1xvector<..>>`` is ``memref<vector<..>>`` today."""
+    (ty,) = state.result_types
+    if isinstance(ty, MemRefType) and ty.shape == (1,):
+        state.result_types = [MemRefType((), ty.element, None, ty.memory_space)]
+
+
+def _reduction(p: Parser, state: State) -> bool:
+    """``vector.reduction "max", %v : vector into type`` of 2020."""
+    is_old = p.token[:1] == '"'
+    if is_old:
+        renamed("vector.reduction")(p, state)
+        typed_kind(p, state)
+    return is_old
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "vector.compressstore": _masked(1),
+    "vector.expandload": _masked(1),
+    "vector.gather": _masked(2),
+    "vector.maskedload": _masked(1),
+    "vector.maskedstore": _masked(1),
+    "vector.reduction": _reduction,
+    "vector.scatter": _masked(2),
+    "vector.transfer_read": _transfer_read,
+    "vector.transfer_write": _transfer_write,
+    "vector.type_cast": _type_cast,
+}

@@ -1,0 +1,324 @@
+"""What the lifter knows while it walks: isl text of values, arrays, views, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from gpucodegen.dialects.shared.memory_spaces import Space, meaning
+from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.locations import Location
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import (
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneType,
+    UnrankedMemRefType,
+    element_type,
+)
+from gpucodegen.passes.analysis.lifting.values.expressions import Names
+from gpucodegen.tiling.model.scop import Access, AccessKind, Array
+
+Text = str | None
+Extent = int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A memref that shows cells of another one.
+
+    ``offsets`` and ``strides`` map an index of the view to one of the base, dimension
+    by dimension in ``kept``; None when the relation has no affine form.
+    ``groups``: extents of the dimensions of the view that are one of the base each.
+    """
+
+    base: Value
+    offsets: tuple[Text, ...] | None = None
+    strides: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    def base_indices(self, indices: Sequence[Text], rank: int) -> tuple[Text, ...]:
+        """Indices into the base of the cell at ``indices`` of the view."""
+        if self.groups:
+            remaining = iter(indices)
+            return tuple(_flat(group, remaining) for group in self.groups)
+        if self.offsets is None:
+            return (None,) * rank
+        result = list(self.offsets)
+        for dimension, index in zip(self.kept, indices, strict=True):
+            result[dimension] = _shifted(
+                self.offsets[dimension], self.strides[dimension], index
+            )
+        return tuple(result)
+
+    def inner_bounds(self, indices: Sequence[Text]) -> Iterator[str]:
+        """0 <= index < extent for all but the first dimension of each group."""
+        remaining = iter(indices)
+        for group in self.groups:
+            own = tuple(islice(remaining, len(group)))
+            for extent, index in zip(group[1:], own[1:], strict=True):
+                if index is not None:
+                    yield f"0 <= {index} < {extent}"
+
+
+def _flat(extents: Sequence[int], indices: Iterator[Text]) -> Text:
+    """The row-major index of as many indices as there are extents."""
+    flat: Text = "0"
+    for extent in extents:
+        index = next(indices)
+        flat = _shifted(index, extent, flat) if flat != "0" else index
+    return flat
+
+
+_OUTSIDE = Value(NoneType(), "outside")
+
+
+def _rank(buffer: Value, otherwise: int) -> int:
+    """Dimensions of the array of a buffer; without a rank its cells count as a line."""
+    if isinstance(buffer.type, UnrankedMemRefType):
+        return 1
+    return getattr(buffer.type, "rank", otherwise)
+
+
+def _is_private(space: Attribute | None) -> bool:
+    """Whether every thread has its own of a kernel's buffers in a memory space."""
+    return space is None or meaning(space) is Space.PRIVATE
+
+
+def _shifted(offset: Text, stride: int, index: Text) -> Text:
+    if offset is None or index is None:
+        return None
+    scaled = index if stride == 1 else f"{stride}*({index})"
+    return scaled if offset == "0" else f"{offset} + {scaled}"
+
+
+@dataclass(slots=True)
+class Environment:
+    """Mutable state of one lifting; discarded with it."""
+
+    names: Names = field(default_factory=Names)
+    texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
+    parameters: dict[Value, str] = field(default_factory=dict[Value, str])
+    arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
+    views: dict[Value, View] = field(default_factory=dict[Value, View])
+    collapsed: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    """Buffers that are seen as views of their own collapsed views."""
+    extents: dict[tuple[Value, int], str] = field(
+        default_factory=dict[tuple[Value, int], str]
+    )
+    context: list[str] = field(default_factory=list[str])
+    scope: tuple[str, ...] = ()
+    ranges: dict[str, tuple[str, ...]] = field(
+        default_factory=dict[str, "tuple[str, ...]"]
+    )
+    """Per loop variable, constraints that hold of it inside of the loop."""
+    rounds: set[str] = field(default_factory=set[str])
+    """Loops of several blocks in any order: their buffers live for many iterations."""
+    masks: dict[Value, tuple[str, ...]] = field(
+        default_factory=dict[Value, "tuple[str, ...]"]
+    )
+    """Per mask, upper bounds of the lanes that it selects."""
+    globals: dict[str, Value] = field(default_factory=dict[str, Value])
+    joined: list[set[Value]] = field(default_factory=list[set[Value]])
+    """Memrefs that may overlap because a call returns, or a branch yields, one."""
+    summarised: int = 0
+    """Operations of called functions looked at so far."""
+    threads: tuple[str, ...] = ()
+    """Thread loops of a kernel: its buffers in private memory are another in each."""
+    trusts_indices: bool = False
+    """Indices lie within their dimensions, also where views make one of several."""
+
+    def text(self, value: Value) -> Text:
+        """isl text of an index value; a value nobody defined becomes a parameter."""
+        if value not in self.texts:
+            is_integer = isinstance(value.type, IndexType | IntegerType)
+            name = self.names.fresh(value.name, "p") if is_integer else None
+            self.texts[value] = name
+            if name is not None:
+                self.parameters[value] = name
+        return self.texts[value]
+
+    def all_texts(self, values: Sequence[Value]) -> tuple[Text, ...]:
+        """:meth:`text` of each value."""
+        return tuple(map(self.text, values))
+
+    def bounded(
+        self, name: str, lower: Sequence[str], upper: Sequence[str], step: int = 1
+    ) -> None:
+        """Note the range of a loop variable."""
+        counted = [f"({name} - ({lower[0]})) mod {step} = 0"] if len(lower) == 1 else []
+        self.ranges[name] = (
+            *(f"{name} >= {bound}" for bound in lower),
+            *(f"{name} < {bound}" for bound in upper),
+            *(counted if step > 1 else ()),
+        )
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What holds of the loop variables here."""
+        return tuple(c for name in self.scope for c in self.ranges.get(name, ()))
+
+    def forget(self, op: Operation) -> None:
+        """Results without an affine form: unknown inside loops, parameters outside."""
+        if self.scope:
+            for value in op.results:
+                self.texts.setdefault(value, None)
+
+    @property
+    def lifetime(self) -> tuple[str, ...]:
+        """The loops around in each iteration of which a buffer is another one."""
+        return tuple(name for name in self.scope if name not in self.rounds)
+
+    def extent(self, memref: Value, dimension: int) -> str:
+        """The parameter that stands for a dynamic extent."""
+        key = (self.root(memref), dimension)
+        if key not in self.extents:
+            name = self.names.fresh(f"{memref.name or 'm'}_size{dimension}")
+            self.extents[key] = name
+            self.context.append(f"{name} >= 0")
+        return self.extents[key]
+
+    def root(self, memref: Value) -> Value:
+        """The buffer behind a chain of views."""
+        while memref in self.views:
+            memref = self.views[memref].base
+        return memref
+
+    def array(self, memref: Value) -> Array:
+        """The array of a root buffer, declared when first seen."""
+        if memref not in self.arrays:
+            self.declare(memref)
+        return self.arrays[memref]
+
+    def declare(
+        self,
+        memref: Value,
+        *,
+        local: bool = False,
+        fresh: bool = False,
+        forgotten: bool = False,
+        private: bool | None = None,
+    ) -> None:
+        """Declare the array of a buffer; a local one is another in each iteration.
+
+        ``private``: each thread has its own; if not given, its memory space says so.
+        """
+        shape: tuple[Extent, ...] = (None,) * _rank(memref, 0)
+        if isinstance(memref.type, MemRefType):
+            shape = tuple(
+                self.extent(memref, d) if extent is None else extent
+                for d, extent in enumerate(memref.type.shape)
+            )
+        name = self.names.fresh(memref.name, "m")
+        if private is None:
+            private = _is_private(getattr(memref.type, "memory_space", None))
+        own = (*self.threads, *self.lifetime) if private else self.lifetime
+        scope = own if local else ()
+        self.arrays[memref] = Array(
+            name,
+            shape,
+            scope,
+            fresh=fresh,
+            forgotten=forgotten,
+            loc=memref.location,
+        )
+
+    def register(self, value: Value) -> Array:
+        """The 0-d array of a loop-carried value, private to the current iteration."""
+        array = Array(
+            self.names.fresh(value.name, "r"),
+            scope=(*self.threads, *self.lifetime),
+            register=True,
+            fresh=True,
+            forgotten=True,
+            loc=value.location,
+        )
+        self.arrays[value] = array
+        return array
+
+    @property
+    def outside(self) -> Array:
+        """One cell that stands for all that no buffer holds: files, the screen."""
+        if _OUTSIDE not in self.arrays:
+            self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"), ordered=True)
+        return self.arrays[_OUTSIDE]
+
+    def groups(self, stated: Mapping[Value, object]) -> dict[str, object]:
+        """The group of each array that may overlap others; ``stated`` for arguments."""
+        found = {self.root(value): group for value, group in stated.items()}
+        for number, values in enumerate(self.joined):
+            roots = {self.root(value) for value in values}
+            old = {found[root] for root in roots if root in found}
+            members = [value for value, group in found.items() if group in old]
+            found.update(dict.fromkeys((*members, *roots), number))
+        return {
+            array.name: found[value]
+            for value, array in self.arrays.items()
+            if value in found
+        }
+
+    def buffers(self, storages: Mapping[str, str]) -> dict[str, Value]:
+        """The value of each array; a storage of several has one of no rank."""
+        found = {array.name: value for value, array in self.arrays.items()}
+        for name, storage in storages.items():
+            memory = UnrankedMemRefType(element_type(found[name].type))
+            found.setdefault(storage, Value(memory, storage))
+        return found
+
+    def outside_access(self, location: Location) -> Access:
+        """Something is done that has to keep its place."""
+        name = self.outside.name
+        return Access(name, AccessKind.WRITE, (), assumed=True, loc=location)
+
+    def ranged(
+        self, memref: Value, indices: Sequence[Text]
+    ) -> tuple[tuple[Text, ...], tuple[tuple[str, str], ...]]:
+        """Unknown indices as any that the buffer has, and the ranges of these.
+
+        Where views make one index of several, an unknown one would hide the others.
+        """
+        texts, span = list(indices), list[tuple[str, str]]()
+        extents = getattr(memref.type, "shape", ())
+        if None in texts and any(texts) and self._joins_indices(memref):
+            for at, extent in enumerate(extents):
+                if texts[at] is None and extent:
+                    texts[at] = name = self.names.fresh("any")
+                    span.append((name, str(extent)))
+        return tuple(texts), tuple(span)
+
+    def _joins_indices(self, memref: Value) -> bool:
+        """Whether several indices of a view are one of what it shows."""
+        while memref in self.views:
+            view = self.views[memref]
+            if any(len(group) > 1 for group in view.groups):
+                return True
+            memref = view.base
+        return False
+
+    def kept_apart(self, memref: Value, indices: Sequence[Text]) -> tuple[str, ...]:
+        """Constraints by which indices that views join differ where they did before.
+
+        Row-major, (i, j) -> n*i + j tells cells apart for 0 <= j < n only.
+        """
+        if not self.trusts_indices:
+            return ()
+        found: list[str] = []
+        while memref in self.views:
+            view = self.views[memref]
+            found += view.inner_bounds(indices)
+            indices = view.base_indices(indices, _rank(view.base, len(indices)))
+            memref = view.base
+        return tuple(found)
+
+    def resolve(
+        self, memref: Value, indices: Sequence[Text]
+    ) -> tuple[Array, tuple[Text, ...]]:
+        """Root array and indices into it of an access through any views."""
+        while memref in self.views:
+            view = self.views[memref]
+            indices = view.base_indices(indices, _rank(view.base, len(indices)))
+            memref = view.base
+        return self.array(memref), tuple(indices)

@@ -1,0 +1,3 @@
+"""Indices and views as integer relations."""
+
+from __future__ import annotations

@@ -1,0 +1,285 @@
+"""Which cells each memory operation reads and writes: one table entry per operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.shared.combiners import atomic_kind
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayAttr,
+    IntegerAttr,
+)
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS
+from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
+from gpucodegen.passes.analysis.lifting.environment import Environment, Text
+from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
+from gpucodegen.tiling.model.scop import Access, AccessKind
+
+Accesses = list[Access]
+READ, WRITE = AccessKind.READ, AccessKind.WRITE
+
+
+def is_memref(value: Value) -> bool:
+    """Whether the value is a buffer."""
+    return isinstance(value.type, MemRefType | UnrankedMemRefType)
+
+
+def accesses_of(op: Operation, env: Environment) -> Accesses | None:
+    """Accesses of a memory operation in order; None if the operation has none.
+
+    An operation without an entry that is given buffers may touch all their cells; one
+    that nobody knows, or a call, that is given none may do anything else.
+    """
+    entry = _TABLE.get(op.name)
+    if entry is not None:
+        return entry(op, env)
+    if op.name in TRANSPARENT:
+        return None
+    if not any(map(is_memref, op.operands)):
+        return [env.outside_access(op.location)] if is_opaque(op) else None
+    return [
+        replace(access, assumed=is_opaque(op))
+        for value in op.operands
+        if is_memref(value)
+        for access in whole(env, op, value, must=False)
+    ]
+
+
+def is_opaque(op: Operation) -> bool:
+    """Whether nobody knows, from the operation alone, what it does."""
+    return op.name in _CALLS or lookup(op.name) is None
+
+
+_CALLS = frozenset({"func.call", "func.call_indirect"})
+TRANSPARENT = frozenset(
+    {
+        "memref.dim",
+        "memref.rank",
+        "memref.dealloc",
+        "memref.assume_alignment",
+        "func.return",
+        "cf.br",
+        "cf.cond_br",
+    }
+)
+
+
+def cell(
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    indices: Sequence[Text],
+    kind: AccessKind,
+) -> Access:
+    """Access of one cell through any views."""
+    texts, span = env.ranged(memref, indices)
+    array, resolved = env.resolve(memref, texts)
+    return Access(
+        array.name,
+        kind,
+        resolved,
+        span=span,
+        where=env.kept_apart(memref, texts),
+        must=not span,
+        trusted=bool(span),
+        loc=op.location,
+    )
+
+
+def whole(
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    kinds: Sequence[AccessKind] = (READ, WRITE),
+    *,
+    must: bool = True,
+) -> Accesses:
+    """Access of every cell of a buffer."""
+    root = env.root(memref)
+    array = env.array(root)
+    return [
+        Access(array.name, k, (None,) * len(array.shape), must=must, loc=op.location)
+        for k in kinds
+    ]
+
+
+def _mapped_indices(op: Operation, env: Environment, first: int) -> tuple[Text, ...]:
+    """Index texts of an affine access whose index operands begin at ``first``."""
+    texts = env.all_texts(op.operands[first:])
+    attribute = op.attributes.get("map")
+    return (
+        map_texts(attribute.map, texts)
+        if isinstance(attribute, AffineMapAttr)
+        else texts
+    )
+
+
+def _load(op: Operation, env: Environment) -> Accesses:
+    indices = _mapped_indices(op, env, 1)
+    return [_trailing(env, op, op.operands[0], indices, READ, op.results[0])]
+
+
+def _store(op: Operation, env: Environment) -> Accesses:
+    indices = _mapped_indices(op, env, 2)
+    return [_trailing(env, op, op.operands[1], indices, WRITE, op.operands[0])]
+
+
+def _atomic(op: Operation, env: Environment) -> Accesses:
+    """``memref.atomic_rmw``: read and written at once, combined in one way."""
+    kind = atomic_kind(op)
+    indices = env.all_texts(op.operands[2:])
+    found = (cell(env, op, op.operands[1], indices, k) for k in (READ, WRITE))
+    return [replace(access, atomic=kind) for access in found]
+
+
+def _trailing(
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    indices: Sequence[Text],
+    kind: AccessKind,
+    value: Value,
+) -> Access:
+    """Access of an element, or of the lanes of a vector along the last dimensions."""
+    is_element = getattr(memref.type, "element", None) == value.type
+    if is_element or not isinstance(value.type, VectorType):
+        return cell(env, op, memref, indices, kind)
+    shape = value.type.shape
+    first = len(indices) - len(shape)
+    lanes = dict(zip(range(first, len(indices)), shape, strict=True))
+    return _widened(env, op, memref, indices, kind, lanes)
+
+
+def _widened(
+    env: Environment,
+    op: Operation,
+    memref: Value,
+    indices: Sequence[Text],
+    kind: AccessKind,
+    extents: Mapping[int, int],
+) -> Access:
+    """Access of so many cells along some dimensions of a buffer, through any views."""
+    fits = min(extents, default=0) >= 0
+    texts: list[Text] = [index if fits else None for index in indices]
+    span: list[tuple[str, str]] = []
+    for dimension, extent in extents.items():
+        if texts[dimension] is not None:
+            lane = env.names.fresh("lane")
+            span.append((lane, str(extent)))
+            texts[dimension] = f"{texts[dimension]} + {lane}"
+    found = cell(env, op, memref, texts, kind)
+    return replace(found, span=(*found.span, *span))
+
+
+def _transfer(
+    kind: AccessKind, memref: int
+) -> Callable[[Operation, Environment], Accesses]:
+    """Entry of ``vector.transfer_read`` / ``transfer_write``."""
+
+    def entry(op: Operation, env: Environment) -> Accesses:
+        vector = op.results[0] if kind is READ else op.operands[0]
+        buffer = op.operands[memref]
+        rank = getattr(buffer.type, "rank", 0)
+        indices = env.all_texts(op.operands[memref + 1 : memref + 1 + rank])
+        permutation = op.attributes.get("permutation_map")
+        shape = getattr(vector.type, "shape", ())
+        if not isinstance(permutation, AffineMapAttr):
+            return whole(env, op, buffer, (kind,), must=False)
+        dimensions = [getattr(r, "position", 0) for r in permutation.map.results]
+        lanes = dict(zip(dimensions, shape, strict=True))
+        access = _widened(env, op, buffer, indices, kind, lanes)
+        padded = padded_dimensions(op, dimensions)
+        ends = _ends(env, buffer, padded)
+        spanned = [d for d in lanes if indices[d] is not None]
+        names = dict(zip(reversed(spanned), reversed(access.span), strict=False))
+        inside = tuple(
+            f"{indices[d]} + {names[d][0]} < {end}"
+            for d, end in ends.items()
+            if d in names
+        )
+        is_exact = len(ends) == len(padded) and not _is_masked(op)
+        where = (*access.where, *inside)
+        return [replace(access, where=where, must=access.must and is_exact)]
+
+    return entry
+
+
+def padded_dimensions(op: Operation, dimensions: Sequence[int]) -> tuple[int, ...]:
+    """Those along which a transfer may leave its buffer: ``in_bounds`` is not set.
+
+    ``dimensions``: the dimension of the buffer of each one of the vector.
+    """
+    flags = op.attributes.get("in_bounds")
+    given = flags.values if isinstance(flags, ArrayAttr) else ()
+    inside = [isinstance(f, IntegerAttr) and bool(f.value) for f in given]
+    pairs = zip(dimensions, inside or [False] * len(dimensions), strict=True)
+    return tuple(dimension for dimension, fits in pairs if not fits)
+
+
+def _ends(env: Environment, memref: Value, dimensions: Sequence[int]) -> dict[int, str]:
+    """The extents along some dimensions, where they are known."""
+    shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
+    is_root = memref not in env.views
+    return {
+        d: env.extent(memref, d) if shape[d] is None else str(shape[d])
+        for d in dimensions
+        if shape[d] is not None or is_root
+    }
+
+
+def _masked(
+    kind: AccessKind, vector: Callable[[Operation], Value]
+) -> Callable[[Operation, Environment], Accesses]:
+    """Entry of ``vector.maskedload`` / ``maskedstore``: the lanes of the mask."""
+
+    def entry(op: Operation, env: Environment) -> Accesses:
+        memref, *indices, mask, _ = op.operands
+        texts = env.all_texts(indices)
+        spanned = _trailing(env, op, memref, texts, kind, vector(op))
+        ends = env.masks.get(mask, ()) if len(spanned.span) == 1 else ()
+        where = tuple(f"{lane} < {end}" for lane, _ in spanned.span for end in ends)
+        where = (*spanned.where, *where)
+        return [replace(spanned, where=where, must=bool(ends))]
+
+    return entry
+
+
+def _is_masked(op: Operation) -> bool:
+    """Whether a mask, the last operand, says which elements are transferred."""
+    sizes = op.attributes.get(OPERAND_SEGMENTS)
+    return isinstance(sizes, DenseArrayAttr) and bool(sizes.values[-1])
+
+
+def _copy(op: Operation, env: Environment) -> Accesses:
+    source, target = op.operands
+    return [*whole(env, op, source, (READ,)), *whole(env, op, target, (WRITE,))]
+
+
+def _prefetch(op: Operation, env: Environment) -> Accesses:
+    del op, env
+    return []
+
+
+_TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
+    "affine.load": _load,
+    "affine.store": _store,
+    "affine.vector_load": _load,
+    "affine.vector_store": _store,
+    "memref.load": _load,
+    "memref.store": _store,
+    "memref.atomic_rmw": _atomic,
+    "vector.load": _load,
+    "vector.store": _store,
+    "vector.transfer_read": _transfer(READ, 0),
+    "vector.transfer_write": _transfer(WRITE, 1),
+    "vector.maskedload": _masked(READ, lambda op: op.results[0]),
+    "vector.maskedstore": _masked(WRITE, lambda op: op.operands[-1]),
+    "memref.copy": _copy,
+    "affine.prefetch": _prefetch,
+    "memref.prefetch": _prefetch,
+}

@@ -1,0 +1,242 @@
+"""Operations that make a view of another buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from math import prod
+
+from gpucodegen.dialects.memref.shape_syntax import groups_of
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis.lifting.environment import Environment, Text, View
+
+Definitions = Mapping[Value, Operation]
+Extents = tuple[int, ...]
+
+
+def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
+    """Record the view that ``op`` makes; False if it makes none."""
+    if op.name == "memref.get_global":
+        env.views[op.result] = same(global_buffer(op, env), op.result)
+        return True
+    if op.name == COLLAPSE and _is_shown_collapsed(op, env, definitions):
+        return True
+    make = _TABLE.get(op.name)
+    if make is None or not op.operands or not op.results:
+        return False
+    env.views[op.results[0]] = make(op, env, definitions)
+    return True
+
+
+def foresee(function: Operation, env: Environment, definitions: Definitions) -> None:
+    """Show buffers collapsed from the start, wherever they are."""
+    for op in function.walk():
+        if op.name == COLLAPSE:
+            _is_shown_collapsed(op, env, definitions)
+
+
+def global_buffer(op: Operation, env: Environment) -> Value:
+    """What all ``memref.get_global`` of one name stand for."""
+    name = str(op.attributes.get("name"))
+    return env.globals.setdefault(name, op.result.renewed())
+
+
+def same(base: Value, view: Value) -> View:
+    """A view of all of a buffer, cell by cell."""
+    if not isinstance(base.type, MemRefType) or not isinstance(view.type, MemRefType):
+        return View(base)
+    rank = base.type.rank
+    return View(base, ("0",) * rank, (1,) * rank, tuple(range(rank)))
+
+
+def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    return same(op.operands[0], op.results[0])
+
+
+COLLAPSE = "memref.collapse_shape"
+
+
+def _is_shown_collapsed(
+    op: Operation, env: Environment, definitions: Definitions
+) -> bool:
+    """Let the view of a buffer be the array, and the buffer a view of it.
+
+    An index of the buffer is an affine one of the view, but not the other way round.
+    """
+    base, groups = _collapsed(op, definitions)
+    view = op.results[0]
+    ty = base.type
+    is_row_major = isinstance(ty, MemRefType) and ty.layout is None
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+    if not is_row_major or None in shape or not _is_buffer(base, definitions):
+        return False
+    extents = tuple(tuple(shape[d] or 0 for d in group) for group in groups)
+    if view in env.views or env.collapsed.get(base) is view:
+        return True
+    if base in env.collapsed:
+        _show_again(base, view, extents, env)
+        return True
+    if base in env.views or base in env.arrays:
+        return False
+    env.collapsed[base] = view
+    env.views[base] = View(view, groups=extents)
+    return True
+
+
+def _is_buffer(base: Value, definitions: Definitions) -> bool:
+    """Whether it is an argument or allocated."""
+    made = definitions.get(base)
+    return made is None or made.name in ALLOCATIONS
+
+
+def _collapsed(
+    op: Operation, definitions: Definitions
+) -> tuple[Value, tuple[tuple[int, ...], ...]]:
+    """The buffer at the beginning of a chain of collapsed views, and its groups."""
+    base, groups = op.operands[0], groups_of(op.attributes.get("reassociation"))
+    before = definitions.get(base)
+    if before is None or before.name != COLLAPSE:
+        return base, tuple(map(tuple, groups))
+    origin, finer = _collapsed(before, definitions)
+    return origin, tuple(tuple(d for g in group for d in finer[g]) for group in groups)
+
+
+def _show_again(
+    base: Value, view: Value, extents: tuple[Extents, ...], env: Environment
+) -> None:
+    """Another collapsed view: of the array, or both are of one that is collapsed more.
+
+    An array that was accessed stays one, and views with no affine form may be any cell.
+    """
+    known, shown = env.collapsed[base], env.views[base].groups
+    joined = _joined(shown, extents)
+    if joined != shown and known in env.arrays:
+        env.views[view] = View(known)
+        return
+    array = known
+    if joined != shown:
+        array = view if joined == extents else _array(base, joined)
+        env.collapsed[base] = array
+        env.views[known] = View(array, groups=_within(joined, shown))
+        env.views[base] = View(array, groups=joined)
+    if array is not view:
+        env.views[view] = View(array, groups=_within(joined, extents))
+
+
+def _array(base: Value, groups: tuple[Extents, ...]) -> Value:
+    """What stands for a buffer with its dimensions in groups."""
+    assert isinstance(base.type, MemRefType)
+    shape = tuple(map(prod, groups))
+    return base.renewed(MemRefType(shape, base.type.element))
+
+
+def _joined(
+    one: tuple[Extents, ...], other: tuple[Extents, ...]
+) -> tuple[Extents, ...]:
+    """The finest groups that no group of either crosses.
+
+    >>> _joined(((2, 3), (4,), (5,)), ((2,), (3,), (4, 5)))
+    ((2, 3), (4, 5))
+    """
+    extents = [extent for group in one for extent in group]
+    ends = sorted(_ends(one) & _ends(other))
+    starts = [0, *ends[:-1]]
+    return tuple(tuple(extents[a:b]) for a, b in zip(starts, ends, strict=True))
+
+
+def _ends(groups: tuple[Extents, ...]) -> set[int]:
+    """How many dimensions there are to the end of each group."""
+    return set(accumulate(map(len, groups)))
+
+
+def _within(coarse: Sequence[Extents], fine: Sequence[Extents]) -> tuple[Extents, ...]:
+    """Extents of the fine groups in each coarse one, whose ends they do not cross.
+
+    >>> _within([(3, 4, 5)], [(3, 4), (5,)])
+    ((12, 5),)
+    """
+    pieces, found = list(fine), list[Extents]()
+    for group in coarse:
+        inside: list[int] = []
+        count = 0
+        while count < len(group):
+            piece = pieces.pop(0)
+            count += len(piece)
+            inside.append(prod(piece))
+        found.append(tuple(inside))
+    return tuple(found)
+
+
+def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    return View(op.operands[0])
+
+
+DYNAMIC_SENTINEL = -(2**63)
+
+
+def _subview(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """Offsets and constant strides; a dropped dimension stays at its offset."""
+    del definitions
+    base, *dynamic = op.operands
+    offsets, sizes, strides = (
+        op.attributes.get(f"static_{part}") for part in ("offsets", "sizes", "strides")
+    )
+    if not all(isinstance(a, DenseArrayAttr) for a in (offsets, sizes, strides)):
+        return View(base)
+    assert isinstance(offsets, DenseArrayAttr)
+    assert isinstance(sizes, DenseArrayAttr)
+    assert isinstance(strides, DenseArrayAttr)
+    if DYNAMIC_SENTINEL in strides.values:
+        return View(base)
+    operands = iter(dynamic)
+    texts: tuple[Text, ...] = tuple(
+        env.text(next(operands)) if value == DYNAMIC_SENTINEL else str(value)
+        for value in offsets.values
+    )
+    kept = _kept_dimensions(sizes.values, op.results[0])
+    if kept is None:
+        return View(base)
+    return View(base, texts, tuple(int(s) for s in strides.values), kept)
+
+
+def _kept_dimensions(
+    sizes: tuple[int | float, ...], result: Value
+) -> tuple[int, ...] | None:
+    """Source dimensions that the result keeps: unit ones may have been dropped."""
+    rank = result.type.rank if isinstance(result.type, MemRefType) else 0
+    if rank == len(sizes):
+        return tuple(range(rank))
+    kept = tuple(d for d, size in enumerate(sizes) if size != 1)
+    return kept if len(kept) == rank else None
+
+
+def _transposed(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """The dimensions of the buffer in another order."""
+    del env, definitions
+    permutation = op.attributes["permutation"]
+    assert isinstance(permutation, AffineMapAttr)
+    order = tuple(r.position for r in permutation.map.results if isinstance(r, Dim))
+    return View(op.operands[0], ("0",) * len(order), (1,) * len(order), order)
+
+
+_TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
+    "memref.cast": _same,
+    "memref.assume_alignment": _same,
+    "memref.transpose": _transposed,
+    "memref.view": _unknown,
+    "memref.reshape": _unknown,
+    "memref.memory_space_cast": _same,
+    "memref.subview": _subview,
+    "memref.reinterpret_cast": _unknown,
+    "memref.expand_shape": _unknown,
+    COLLAPSE: _unknown,
+}
+
+VIEWS = frozenset(_TABLE)
+"""The operations that make one."""

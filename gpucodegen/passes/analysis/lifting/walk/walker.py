@@ -1,0 +1,299 @@
+"""Lift a region of MLIR to a `Scop`: the tree of loops, conditions and statements.
+
+Comes in: a function or kernel whose body may hold anything.  Goes out: `Lifted`, the
+scop with the tables that lead back to operations and values; `structure` makes the
+nodes of loops and conditions.  What has no affine form is over-approximated as
+`gpucodegen.tiling.model.scop` describes, never left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.transfers import STARTS, WAITS
+from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
+from gpucodegen.passes.analysis.lifting.environment import Environment
+from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
+from gpucodegen.passes.analysis.lifting.surroundings import Surroundings
+from gpucodegen.passes.analysis.lifting.values import views
+from gpucodegen.passes.analysis.lifting.values.accesses import accesses_of
+from gpucodegen.passes.analysis.lifting.values.choices import choices
+from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
+from gpucodegen.passes.analysis.lifting.values.index_values import index_text
+from gpucodegen.passes.analysis.lifting.walk import structure, transfers
+from gpucodegen.passes.analysis.lifting.walk.calls import accesses_of_call
+from gpucodegen.passes.analysis.lifting.walk.grid import gpu_launch, within_grid
+from gpucodegen.passes.analysis.lifting.walk.reductions import (
+    Combinations,
+    memory_reduction,
+)
+from gpucodegen.passes.analysis.lifting.walk.registers import Registers
+from gpucodegen.tiling.model.scop import (
+    Access,
+    Barrier,
+    Node,
+    Reduction,
+    Statement,
+    Wait,
+)
+
+Nodes = list[Node]
+
+
+@dataclass(slots=True)
+class Lifter:
+    """One walk over a region."""
+
+    env: Environment = field(default_factory=Environment)
+    one_access_per_statement: bool = False
+    trust_parallel: bool = True
+    counted: bool = False
+    """Whether ``scf.for`` counts like an affine loop where its bounds are known."""
+    listed: frozenset[str] = frozenset()
+    """Operations that take a row of ``gpucodegen deps``."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    active: tuple[str, ...] = ()
+    """Called functions that are looked at now, outermost first."""
+    escapes: Escapes | None = None
+    """Known where all uses of the buffers allocated here are walked."""
+    definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    uses: Counter[Value] = field(default_factory=Counter[Value])
+    operations: dict[str, tuple[Operation, ...]] = field(
+        default_factory=dict[str, tuple[Operation, ...]]
+    )
+    agreed: frozenset[Operation] = frozenset()
+    """Branches before everything else that end the program unless extents agree."""
+    registers: Registers = field(init=False)
+    _pending: list[tuple[Operation, Access]] = field(
+        default_factory=list[tuple[Operation, Access]]
+    )
+
+    def __post_init__(self) -> None:
+        """Registers see the same uses; a proof trusts indices, not loops."""
+        self.registers = Registers(self.definitions, self.uses)
+        self.env.trusts_indices = not self.trust_parallel
+
+    def index(self, operations: Sequence[Operation]) -> None:
+        """Note who defines and how often operations use each value, and choices."""
+        self.env.joined += choices(operations)
+        for root in operations:
+            for op in root.walk():
+                self.definitions.update(dict.fromkeys(op.results, op))
+                self.uses.update(op.used)
+
+    def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
+        """Nodes of a straight list of operations."""
+        nodes: Nodes = []
+        for op in operations:
+            self._pending += [(op, access) for access in self.registers.reads(op)]
+            handler = _HANDLERS.get(op.name)
+            if self.counted and structure.counts(op, self.env, self.definitions):
+                handler = structure.scf_for
+            if handler is not None:
+                self._flush(nodes)
+                handler(self, op, nodes)
+            elif op.regions and op.name not in _CLOSED:
+                self._flush(nodes)
+                nodes.append(structure.opaque(self, op))
+            else:
+                self._plain(op, nodes)
+        self._flush(nodes)
+        return tuple(nodes)
+
+    def _plain(self, op: Operation, nodes: Nodes) -> None:
+        if views.define(op, self.env, self.definitions):
+            return
+        accesses = accesses_of(op, self.env)
+        if accesses is None:
+            self._scalar(op)
+            return
+        listed = op.name in self.listed
+        self._pending += [(op, replace(access, listed=listed)) for access in accesses]
+        self.env.forget(op)
+        if self.one_access_per_statement or any(a.writes for a in accesses):
+            self._flush(nodes)
+
+    def _scalar(self, op: Operation) -> None:
+        text = index_text(op, self.env, self.definitions)
+        if text is None:
+            self.env.forget(op)
+        else:
+            self.env.texts[op.results[0]] = text
+
+    def _flush(self, nodes: Nodes) -> None:
+        """End the current statement."""
+        if not self._pending:
+            return
+        operations, accesses = zip(*self._pending, strict=True)
+        self._pending.clear()
+        reduction = memory_reduction(
+            operations, accesses, Combinations(self.definitions, self.uses)
+        )
+        nodes.append(self._statement(operations, accesses, reduction))
+
+    def _statement(
+        self,
+        operations: Sequence[Operation],
+        accesses: Sequence[Access],
+        reduction: Reduction | None = None,
+    ) -> Statement:
+        name = f"S{len(self.operations)}"
+        self.operations[name] = tuple(operations)
+        return Statement(name, tuple(accesses), reduction, loc=operations[-1].location)
+
+    # -- loop-carried values ---------------------------------------------------------
+
+    def initialise(self, loop: affine.For, nodes: Nodes) -> None:
+        """Write the first values of what a loop carries."""
+        for access in self.registers.enter(loop, self.env):
+            nodes.append(self._statement((loop.operation,), (access,)))
+
+    def carry(self, loop: affine.For) -> Nodes:
+        """The update of each register at the end of an iteration."""
+        ends = (loop.body[-1],) * 2
+        return [
+            self._statement(ends, accesses, reduction)
+            for accesses, reduction in self.registers.updates(loop)
+        ]
+
+    # -- structure -------------------------------------------------------------------
+
+    def enter(
+        self,
+        name: str,
+        operations: Sequence[Operation],
+        extra: Callable[[], Nodes] | None = None,
+    ) -> tuple[Node, ...]:
+        """The body of a loop: ``operations``, then the nodes that ``extra`` makes."""
+        outer = self.env.scope
+        self.env.scope = (*outer, name)
+        body = self.body(operations)
+        if extra is not None:
+            body += tuple(extra())
+        self.env.scope = outer
+        return body
+
+    def allocate(self, op: Operation, nodes: Nodes) -> None:
+        """A buffer, fresh in each iteration of the loops around it."""
+        del nodes
+        dynamic = iter(op.operands)
+        memref = op.results[0]
+        for dimension, extent in enumerate(getattr(memref.type, "shape", ())):
+            if extent is None:
+                size = self.env.text(next(dynamic))
+                if size is not None:
+                    self.env.extents[memref, dimension] = size
+        seen = self.escapes
+        self.env.declare(
+            self.env.root(memref),
+            local=True,
+            fresh=seen is not None and seen.is_fresh(memref) and not self.env.threads,
+            forgotten=seen is not None and seen.is_forgotten(memref),
+        )
+
+    def mask(self, op: Operation, nodes: Nodes) -> None:
+        """``vector.create_mask``: lanes before an index, or the smallest of some."""
+        del nodes
+        if len(op.operands) != 1:
+            return
+        made = self.definitions.get(op.operands[0])
+        if made is not None and made.name == "affine.min":
+            operands = self.env.all_texts(made.operands)
+            texts = map_texts(affine.map_of(made), operands)
+        else:
+            texts = (self.env.text(op.operands[0]),)
+        self.env.masks[op.result] = tuple(t for t in texts if t is not None)
+
+    def dma_start(self, op: Operation, nodes: Nodes) -> None:
+        """The start of an asynchronous copy."""
+        name = f"S{len(self.operations)}"
+        statement = transfers.start_statement(op, self.env, name)
+        self.operations[name] = (op,) * len(statement.accesses)
+        nodes.append(statement)
+
+    def dma_wait(self, op: Operation, nodes: Nodes) -> None:
+        """The completion of an asynchronous copy."""
+        nodes.append(Wait(transfers.wait_tag(op, self.env), loc=op.location))
+
+    def barrier(self, op: Operation, nodes: Nodes) -> None:
+        """``gpu.barrier``."""
+        nodes.append(Barrier(loc=op.location))
+
+    # -- calls -----------------------------------------------------------------------
+
+    def call(self, op: Operation, nodes: Nodes) -> None:
+        """``func.call``: one statement with all that the callee touches."""
+        accesses = accesses_of_call(op, self)
+        self.env.forget(op)
+        if accesses:
+            nodes.append(self._statement((op,) * len(accesses), accesses))
+
+    def inside(self, name: str) -> Lifter:
+        """A lifter for the body of a called function; its statements are its own."""
+        return replace(
+            self, active=(*self.active, name), operations={}, _pending=[], listed=_NONE
+        )
+
+    def lifted(self, function: Operation) -> tuple[Node, ...]:
+        """The nodes of a function."""
+        self.index([function])
+        views.foresee(function, self.env, self.definitions)
+        blocks = [block for region in function.regions for block in region.blocks]
+        return self.function_body(function, blocks)
+
+    # -- whole functions -------------------------------------------------------------
+
+    def declare_context(self, operations: Sequence[Operation]) -> None:
+        """Take constants, extents and views from operations outside."""
+        self.env.joined += choices(operations)
+        for op in operations:
+            self.definitions.update(dict.fromkeys(op.results, op))
+        for op in operations:
+            if op.name in ALLOCATIONS:
+                self.allocate(op, [])
+            elif op.name == "func.call":
+                self.call(op, [])
+            elif not op.regions and not views.define(op, self.env, self.definitions):
+                self._scalar(op)
+
+    def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
+        """The scop of everything walked."""
+        self.env.joined += self.surroundings.joined(self.env.arrays)
+        groups = self.env.groups(self.surroundings.groups)
+        return lifted_scop(body, self.env, self.operations, groups, loc)
+
+    def function_body(self, op: Operation, blocks: Sequence[Block]) -> tuple[Node, ...]:
+        """Nodes of a function; several blocks are an opaque loop around each."""
+        if len(blocks) == 1:
+            inner = blocks[0].operations
+            self.agreed = frozenset(structure.agreements(inner))
+            if op.name == "gpu.func":
+                return within_grid(op, self.env, lambda: self.body(inner))
+            return self.body(inner)
+        return (structure.opaque(self, op),) if blocks else ()
+
+
+_NONE: frozenset[str] = frozenset()
+
+_CLOSED = frozenset({"linalg.generic"})
+"""Operations with regions whose effects stand in the access table."""
+
+
+_HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
+    "affine.for": structure.affine_for,
+    "affine.parallel": structure.affine_parallel,
+    "affine.if": structure.affine_if,
+    "scf.if": structure.scf_if,
+    **dict.fromkeys(ALLOCATIONS, Lifter.allocate),
+    **dict.fromkeys(STARTS, Lifter.dma_start),
+    **dict.fromkeys(WAITS, Lifter.dma_wait),
+    "gpu.barrier": Lifter.barrier,
+    "gpu.launch": gpu_launch,
+    "vector.create_mask": Lifter.mask,
+    "func.call": Lifter.call,
+}

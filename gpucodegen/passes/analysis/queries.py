@@ -1,0 +1,94 @@
+"""Asks `tiling` about functions and nests; answers by operation.
+
+Comes in: MLIR.  Goes out: verdicts per ``affine.for`` and dependences between the
+pieces of a loop body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_operations
+from gpucodegen.tiling.model.relations import Model, model
+from gpucodegen.tiling.model.scop import Node, Statement
+from gpucodegen.tiling.proof.dependences import Dependence, dependences
+from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, loop_verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything the passes ask about a list of operations."""
+
+    lifted: Lifted
+    model: Model
+    dependences: tuple[Dependence, ...]
+    verdicts: tuple[LoopVerdict, ...]
+
+    def verdict(self, op: Operation) -> LoopVerdict | None:
+        """The verdict on the loop made from ``op``; None for an unknown loop."""
+        return next((v for v in self.verdicts if v.loop.payload is op), None)
+
+    def is_parallel(self, op: Operation) -> bool:
+        """Whether all iterations of a loop may run at once: none passes on a value."""
+        verdict = self.verdict(op)
+        is_proven = verdict is not None and verdict.kind is LoopKind.PARALLEL
+        return is_proven and not op.results
+
+    def conflicts(
+        self, sources: Iterable[Operation], sinks: Iterable[Operation]
+    ) -> list[Dependence]:
+        """Dependences from operations in ``sources`` to operations in ``sinks``."""
+        first, second = _nested(sources), _nested(sinks)
+        return [
+            d
+            for d in self.dependences
+            if self._made_from(d.source.instances.node) & first
+            and self._made_from(d.sink.instances.node) & second
+        ]
+
+    def leads_back(self, places: Mapping[int, int]) -> bool:
+        """Whether a dependence leads to an earlier place; ``places``: by identity."""
+        return any(
+            self._latest(d.source.instances.node, places)
+            > self._earliest(d.sink.instances.node, places)
+            for d in self.dependences
+        )
+
+    def _latest(self, node: Node, places: Mapping[int, int]) -> int:
+        return max((places.get(o, -1) for o in self._made_from(node)), default=-1)
+
+    def _earliest(self, node: Node, places: Mapping[int, int]) -> int:
+        last = len(places)
+        return min((places.get(o, last) for o in self._made_from(node)), default=last)
+
+    def _made_from(self, node: Node) -> set[int]:
+        is_statement = isinstance(node, Statement)
+        operations = self.lifted.operations[node.name] if is_statement else ()
+        return {id(op) for op in operations}
+
+
+def _nested(operations: Iterable[Operation]) -> set[int]:
+    return {id(nested) for op in operations for nested in op.walk()}
+
+
+def analyse(
+    operations: Sequence[Operation],
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
+    *,
+    fine: bool = False,
+) -> Analysis:
+    """Analyse operations that run one after the other.
+
+    ``context``: operations before them, whose constants and shapes may be used.
+    ``surroundings``: the functions that they may call.
+    ``fine``: each access is a statement of its own.
+    """
+    lifted = lift_operations(
+        operations, context, surroundings, one_access_per_statement=fine
+    )
+    built = model(lifted.scop)
+    found = dependences(built)
+    return Analysis(lifted, built, found, loop_verdicts(built, found))

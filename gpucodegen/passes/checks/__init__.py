@@ -1,0 +1,3 @@
+"""What is wrong with a program, or with a mapping of it: errors and warnings."""
+
+from __future__ import annotations

@@ -1,0 +1,309 @@
+"""Guards around the accesses of a function that are not proven to stay inside.
+
+Comes in: a function and its model.  Goes out: the function with checks, each as far out
+as what it asks for is known:
+
+* what arguments and extents decide, and surely happens, is refused where the function
+  begins, or where its last number is known: ``scf.if %bad { gcg.refuse }``;
+* what runs under a condition, or what data decide, is checked in the innermost region
+  that decides it: ``scf.if %bad { gcg.report } else { the access }``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.dialects.func import Function
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.passes.analysis.lifting import Lifted, lift_operations
+from gpucodegen.passes.analysis.lifting.values.views import COLLAPSE
+from gpucodegen.passes.checks.guards.checks import (
+    Check,
+    is_refusal,
+    may_be_left_out,
+    refusing,
+    wrapped,
+)
+from gpucodegen.passes.checks.guards.conditions import Conditions
+from gpucodegen.passes.checks.guards.leaves import leaves_of
+from gpucodegen.passes.checks.guards.views import Definitions
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import definitions
+from gpucodegen.tiling.model.relations import Model, model
+from gpucodegen.tiling.proof.bounds.bounds import Suspect, suspects
+from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
+from gpucodegen.tiling.schedule.schedule_ast import Guard, names
+
+Found = Sequence[Suspect]
+Access = tuple[Operation, Value, int]
+"""An operation, and a dimension along which it may leave a buffer."""
+Sizes = dict[tuple[Value, int], Value]
+"""Extents of buffers, by dimension."""
+
+
+def guarded(
+    function: Operation, lifted: Lifted, built: Model, found: Found
+) -> Operation:
+    """The function with checks for the suspects that were found in its model."""
+    guarder, open_ = _Guarder(definitions(function)), _accessed(lifted, found)
+    entry, *others = blocks = Function(function).blocks
+    if others:
+        made = [guarder.inside(block.operations, (), open_) for block in blocks]
+    else:
+        whole = _Level(entry.operations, (), lifted, built)
+        made = [guarder.outermost(whole, found, frozenset(entry.arguments))]
+    new = [b.with_operations(ops) for b, ops in zip(blocks, made, strict=True)]
+    return function.with_(regions=(Region(tuple(new)),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A straight list of operations, what was before it, and its model."""
+
+    operations: Sequence[Operation]
+    context: Sequence[Operation]
+    lifted: Lifted
+    built: Model
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """A condition on parameters, and the suspect that it comes from."""
+
+    suspect: Suspect
+    pieces: Pieces
+
+
+@dataclass(slots=True)
+class _Needs:
+    """What each operation of a list needs: checks before it, or checks within.
+
+    ``open`` accesses are checked within.
+    """
+
+    before: dict[Operation, list[_Launch]] = field(
+        default_factory=dict[Operation, list[_Launch]]
+    )
+    within: set[Operation] = field(default_factory=set[Operation])
+    open: frozenset[Access] = frozenset()
+
+
+def _accessed(lifted: Lifted, found: Found) -> frozenset[Access]:
+    """What suspects are about."""
+    return frozenset(_access(lifted, one) for one in found)
+
+
+def _access(lifted: Lifted, suspect: Suspect) -> Access:
+    buffer = lifted.arrays[suspect.reference.access.array]
+    return _operation(lifted, suspect), buffer, suspect.dimension
+
+
+def _is_open(access: Access, open_: frozenset[Access]) -> bool:
+    """Whether it is to be checked; seen as another buffer, it is if anything is."""
+    op, buffer, _ = access
+    same = {known for known in open_ if known[0] is op}
+    return access in same or bool(same and all(b is not buffer for _, b, _ in same))
+
+
+def _operation(lifted: Lifted, suspect: Suspect) -> Operation:
+    reference = suspect.reference
+    return lifted.operations[reference.instances.name][reference.position]
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarder:
+    """``open_`` accesses are neither proven nor checked further out."""
+
+    defined: Definitions
+
+    # -- the body of a function ------------------------------------------------------
+
+    def outermost(
+        self, level: _Level, found: Found, arguments: frozenset[Value]
+    ) -> list[Operation]:
+        """The body of a function, which the host runs."""
+        open_ = _accessed(level.lifted, found)
+        needs = self._needs(level, found, open_, whole=True)
+        first: list[Operation] = []
+        made: list[Operation] = []
+        sizes: Sizes = {}
+        for position, op in enumerate(level.operations):
+            for launch in needs.before.get(op, ()):
+                early = set(self._values(level, launch)) <= arguments
+                check, before = self._launch_check(
+                    level, launch, sizes if early else {}
+                )
+                (first if early else made).extend([*before, refusing(check)])
+            if op not in needs.within:
+                made.append(op)
+            elif op.regions:
+                outside = level.operations[:position]
+                made.append(self._regions(op, outside, needs.open))
+            else:
+                checks, before = self._leaf_checks(op)
+                made += [*before, *map(refusing, checks), op]
+        return _in_front(made, first)
+
+    def _launch_check(
+        self, level: _Level, launch: _Launch, sizes: Sizes
+    ) -> tuple[Check, list[Operation]]:
+        """``sizes``: extents that are values already."""
+        access = launch.suspect.reference.access
+        c = Conditions(Builder(_place(launch.suspect)))
+        known: dict[str, Value] = {}
+        shown: dict[str, Value] = {}
+        for name in _names(launch.pieces):
+            value = level.lifted.parameters.get(name)
+            if value is not None:
+                known[name] = shown[value.name or name] = c.as_index(value)
+            else:
+                memref, at = place = level.lifted.extents[name]
+                if place not in sizes:
+                    sizes[place] = c.extent(memref, at)
+                known[name] = shown[f"{memref.name}.shape[{at}]"] = sizes[place]
+        bad, extent = c.within(launch.pieces, known), launch.suspect.extent
+        check = Check(
+            c.b.location,
+            access.array,
+            access.kind.value,
+            launch.suspect.dimension,
+            tuple(shown.items()),
+            bad,
+            extent if isinstance(extent, int) else None,
+        )
+        return check, c.b.operations
+
+    # -- what runs under a condition, or often ---------------------------------------
+
+    def inside(
+        self,
+        operations: Sequence[Operation],
+        context: Sequence[Operation],
+        open_: frozenset[Access],
+    ) -> list[Operation]:
+        """A list whose operations are left out where they would leave a buffer."""
+        lifted = lift_operations(operations, context, counted=True)
+        level = _Level(operations, context, lifted, model(lifted.scop))
+        needs = self._needs(level, suspects(level.built), open_)
+        made: list[Operation] = []
+        for position, op in enumerate(operations):
+            checks: list[Check] = []
+            for launch in needs.before.get(op, ()):
+                check, before = self._launch_check(level, launch, {})
+                checks.append(check)
+                made += before
+            inner = op
+            if op in needs.within and op.regions:
+                outside = (*context, *operations[:position])
+                inner = self._regions(op, outside, needs.open)
+            elif op in needs.within:
+                more, before = self._leaf_checks(op)
+                checks += more
+                made += before
+            made += wrapped(inner, checks) if checks else [inner]
+        return made
+
+    def _regions(
+        self, op: Operation, context: Sequence[Operation], open_: frozenset[Access]
+    ) -> Operation:
+        def block(given: Block) -> Block:
+            inner = self.inside(given.operations, context, open_)
+            return given.with_operations(inner)
+
+        regions = (Region(tuple(map(block, r.blocks))) for r in op.regions)
+        return op.with_(regions=tuple(regions))
+
+    def _leaf_checks(self, op: Operation) -> tuple[list[Check], list[Operation]]:
+        c = Conditions(Builder(op.location))
+        checks = [
+            Check(op.location, leaf.buffer.name, leaf.verb, leaf.dimension,
+                  leaf.known, leaf.bad)
+            for leaf in leaves_of(c, op, self.defined)
+        ]  # fmt: skip
+        return checks, c.b.operations
+
+    # -- what is needed where --------------------------------------------------------
+
+    def _needs(
+        self,
+        level: _Level,
+        found: Found,
+        open_: frozenset[Access],
+        *,
+        whole: bool = False,
+    ) -> _Needs:
+        """Conditions on parameters before an operation; else a look within it.
+
+        ``whole``: what they refuse is the call, not the operation.
+        """
+        roots = {op: top for top in level.operations for op in top.walk()}
+        hidden = _made_within(level.operations)
+        needs, seen = _Needs(), set[object]()
+        for suspect in found:
+            access = _access(level.lifted, suspect)
+            top = roots.get(access[0])
+            if top is None or not _is_open(access, open_):
+                continue
+            pieces = None if self._is_joined(access) else leaving(level.built, suspect)
+            launch = None if pieces is None else _Launch(suspect, pieces)
+            is_early = launch and hidden.isdisjoint(self._values(level, launch))
+            if launch is None or not is_early or not (whole or may_be_left_out(top)):
+                needs.within.add(top)
+                needs.open |= {access}
+                continue
+            array = suspect.reference.access.array
+            key = (top, array, suspect.dimension, launch.pieces)
+            if key not in seen:
+                seen.add(key)
+                needs.before.setdefault(top, []).append(launch)
+        return needs
+
+    def _is_joined(self, access: Access) -> bool:
+        """Whether indices of the operation are joined to one of another buffer."""
+        op, buffer, _ = access
+        made = self.defined.get(buffer)
+        is_collapsed = made is not None and made.name == COLLAPSE
+        return is_collapsed and buffer not in op.operands
+
+    def _values(self, level: _Level, launch: _Launch) -> list[Value]:
+        """The values that a condition is about."""
+        lifted = level.lifted
+        return [
+            lifted.parameters[name]
+            if name in lifted.parameters
+            else lifted.extents[name][0]
+            for name in _names(launch.pieces)
+        ]
+
+
+def _in_front(
+    operations: list[Operation], checks: Sequence[Operation]
+) -> list[Operation]:
+    """Checks before the first loop or branch that is no refusal itself."""
+    places = (n for n, op in enumerate(operations) if op.regions and not is_refusal(op))
+    at = next(places, 0)
+    return [*operations[:at], *checks, *operations[at:]]
+
+
+def _names(pieces: Pieces) -> list[str]:
+    return sorted({n for piece in pieces for n in names([Guard(piece, ())])})
+
+
+def _place(suspect: Suspect) -> Location:
+    loc = suspect.reference.access.loc
+    return loc if isinstance(loc, Location) else UNKNOWN
+
+
+def _made_within(operations: Sequence[Operation]) -> set[Value]:
+    """Values that are known in regions of these operations only."""
+    found: set[Value] = set()
+    for top in operations:
+        for op in top.walk():
+            if op is not top:
+                found.update(op.results)
+            for region in op.regions:
+                for block in region.blocks:
+                    found.update(block.arguments)
+    return found

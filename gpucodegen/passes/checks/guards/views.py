@@ -1,0 +1,142 @@
+"""Whether the views on the way to a buffer leave what they are views of.
+
+Comes in: a memref and who makes each value.  Goes out: a `Leaf` for each way in which a
+view may leave its source: what an access through it then touches nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from gpucodegen.dialects import memref
+from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.checks.guards.conditions import Conditions
+
+Definitions = Mapping[Value, Operation]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One way in which an operation may leave a buffer.
+
+    ``known``: the names and values of a message; ``bad`` says whether it does.
+    """
+
+    buffer: Value
+    verb: str
+    dimension: int
+    known: tuple[tuple[str, Value], ...]
+    bad: Value
+
+
+def chain_leaves(
+    c: Conditions, buffer: Value, verb: str, definitions: Definitions
+) -> list[Leaf]:
+    """The conditions of a chain of views."""
+    made: list[Leaf] = []
+    while (view := definitions.get(buffer)) is not None and view.name in _VIEWS:
+        made += _VIEWS[view.name](c, view, verb)
+        buffer = view.operands[0]
+    return made
+
+
+def _subview(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+    """offset >= 0 and offset + (size - 1) * stride < extent, unless it is empty."""
+    part = memref.Slice(op)
+    entries = zip(part.offsets, part.sizes, part.strides, strict=True)
+    made: list[Leaf] = []
+    for dimension, (offset, size, stride) in enumerate(entries):
+        extent = c.extent(part.source, dimension)
+        first = c.value(offset)
+        step = c.times(c.minus(c.value(size), 1), c.value(stride))
+        last = c.plus(first, step)
+        bad = c.some([c.outside(first, last, extent), c.below(c.value(stride), 0)])
+        known = (("offset", first), ("last", last), ("extent", extent))
+        made.append(Leaf(part.source, verb, dimension, known, bad))
+    return made
+
+
+def _reinterpreted(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+    """The first and the last element against all that the buffer reaches."""
+    part = memref.Slice(op)
+    total = _reach(c, part.source)
+    first = c.value(part.offsets[0])
+    last, negative = first, list[Value]()
+    for size, stride in zip(part.sizes, part.strides, strict=True):
+        step = c.times(c.minus(c.value(size), 1), c.value(stride))
+        last = c.plus(last, step)
+        negative.append(c.below(c.value(stride), 0))
+    bad = c.some([c.outside(first, last, total), *negative])
+    known = (("offset", first), ("last", last), ("elements", total))
+    return [Leaf(part.source, verb, 0, known, bad)]
+
+
+def _reach(c: Conditions, buffer: Value) -> Value:
+    """How many elements from the first one on surely belong to a buffer."""
+    ty = buffer.type
+    if not isinstance(ty, MemRefType) or not isinstance(ty.layout, StridedLayoutAttr):
+        return elements_of(c, buffer)
+    if any(stride is None or stride < 0 for stride in ty.layout.strides):
+        return c.value(0)
+    last = c.value(0)
+    for dimension, stride in enumerate(ty.layout.strides):
+        size = c.minus(c.extent(buffer, dimension), 1)
+        last = c.plus(last, c.times(size, stride or 0))
+    return c.plus(last, 1)
+
+
+def elements_of(c: Conditions, buffer: Value) -> Value:
+    """How many elements a buffer has."""
+    ty = buffer.type
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+    total = c.value(prod(extent for extent in shape if extent is not None))
+    for dimension, extent in enumerate(shape):
+        if extent is None:
+            total = c.times(total, c.extent(buffer, dimension))
+    return total
+
+
+def cast_leaves(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+    """Static extents in place of dynamic ones."""
+    source, ty = op.operands[0], op.results[0].type
+    if not isinstance(ty, MemRefType) or not isinstance(source.type, MemRefType):
+        return []
+    made: list[Leaf] = []
+    for dimension, (old, new) in enumerate(
+        zip(source.type.shape, ty.shape, strict=True)
+    ):
+        if old is None and new is not None:
+            extent, wanted = c.extent(source, dimension), c.value(new)
+            shown = f"{source.name}.shape[{dimension}]"
+            known = ((shown, extent), ("the extent it is cast to", wanted))
+            bad = c.differ(extent, wanted)
+            made.append(Leaf(source, verb, dimension, known, bad))
+    return made
+
+
+def _reshaped(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+    """As many elements before as after."""
+    one, other = (elements_of(c, v) for v in (op.operands[0], op.results[0]))
+    known = (("elements", one), ("reshaped", other))
+    return [Leaf(op.operands[0], verb, 0, known, c.differ(one, other))]
+
+
+def _nothing(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+    del c, op, verb
+    return []
+
+
+_VIEWS: dict[str, Callable[[Conditions, Operation, str], list[Leaf]]] = {
+    "memref.subview": _subview,
+    "memref.reinterpret_cast": _reinterpreted,
+    "memref.cast": cast_leaves,
+    "memref.expand_shape": _reshaped,
+    "memref.collapse_shape": _reshaped,
+    "memref.transpose": _nothing,
+    "memref.memory_space_cast": _nothing,
+    "memref.assume_alignment": _nothing,
+}

@@ -1,0 +1,118 @@
+"""The proof behind every mapped kernel: no two threads race, no transfer is overtaken.
+
+* a GPU kernel: the rules of `gpucodegen.tiling.proof.kernels.races` on its block and thread loops;
+* a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
+* any function with transfers: every use of their cells comes after the wait, and starts
+  and waits belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpucodegen import errors
+from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.ir.locations import UNKNOWN, Location
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.analysis.lifting import (
+    Lifted,
+    Surroundings,
+    lift_function,
+    lift_operations,
+)
+from gpucodegen.passes.checks.transfer_pairs import unpaired
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import statements
+from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.kernels.races import Race, races
+from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts, nested_loops
+
+
+def check_kernel(op: Operation, surroundings: Surroundings) -> None:
+    """Raise an error with both source positions and a witness unless proven."""
+    for error in _failures(op, surroundings):
+        raise error
+
+
+def _failures(
+    op: Operation, surroundings: Surroundings
+) -> Iterator[errors.CompileError]:
+    if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
+        lifted = lift_function(op, surroundings)
+        built = model(lifted.scop)
+        found = races(built)
+        for race in sorted(found, key=lambda r: r.witness is None):
+            if race.rule != "unfinished":
+                yield _race_error(race, lifted, op)
+        unfinished = [race for race in found if race.rule == "unfinished"]
+        yield from unpaired(op, built, unfinished)
+    if op.name == "func.func":
+        yield from _parallel_loops(op, surroundings)
+
+
+def _parallel_loops(
+    op: Operation, surroundings: Surroundings
+) -> Iterator[errors.CompileError]:
+    if any(inner.name == "affine.parallel" for inner in op.walk()):
+        yield from _races(lift_function(op, surroundings, trust_parallel=False))
+
+
+def runs_in_parallel(
+    operations: Sequence[Operation],
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+) -> bool:
+    """Whether every ``affine.parallel`` in some operations is proven free of races."""
+    lifted = lift_operations(operations, context, surroundings, trust_parallel=False)
+    return not any(_races(lifted))
+
+
+def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
+    """{ d in distances : d_outer = 0, d_l != 0 } = {} for each parallel loop l."""
+    built = model(lifted.scop)
+    declared = {
+        loop.name
+        for loop, _ in nested_loops(lifted.scop.body)
+        if isinstance(loop.payload, Operation)
+        and loop.payload.name == "affine.parallel"
+    }
+    ordered = tuple(d for d in dependences(built, declared) if not d.atomic)
+    for verdict in loop_verdicts(built, ordered):
+        dependence = verdict.decisive
+        is_declared = verdict.loop.name in declared
+        if is_declared and verdict.kind is not LoopKind.PARALLEL and dependence:
+            yield _error(
+                errors.RaceFound,
+                dependence.source.access.array,
+                str(dependence),
+                (dependence.source.access.loc, dependence.sink.access.loc),
+            )
+
+
+def _race_error(race: Race, lifted: Lifted, op: Operation) -> errors.CompileError:
+    """The error of a broken rule; a copy nobody waits for is named by its target."""
+    is_transfer = race.rule in {"transfers", "tags"}
+    kind = errors.TransferOvertaken if is_transfer else errors.RaceFound
+    places = (*race.locations, op.location)[:2]
+    if race.witness is not None:
+        return _error(kind, race.witness.array, str(race), places)
+    return _error(kind, _target(race, lifted), str(race), places)
+
+
+def _target(race: Race, lifted: Lifted) -> str:
+    """The array written by the statement that a race names first."""
+    for statement in statements(lifted.scop.body):
+        if statement.loc in race.locations and statement.tag is not None:
+            return statement.accesses[-1].array
+    return "memory"
+
+
+def _error(
+    kind: type[errors.CompileError],
+    buffer: str,
+    text: str,
+    places: tuple[object, ...],
+) -> errors.CompileError:
+    located = [p if isinstance(p, Location) else UNKNOWN for p in places]
+    notes = [(located[1], "the other access")] if len(located) > 1 else []
+    return kind(located[0], notes=notes, buffer=buffer, witness=text)

@@ -1,0 +1,35 @@
+"""Extents that only a call knows, where the program says that they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import in_functions
+
+
+@dataclass(frozen=True, slots=True)
+class CheckShapes(ModulePass):
+    """Refuse calls whose buffers do not fit where linalg takes them, or a cast does."""
+
+    name: ClassVar[str] = "check-shapes"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite the functions in which extents are open."""
+        if not any(map(_is_open, module.walk())):
+            return module
+        from gpucodegen.passes.checks.guards.shapes import with_checks
+
+        return in_functions(module, lambda function: [with_checks(function)])
+
+
+def _is_open(op: Operation) -> bool:
+    """Whether an operation may ask for extents that nobody knows yet."""
+    if op.name not in {"linalg.generic", "memref.cast"}:
+        return False
+    types = [value.type for value in op.operands]
+    return any(isinstance(ty, MemRefType) and None in ty.shape for ty in types)

@@ -1,0 +1,3 @@
+"""A contraction as CPU code."""
+
+from __future__ import annotations

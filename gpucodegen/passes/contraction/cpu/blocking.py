@@ -1,0 +1,193 @@
+"""How a contraction is cut on a CPU: which axis is what, how many panels there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.passes.contraction.cpu.ranges import Positions, Range, nested
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import ZERO, Index
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.tiling.machine.products.problem import CpuPlan
+
+
+def row_axis(contraction: Contraction) -> Axis | None:
+    """The row axis to keep in registers: the longest with unit step in the result.
+
+    Of equal ones that whose elements are closest.
+    """
+    result = contraction.result
+    usable = [
+        axis
+        for axis in contraction.rows
+        if all(result.coefficient(d, axis) == 1 for d in result.dimensions_of(axis))
+    ]
+    return max(usable, key=lambda a: (a.extent, result.dimensions_of(a)), default=None)
+
+
+def column_axis(contraction: Contraction) -> Axis:
+    """The vector axis: it walks the contiguous dimension of the result."""
+    column = contraction.vector
+    assert column is not None
+    return column
+
+
+def outer_axes(contraction: Contraction) -> tuple[Axis, ...]:
+    """Axes of the result that are in neither the register tile nor the panel."""
+    row, column = row_axis(contraction), column_axis(contraction)
+    inside = (*contraction.reduction, row, column)
+    return tuple(axis for axis in contraction.axes if axis not in inside)
+
+
+BlockBody: TypeAlias = Callable[[Builder, Positions, Sequence[Range]], None]
+"""Gets where the outer reduction axes stand, and the ranges of one block."""
+PanelBody: TypeAlias = Callable[[Builder, Index, int], None]
+"""Gets the number of a panel and its columns."""
+Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
+"""Calls a body for every block of the reduction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """``extent`` elements of the vector axis, from position ``first``.
+
+    ``register``: how many of them a register holds.
+    """
+
+    axis: Axis
+    first: Index
+    extent: int
+    register: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A contraction, its plan, and the axes of its register tile; a line has no row."""
+
+    contraction: Contraction
+    plan: CpuPlan
+    row: Axis | None
+    column: Axis
+
+    @property
+    def rows(self) -> int:
+        """Extent of the row axis."""
+        return 1 if self.row is None else self.row.extent
+
+    @property
+    def full_panels(self) -> int:
+        """Panels of ``plan.columns`` columns."""
+        return self.column.extent // self.plan.columns
+
+    @property
+    def rest(self) -> int:
+        """Columns of the last panel, if it is not full."""
+        return self.column.extent % self.plan.columns
+
+    @property
+    def panels(self) -> int:
+        """All panels, the one that is not full among them."""
+        return self.full_panels + (1 if self.rest else 0)
+
+    @property
+    def share(self) -> int:
+        """Panels of the largest stripe."""
+        bounds = [self._bound(n) for n in range(self.plan.stripes)]
+        return max(b - a for a, b in pairwise([*bounds, self.panels]))
+
+    def first_panel(self, stripe: Index) -> Index:
+        """The number of the first panel of a stripe.
+
+        Stripes have about the same number of columns: panel p begins stripe s of S if
+        it is the one whose first column is nearest to s columns / S.
+        """
+        twice = 2 * self.plan.stripes * self.plan.columns
+        if 2 * self.column.extent % twice == 0:
+            return stripe * (2 * self.column.extent // twice)
+        return (stripe * (2 * self.column.extent) + twice // 2) // twice
+
+    def _bound(self, stripe: int) -> int:
+        found = self.first_panel(Index.of(stripe)).constant
+        assert found is not None
+        return found
+
+    @property
+    def panel_shape(self) -> tuple[int, ...]:
+        """Extents of one panel: the steps of a reduction block, and the columns."""
+        inside = self.contraction.reduction[self.plan.k_position + 1 :]
+        steps = (self.plan.k_chunk, *(axis.extent for axis in inside))
+        return (*steps, self.plan.columns)
+
+    @property
+    def tile_shape(self) -> tuple[int, ...]:
+        """Extents of a register tile."""
+        columns = self.plan.columns
+        return (columns,) if self.row is None else (self.plan.rows, columns)
+
+    def inner_ranges(self, part: Index) -> list[Range]:
+        """The outer axes that are looped around the row tiles of each panel.
+
+        ``part``: that of the longest of them which a task takes.
+        """
+        if not self.plan.outer_inside:
+            return []
+        axes, parts = outer_axes(self.contraction), self.plan.outer_parts
+        longest = max(axes, key=lambda axis: axis.extent)
+        size = -(-longest.extent // parts)
+        ends = [(part + 1) * size, *([longest.extent] if longest.extent % size else [])]
+        cut = Range(longest, part * size, ends)
+        return [cut if axis is longest else Range.whole(axis) for axis in axes]
+
+    def lanes(self, number: Index, width: int) -> Lanes:
+        """The columns of one panel."""
+        first = number * self.plan.columns
+        return Lanes(self.column, first, width, self.plan.lanes)
+
+    def vector(self, *shape: int) -> VectorType:
+        """Type of a piece of any of the three arrays."""
+        return VectorType(shape, self.contraction.element)
+
+    def buffer(self, b: Builder, shape: Sequence[int], hint: str) -> Value:
+        """A packed copy, to be filled."""
+        ty = MemRefType(tuple(shape), self.contraction.element)
+        return b.allocate("memref.alloc", ty, hint)
+
+    def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
+        """The full panels of a stripe, and behind those of the last one the rest."""
+        full, stripes, width = self.full_panels, self.plan.stripes, self.plan.columns
+        if full == stripes == 1:
+            body(b, ZERO, width)
+        elif full:
+            first, end = self.first_panel(stripe), self.first_panel(stripe + 1)
+            ends = [full] if stripes == 1 else [end, full] if self.rest else [end]
+            b.loop(first, ends, lambda i, q: body(i, Index.of(q), width), hint="q")
+        if self.rest:
+            last = stripe - (self.plan.stripes - 1)
+            b.guard([last], lambda i: body(i, Index.of(full), self.rest))
+
+    def reduction_blocks(self, b: Builder, at: Positions, body: BlockBody) -> None:
+        """Loops over the blocks of the reduction; the ranges left are the block's."""
+        axes, position = self.contraction.reduction, self.plan.k_position
+        axis, chunk = axes[position], self.plan.k_chunk
+        rest = [Range.whole(a) for a in axes[position + 1 :]]
+
+        def block(inner: Builder, where: Positions) -> None:
+            if chunk >= axis.extent:
+                body(inner, where, [Range.whole(axis), *rest])
+                return
+
+            def inside(i: Builder, start: Value) -> None:
+                ends: list[Index | int] = [Index.of(start) + chunk]
+                if axis.extent % chunk:
+                    ends.append(axis.extent)
+                body(i, where, [Range(axis, start, ends), *rest])
+
+            inner.loop(0, axis.extent, inside, step=chunk, hint="kb")
+
+        nested(b, [Range.whole(a) for a in axes[:position]], at, block)

@@ -1,0 +1,140 @@
+"""A straight list of nests, with what stands around a contraction fused into it.
+
+What a nest in front stores to a result, the first block of the reduction makes in
+registers; what nests behind do to it, the last block does.  Buffers in between that
+nobody needs any more are not stored, and vanish if nothing is left of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.contraction.cpu.packing.padding import unpadded
+from gpucodegen.passes.contraction.fusion.epilogue_fusion import Group
+from gpucodegen.passes.contraction.fusion.start import Mapped
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.prepare.affine.dead_code import all_used
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A nest, which ``alone`` maps as it is, or another operation.
+
+    ``contraction``: what the nest computes, if a kernel of contractions runs it.
+    """
+
+    op: Operation
+    alone: Callable[[], Operation] | None = None
+    contraction: Contraction | None = None
+
+
+@dataclass(slots=True)
+class Pieces:
+    """The pieces of a block; ``uses`` counts those of each value in the function.
+
+    ``lower``: operations for a contraction, if what is fused with it can be carried
+    along.  ``context``: operations before the block.
+    """
+
+    pieces: Sequence[Piece]
+    lower: Callable[[Contraction], list[Operation] | None]
+    uses: Mapping[Value, int]
+    context: Sequence[Operation] = ()
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    mapped: Mapped = field(default_factory=Mapped)
+    dead: set[Value] = field(default_factory=set[Value])
+
+    def all_mapped(self) -> list[Operation]:
+        """The operations that replace the pieces."""
+        at = 0
+        while at < len(self.pieces):
+            at = self._contracted(at) or self._alone(at)
+        return self._without_unused()
+
+    def _alone(self, at: int) -> int:
+        piece = self.pieces[at]
+        if piece.op.name == "affine.for" and piece.alone is not None:
+            self.mapped.add_nest(piece.op, [piece.alone()])
+        else:
+            self.mapped.add([piece.op if piece.alone is None else piece.alone()])
+        return at + 1
+
+    def _contracted(self, at: int) -> int:
+        """Where the pieces after a contraction and its followers begin; 0: it is none.
+
+        What does not fit the contraction's kernel stays a nest.
+        """
+        piece = self.pieces[at]
+        if piece.contraction is None:
+            return 0
+        operations = [p.op for p in self.pieces]
+        before = [*self.context, *operations[:at]]
+        group = Group.of(piece.op, piece.contraction, before, self.surroundings)
+        if self.mapped.nest is not None:
+            group = group.led_by(self.mapped.nest)
+        group = group.followed_by(operations[at + 1 :])
+        alone = replace(group, after=())
+        for found in (group, alone, replace(alone, before=None)):
+            nests = [member.nest for member in found.members]
+            end = operations.index(nests[-1]) + 1
+            dead = self._dead_after(end)
+            fused = found.fused(dead)
+            made = self._lowered(fused, at, end, dead)
+            if made is not None:
+                self.mapped.add([o for o in operations[at + 1 : end] if o not in nests])
+                if found.before is not None:
+                    self.mapped.drop_nest()
+                if fused.right.memref in dead and not _uses(made)[fused.right.memref]:
+                    self.mapped.drop_writers(fused.right.memref)
+                self.mapped.add(made)
+                self.dead |= dead
+                return end
+        raise AssertionError("a contraction alone has a kernel")
+
+    def _lowered(
+        self, contraction: Contraction, at: int, end: int, dead: Collection[Value]
+    ) -> list[Operation] | None:
+        """Operations for a contraction, without a padded copy of its right factor.
+
+        Where it is needed, the copy is that of the nests in front.
+        """
+        operations = [piece.op for piece in self.pieces]
+        before, running = [*self.context, *operations[:at]], operations[at:end]
+        source = None
+        if contraction.right.memref in dead:
+            source = unpadded(contraction, before, running, self.surroundings)
+        made = source and self.lower(source)
+        return all_used(made) if made else self.lower(contraction)
+
+    def _dead_after(self, end: int) -> set[Value]:
+        """Buffers of this block that only nests before ``end`` use."""
+        operations = [piece.op for piece in self.pieces]
+        nests = (op for op in operations[:end] if op.name == "affine.for")
+        used = _uses(nests) + _uses(op for op in operations if op.name == DEALLOC)
+        made = {op.result for op in operations if op.name in ALLOCATIONS}
+        return {value for value in made if used[value] == self.uses.get(value)}
+
+    def _without_unused(self) -> list[Operation]:
+        """The mapped operations without dead buffers that nothing uses any more."""
+        used = _uses(op for op in self.mapped.operations if op.name != DEALLOC)
+        gone = {value for value in self.dead if not used[value]}
+        return [op for op in self.mapped.operations if not _is_of(op, gone)]
+
+
+DEALLOC = "memref.dealloc"
+
+
+def _uses(operations: Iterable[Operation]) -> Counter[Value]:
+    return Counter(v for op in operations for inner in op.walk() for v in inner.used)
+
+
+def _is_of(op: Operation, buffers: Collection[Value]) -> bool:
+    """Whether an operation allocates or frees one of the buffers."""
+    if op.name == DEALLOC:
+        return op.operands[0] in buffers
+    return op.name in ALLOCATIONS and op.result in buffers

@@ -1,0 +1,113 @@
+"""What the cells of a result hold before a contraction runs, and what becomes of them.
+
+A tile of sums starts from memory, or from what a nest in front would store there; then
+the first block of the reduction computes that in registers.  Behind the last block, the
+tile is stored, or goes on through the epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.contraction.cpu.ranges import Positions, Range
+from gpucodegen.passes.contraction.fusion.pointwise import Tile
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
+
+
+@dataclass(slots=True)
+class Mapped:
+    """Mapped operations, and the nest among them that nothing came behind yet."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    nest: Operation | None = None
+    place: slice = field(default_factory=lambda: slice(0, 0))
+
+    def add(self, operations: Sequence[Operation]) -> None:
+        """Append operations."""
+        self.operations += operations
+        if not all(op.name == "memref.alloc" or has_no_effect(op) for op in operations):
+            self.nest = None
+
+    def add_nest(self, nest: Operation, operations: Sequence[Operation]) -> None:
+        """Append what a nest became."""
+        first = len(self.operations)
+        self.add(operations)
+        self.nest = nest
+        self.place = slice(first, len(self.operations))
+
+    def drop_writers(self, buffer: Value) -> None:
+        """Remove the nests that mention a buffer, which nobody reads."""
+        self.operations = [
+            op
+            for op in self.operations
+            if not (op.regions and any(buffer in inner.used for inner in op.walk()))
+        ]
+
+    def drop_nest(self) -> None:
+        """Remove what the last nest became."""
+        del self.operations[self.place]
+        self.nest = None
+
+
+def started(
+    b: Builder,
+    contraction: Contraction,
+    tile: Tile,
+    ranges: Sequence[Range] = (),
+    read: Callable[[Builder], Value] | None = None,
+) -> Value:
+    """The accumulator of a reduction block: what memory holds, or the start of all.
+
+    ``ranges``: those of the block, of the whole reduction if there are none.  ``read``:
+    how memory is read, if not at the place of the result.
+    """
+    start, result = contraction.start, contraction.result
+
+    def load(i: Builder) -> Value:
+        return tile.read(i, result, "acc") if read is None else read(i)
+
+    if start is None:
+        return load(b)
+    lowers = {part.axis.iv: Index.of(part.lower) for part in ranges}
+    places = (_place(axis, lowers, tile, 0) for axis in contraction.reduction)
+    conditions = [Index.of(0) - place for place in places]
+    return b.choose(conditions, lambda i: start.value(i, tile, result), load, "acc")
+
+
+def finished(
+    b: Builder,
+    contraction: Contraction,
+    tile: Tile,
+    total: Value,
+    ranges: Sequence[Range] = (),
+    write: Callable[[Builder], None] | None = None,
+) -> None:
+    """Store the accumulator of a reduction block, or run the epilogue of the last."""
+    epilogue, result = contraction.epilogue, contraction.result
+
+    def store(i: Builder) -> None:
+        if write is None:
+            tile.write(i, result, total)
+        else:
+            write(i)
+
+    if epilogue is None:
+        store(b)
+        return
+    lasts = {part.axis.iv: Index.of(part.uppers[0]) - 1 for part in ranges}
+    conditions = [
+        _place(axis, lasts, tile, axis.extent - 1) - (axis.extent - 1)
+        for axis in contraction.reduction
+    ]
+    b.guard(conditions, lambda i: epilogue.store(i, tile, result, total), store)
+
+
+def _place(axis: Axis, ends: Positions, tile: Tile, whole: int) -> Index:
+    """Where a block begins or ends on an axis, ``whole`` of an axis that is not cut."""
+    return ends.get(axis.iv, tile.at.get(axis.iv, Index.of(whole)))

@@ -1,0 +1,3 @@
+"""A contraction as a GPU kernel."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Contractions found among affine nests, whatever operation they came from."""
+
+from __future__ import annotations

@@ -1,0 +1,233 @@
+"""CPU mapping: contractions to register tiles, parallel loops to threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+)
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.types import I32, I64, VectorType
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.work import Middles, expected_work, inside
+from gpucodegen.passes.contraction.cpu.choice import (
+    lower_contraction,
+    paying_contraction,
+)
+from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
+from gpucodegen.passes.contraction.recognition.recognize import (
+    Contraction,
+    only_accumulates,
+)
+from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.tiling.machine.products.problem import PARALLEL_WORK, CpuModel
+
+WAKING_PAYS = PARALLEL_WORK // 16
+"""Operations of a loop that pay for waking threads."""
+SHARING_PAYS = WAKING_PAYS // 4
+"""The same where a later nest wakes them anyway: they are awake when it begins."""
+SURELY_WAKES = 8 * PARALLEL_WORK
+"""Operations of a nest of any kind that runs on threads: six are a multiply-add."""
+
+
+Lower = Callable[[Contraction, CpuModel], list[Operation] | None]
+"""Operations for a contraction, if what is fused with it can be carried along."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuMapping:
+    """How nests are mapped: the host, and ``lower`` for contractions on it.
+
+    ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
+    function is used.  ``awake``: whether a later nest wakes the threads anyway.
+    """
+
+    model: CpuModel
+    lower: Lower = lower_contraction
+    contractions: bool = True
+    relaxed: bool = False
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    awake: bool = False
+
+    @property
+    def least_work(self) -> int:
+        """Operations of a loop that runs on threads."""
+        return SHARING_PAYS if self.awake else WAKING_PAYS
+
+
+def map_operations(
+    operations: Sequence[Operation],
+    mapping: CpuMapping,
+    context: Sequence[Operation] = (),
+) -> list[Operation]:
+    """Map every nest of a straight list of operations, ``context`` before them."""
+    pieces: list[Piece] = []
+    before: list[Operation] = [*context]
+    waking = _last_waking(operations)
+    awake = replace(mapping, awake=True)
+    for number, op in enumerate(operations):
+        own = awake if number < waking else mapping
+        pieces += _pieces(op, own, before)
+        before.append(op)
+    return _mapped(pieces, mapping, context)
+
+
+def _last_waking(operations: Sequence[Operation]) -> int:
+    """The number of the last nest that surely runs on threads; 0: none after another.
+
+    The nests before it find them awake, or wake them in time.
+    """
+    amounts = [
+        (expected_work(op, {}) or 0) if op.name == "affine.for" else 0
+        for op in operations
+    ]
+    large = [n for n, amount in enumerate(amounts) if amount >= SURELY_WAKES]
+    return large[-1] if large else 0
+
+
+def _mapped(
+    pieces: Sequence[Piece],
+    mapping: CpuMapping,
+    context: Sequence[Operation] = (),
+) -> list[Operation]:
+    def lower(contraction: Contraction) -> list[Operation] | None:
+        return mapping.lower(contraction, mapping.model)
+
+    block = Pieces(pieces, lower, mapping.uses, context, mapping.surroundings)
+    return block.all_mapped()
+
+
+def _map_branches(
+    op: Operation, mapping: CpuMapping, context: Sequence[Operation]
+) -> Operation:
+    regions = tuple(
+        Region(
+            tuple(
+                block.with_operations(
+                    map_operations(block.operations, mapping, context)
+                )
+                for block in region.blocks
+            )
+        )
+        for region in op.regions
+    )
+    return op.with_(regions=regions)
+
+
+def _pieces(
+    op: Operation, mapping: CpuMapping, context: Sequence[Operation]
+) -> list[Piece]:
+    """An operation, or the nests that it is distributed into."""
+    if op.name == "affine.if":
+        return [Piece(op, lambda: _map_branches(op, mapping, context))]
+    if op.name != "affine.for":
+        return [Piece(op)]
+    analysis = analyse([op], context, mapping.surroundings)
+    nests = distribute(op, analysis)
+    wanted = nests if mapping.contractions else []
+    contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
+    if not any(contractions):
+        return [Piece(op, lambda: _parallelise(op, analysis, mapping))]
+    pieces: list[Piece] = []
+    for nest, contraction in zip(nests, contractions, strict=True):
+        own = analysis
+        if nest is not op:
+            own = analyse([nest], context, mapping.surroundings)
+        is_one = contraction is not None and only_accumulates(own.dependences)
+        pieces.append(
+            Piece(
+                nest,
+                lambda n=nest, a=own: _parallelise(n, a, mapping),
+                contraction if is_one else None,
+            )
+        )
+    return pieces
+
+
+def _parallelise(
+    op: Operation,
+    analysis: Analysis,
+    mapping: CpuMapping,
+    middles: Middles = MappingProxyType({}),
+) -> Operation:
+    """Run the outermost parallel loops with enough work on threads."""
+    if op.name != "affine.for":
+        return op
+    runs_parallel = analysis.is_parallel(op) and _pays(op, mapping, middles)
+    if mapping.model.threads > 1 and runs_parallel:
+        alone = replace(mapping, model=replace(mapping.model, threads=1))
+        return to_parallel(_with_inner(op, analysis, alone, middles))
+    return _with_inner(op, analysis, mapping, middles)
+
+
+def _with_inner(
+    op: Operation, analysis: Analysis, mapping: CpuMapping, middles: Middles
+) -> Operation:
+    """The loop with what its body holds mapped: contractions, and other loops."""
+    within = inside(op, middles)
+    pieces: list[Piece] = []
+    for inner in op.body.operations:
+        found = _inner_contraction(inner, mapping, within)
+        is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
+        pieces.append(
+            Piece(
+                inner,
+                lambda i=inner: _parallelise(i, analysis, mapping, within),
+                found if is_one else None,
+            )
+        )
+    return op.with_body(_mapped(pieces, mapping))
+
+
+def _inner_contraction(
+    op: Operation, mapping: CpuMapping, middles: Middles
+) -> Contraction | None:
+    """A contraction large enough for the copies that each run of it makes."""
+    if not mapping.contractions or op.name != "affine.for":
+        return None
+    work = expected_work(op, middles)
+    is_small = work is None or work < INNER_WORK
+    return None if is_small else paying_contraction(op, mapping.relaxed)
+
+
+INNER_WORK = 1 << 18
+"""Operations of a contraction inside loops that copies of its panels pay for."""
+
+
+def _pays(op: Operation, mapping: CpuMapping, middles: Middles) -> bool:
+    """Whether a loop has enough work for threads; unknown extents count as large."""
+    work = expected_work(op, middles)
+    return work is None or work >= mapping.least_work
+
+
+def to_parallel(op: Operation) -> Operation:
+    """``affine.parallel`` over the range of one ``affine.for``."""
+    loop = affine.For(op)
+    low, high = loop.lower_map, loop.upper_map
+    attributes = {
+        "lowerBoundsMap": AffineMapAttr(low),
+        "lowerBoundsGroups": _group(low),
+        "upperBoundsMap": AffineMapAttr(high),
+        "upperBoundsGroups": _group(high),
+        "steps": ArrayAttr((IntegerAttr(loop.step, I64),)),
+        "reductions": ArrayAttr(()),
+    }
+    return op.with_(
+        name="affine.parallel",
+        operands=(*loop.lower_operands, *loop.upper_operands),
+        attributes=attributes,
+    )
+
+
+def _group(map_: AffineMap) -> DenseElementsAttr:
+    return DenseElementsAttr((len(map_.results),), VectorType((1,), I32), I32)

@@ -1,0 +1,3 @@
+"""Reductions along a row, on vectors."""
+
+from __future__ import annotations

@@ -1,0 +1,201 @@
+"""A record on the vectors of a row: what each lane keeps, and what remains of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import arith
+from gpucodegen.ir.attributes import OpaqueAttr
+from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.ir.types import I1, INDEX, IntegerType, VectorType
+from gpucodegen.passes.cpu.vectorize.loops import Range
+from gpucodegen.passes.cpu.vectorize.rows.argminmax import Record, record_of
+from gpucodegen.passes.cpu.vectorize.rows.rows import Row
+from gpucodegen.passes.cpu.vectorize.widen import Widened
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index, compact
+from gpucodegen.passes.lower_affine.straight import LOWERINGS
+from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+
+
+def record_kept(op: Operation, range_: Range, unit: VectorUnit) -> list[Operation]:
+    """What replaces a loop that keeps a record; nothing of another one."""
+    record = record_of(op) if op.name == "affine.for" else None
+    row = record and record.row(range_, unit)
+    b = Builder(op.location)
+    if record and row:
+        _Keeping(record, row).build(b)
+    return b.operations
+
+
+Lanes = tuple[Value, Value]
+"""The best values, and the steps in which they were met: -1 where none was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeping:
+    """A record on the vectors of a row."""
+
+    record: Record
+    row: Row
+
+    def build(self, b: Builder) -> None:
+        """Append the loops, and define what the loop of the record gave."""
+        row, kept = self.row, self.record.kept[0]
+        best = b.broadcast(kept.initial, self._vector(kept.initial), "best")
+        start = (best, b.constant(-1, VectorType((row.lanes,), self._places)))
+        wide, full = row.until(row.lanes * row.chains), row.until(row.lanes)
+        chains = self._loop(b, row.first, wide, [start] * row.chains)
+        while len(chains) > 1:
+            pairs = zip(chains[::2], chains[1::2], strict=False)
+            odd = chains[len(chains) & ~1 :]
+            chains = [*(self._better(b, *pair) for pair in pairs), *odd]
+        if row.chains > 1:
+            chains = self._loop(b, wide, full, chains)
+        lanes = chains[0]
+        if row.rest.constant != 0:
+            lanes = self._step(b, full, lanes, row.left(b))
+        self._finish(b, lanes)
+
+    @property
+    def _places(self) -> IntegerType:
+        """Integers as wide as the values."""
+        return IntegerType(next(iter(self.record.body.bits)))
+
+    def _vector(self, value: Value) -> VectorType:
+        return VectorType((self.row.lanes,), value.type)
+
+    def _loop(
+        self, b: Builder, first: Index, end: Index, chains: Sequence[Lanes]
+    ) -> list[Lanes]:
+        step = len(chains) * self.row.lanes
+
+        def body(inner: Builder, iv: Value, values: Sequence[Value]) -> Sequence[Value]:
+            made = [
+                self._step(inner, Index.of(iv) + number * self.row.lanes, lanes)
+                for number, lanes in enumerate(_paired(values))
+            ]
+            return [value for lanes in made for value in lanes]
+
+        if compact(end - first).constant == 0:
+            return [*chains]
+        initial = [value for lanes in chains for value in lanes]
+        hint = self.record.body.iv.name
+        return _paired(b.carried_loop(first, end, initial, body, step=step, hint=hint))
+
+    def _step(
+        self, b: Builder, at: Index, lanes: Lanes, left: Value | None = None
+    ) -> Lanes:
+        """A vector of iterations, the first ``left`` of them if that is given."""
+        record, (best, places) = self.record, lanes
+        widened = Widened(record.body, b, at, self.row.lanes, left)
+        widened.build()
+        known = {record.value: widened.vector(record.value), record.best: best}
+        compared = [known[value] for value in record.compare.operands]
+        bits, flags = [VectorType((self.row.lanes,), I1)], record.compare.attributes
+        (taken,) = b.add(record.compare.name, compared, bits, flags, hint="taken")
+        if widened.mask is not None:
+            (taken,) = b.add("arith.andi", (taken, widened.mask), bits, hint="taken")
+        step = b.index(compact(at - self.row.first), "step")
+        (number,) = b.add("arith.index_cast", (step,), [self._places], hint="step")
+        here = b.broadcast(number, self._vector(number), "step")
+        return (
+            _selected(b, taken, known[record.value], best),
+            _selected(b, taken, here, places),
+        )
+
+    def _better(self, b: Builder, one: Lanes, other: Lanes) -> Lanes:
+        """Of each lane of two chains, the one that the loop would have kept."""
+        is_better = self._compare(b, self.record.rule.better, other[0], one[0])
+        is_same = self._compare(b, self.record.rule.same, other[0], one[0])
+        order = "ult" if self.record.rule.is_first else "sgt"
+        is_nearer = _compare_integers(b, order, other[1], one[1])
+        (tie,) = b.add("arith.andi", (is_same, is_nearer), [is_same.type], hint="tie")
+        (taken,) = b.add("arith.ori", (is_better, tie), [tie.type], hint="taken")
+        pairs = zip(other, one, strict=True)
+        best, places = (_selected(b, taken, new, old) for new, old in pairs)
+        return best, places
+
+    def _compare(self, b: Builder, predicate: str, one: Value, other: Value) -> Value:
+        if self.record.rule.sign != "o":
+            return _compare_integers(b, predicate, one, other)
+        return _compared(b, "arith.cmpf", predicate, one, other)
+
+    def _finish(self, b: Builder, lanes: Lanes) -> None:
+        """What was kept: made again where the first or last of the best ones was."""
+        place = self._place(b, lanes)
+        zero = b.constant(0, self._places)
+        found = _compare_integers(b, "sge", place, zero)
+        (inside,) = b.add("arith.maxsi", (place, zero), [self._places], hint="place")
+        (trip,) = b.add("arith.index_cast", (inside,), [INDEX], hint="place")
+        first = b.index(self.row.first)
+        (at,) = b.add("arith.addi", (first, trip), [INDEX], hint="place")
+        record = self.record
+        known = {record.body.iv: at}
+        for op in record.sources:
+            _repeat(b, op, known)
+        for kept in record.kept:
+            new = known.get(kept.offered, kept.offered)
+            select = Operation(
+                "arith.select",
+                (found, new, kept.initial),
+                (kept.result,),
+                location=b.location,
+            )
+            b.operations.append(select)
+
+    def _place(self, b: Builder, lanes: Lanes) -> Value:
+        """The iteration whose values are kept, -1 for none."""
+        rule, (best, places) = self.record.rule, lanes
+        initial = self.record.kept[0].initial
+        extreme = _reduced(b, rule.reduction, best, initial)
+        is_best = self._compare(
+            b, rule.same, best, b.broadcast(extreme, self._vector(extreme), "best")
+        )
+        zero = b.constant(0, places.type)
+        is_taken = _compare_integers(b, "sge", places, zero)
+        (is_one,) = b.add("arith.andi", (is_best, is_taken), [is_best.type], hint="one")
+        steps = VectorType((self.row.lanes,), INDEX)
+        (counted,) = b.add("vector.step", (), [steps], hint="lane")
+        (lane,) = b.add("arith.index_cast", (counted,), [places.type], hint="lane")
+        (trips,) = b.add("arith.addi", (places, lane), [places.type], hint="trip")
+        none = b.constant(-1, places.type)
+        chosen = _selected(b, is_one, trips, none)
+        kind = "minui" if rule.is_first else "maxsi"
+        return _reduced(b, kind, chosen, b.constant(-1, self._places))
+
+
+def _repeat(b: Builder, op: Operation, known: dict[Value, Value]) -> None:
+    """An operation on ``known`` values, none of which affine maps may take."""
+    copy = op.with_(operands=tuple(known.get(v, v) for v in op.operands))
+    lower = LOWERINGS.get(op.name)
+    if lower is None:
+        b.operations.append(clone(copy, known))
+        return
+    known.update(zip(op.results, lower(b, copy), strict=True))
+
+
+def _paired(values: Sequence[Value]) -> list[Lanes]:
+    return list(zip(values[::2], values[1::2], strict=True))
+
+
+def _selected(b: Builder, condition: Value, new: Value, old: Value) -> Value:
+    operands = (condition, new, old)
+    return b.add("arith.select", operands, [old.type], hint=old.name)[0]
+
+
+def _compare_integers(b: Builder, predicate: str, one: Value, other: Value) -> Value:
+    return _compared(b, "arith.cmpi", predicate, one, other)
+
+
+def _compared(b: Builder, op: str, predicate: str, one: Value, other: Value) -> Value:
+    made = arith.compare(op, predicate, one, other, location=b.location)
+    b.operations.append(made)
+    return made.result
+
+
+def _reduced(b: Builder, kind: str, vector: Value, initial: Value) -> Value:
+    flags = {"kind": OpaqueAttr(f"#vector.kind<{kind}>")}
+    types = [initial.type]
+    return b.add("vector.reduction", (vector, initial), types, flags, hint=kind)[0]

@@ -1,0 +1,3 @@
+"""Neighbours in a row, loaded once."""
+
+from __future__ import annotations

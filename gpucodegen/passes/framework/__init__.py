@@ -1,0 +1,3 @@
+"""What every pass needs: the base class, the registry, builders, index arithmetic."""
+
+from __future__ import annotations

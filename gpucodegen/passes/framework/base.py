@@ -1,0 +1,94 @@
+"""What a pass is: a frozen dataclass whose fields are its options.
+
+Name, command-line syntax, repr and cache key come from that one definition:
+
+>>> from gpucodegen.passes.loops.tiling.tile import Tile
+>>> print(Tile(sizes=(4, 8)))
+tile{sizes=[4,8]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.knobs import Knob
+
+
+@dataclass(frozen=True, slots=True)
+class ModulePass:
+    """A function from module to module; every pass assumes and leaves valid IR."""
+
+    name: ClassVar[str] = ""
+
+    def apply(self, module: Module) -> Module:
+        """The rewritten module."""
+        return module
+
+    def knobs(self, module: Module) -> Sequence[Knob]:
+        """What the options of this pass let tuning vary in a module that it gets.
+
+        It holds an entry for each nest that the pass maps in a way of its own, even if
+        no option reaches it.
+        """
+        del module
+        return ()
+
+    def refusal(self, broken: errors.VerifyError) -> errors.Error:
+        """What it means that the pass gave a module that breaks a rule."""
+        return errors.InternalError(
+            broken.location, stage=f"pass {self.name}", problem=broken.message
+        )
+
+    def __str__(self) -> str:
+        options = [
+            f"{field.name}={option_text(value)}"
+            for field in fields(self)
+            for value in (getattr(self, field.name),)
+            if field.default is MISSING or value != field.default
+        ]
+        return self.name + (f"{{{','.join(options)}}}" if options else "")
+
+
+def option_text(value: object) -> str:
+    """A value as `parse_pipeline` reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        return f"[{','.join(map(option_text, items))}]"
+    return str(value)
+
+
+def run_pipeline(
+    module: Module,
+    passes: Sequence[ModulePass],
+    *,
+    after: Callable[[ModulePass, Module], None] | None = None,
+    verify: bool = True,
+) -> Module:
+    """Run passes in order, verifying what they change; ``after`` sees every stage.
+
+    What a pass leaves as it is was verified before.
+    """
+    for pass_ in passes:
+        before, module = module, pass_.apply(module)
+        if verify and module.operation is not before.operation:
+            _check(pass_, module)
+        if after is not None:
+            after(pass_, module)
+    return module
+
+
+def _check(pass_: ModulePass, module: Module) -> None:
+    from gpucodegen.dialects.verifier import verify
+
+    try:
+        verify(module.operation)
+    except errors.VerifyError as broken:
+        raise pass_.refusal(broken) from broken

@@ -1,0 +1,181 @@
+"""Index arithmetic over SSA values, affine until it is attached to an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.affine.evaluation import substitute
+from gpucodegen.ir.affine.expressions import (
+    AffineExpr,
+    Binary,
+    Const,
+    Dim,
+    Sym,
+    binary,
+    leaves,
+)
+from gpucodegen.ir.affine.maps import AffineMap, Constraint, IntegerSet
+from gpucodegen.ir.operation import Value
+
+IndexLike = "Index | Value | int"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An affine expression whose ``d<i>`` stands for ``values[i]``.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> i, j = Value(INDEX, "i"), Value(INDEX, "j")
+    >>> print((Index.of(i) * 4 + j + 1).expr)
+    d0 * 4 + d1 + 1
+    """
+
+    expr: AffineExpr
+    values: tuple[Value, ...] = ()
+
+    @staticmethod
+    def of(item: Index | Value | int) -> Index:
+        """Turn a value or an integer into an index expression."""
+        match item:
+            case Index():
+                return item
+            case int():
+                return Index(Const(item))
+            case _:
+                return Index(Dim(0), (item,))
+
+    def _combine(self, op: str, other: Index | Value | int) -> Index:
+        right = Index.of(other)
+        values, (left_expr, right_expr) = merge([self, right])
+        return Index(binary(op, left_expr, right_expr), values)
+
+    def __add__(self, other: Index | Value | int) -> Index:
+        return self._combine("+", other)
+
+    def __sub__(self, other: Index | Value | int) -> Index:
+        return self._combine("-", other)
+
+    def __mul__(self, factor: Index | Value | int) -> Index:
+        return self._combine("*", factor)
+
+    def __floordiv__(self, divisor: Index | Value | int) -> Index:
+        return self._combine("floordiv", divisor)
+
+    def ceildiv(self, divisor: Index | Value | int) -> Index:
+        """The quotient rounded up; the divisor must be positive."""
+        return self._combine("ceildiv", divisor)
+
+    def __mod__(self, divisor: int) -> Index:
+        return self._combine("mod", divisor)
+
+    @property
+    def constant(self) -> int | None:
+        """The value when it is a plain integer."""
+        return self.expr.value if isinstance(self.expr, Const) else None
+
+
+ZERO = Index(Const(0))
+
+
+def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
+    """Rewrite several expressions over one common list of values."""
+    positions: dict[Value, int] = {}
+    for item in items:
+        for value in item.values:
+            positions.setdefault(value, len(positions))
+    exprs = [
+        substitute(item.expr, [Dim(positions[v]) for v in item.values])
+        for item in items
+    ]
+    return tuple(positions), exprs
+
+
+def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value, ...]]:
+    """One affine map and its operands for a list of index expressions.
+
+    What multiplies or divides another value is a symbol of the map.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> i, t = Value(INDEX, "i"), Value(INDEX, "t")
+    >>> print(as_map([Index.of(i).ceildiv(t)])[0])
+    (d0)[s0] -> (d0 ceildiv s0)
+    """
+    values, exprs = merge([Index.of(item) for item in items])
+    return split_symbols(values, exprs)
+
+
+def as_set(conditions: Sequence[Index]) -> tuple[IntegerSet, tuple[Value, ...]]:
+    """The set where all conditions are >= 0, and its operands.
+
+    >>> print(as_set([Index(Const(4))])[0])
+    () : (4 >= 0)
+    """
+    map_, operands = as_map(conditions)
+    constraints = tuple(Constraint(e, equality=False) for e in map_.results)
+    return IntegerSet(map_.num_dims, map_.num_syms, constraints), operands
+
+
+def split_symbols(
+    values: Sequence[Value], exprs: Sequence[AffineExpr]
+) -> tuple[AffineMap, tuple[Value, ...]]:
+    """The map of expressions over dimensions, some of which must be symbols."""
+    symbolic = {p for expr in exprs for p in _symbolic(expr)}
+    if not symbolic:
+        return AffineMap(len(values), 0, tuple(exprs)), tuple(values)
+    kept = [p for p in range(len(values)) if p not in symbolic]
+    order = [*kept, *sorted(symbolic)]
+    targets: list[AffineExpr] = [Const(0)] * len(values)
+    for place, position in enumerate(order):
+        is_symbol = position in symbolic
+        targets[position] = Sym(place - len(kept)) if is_symbol else Dim(place)
+    results = tuple(substitute(expr, targets) for expr in exprs)
+    operands = tuple(values[p] for p in order)
+    return AffineMap(len(kept), len(symbolic), results), operands
+
+
+def _symbolic(expr: AffineExpr) -> set[int]:
+    """Positions of the dimensions in divisors and in factors that are not constant."""
+    if not isinstance(expr, Binary):
+        return set()
+    inner = _symbolic(expr.lhs) | _symbolic(expr.rhs)
+    return inner if expr.op == "+" else inner | _positions(expr.rhs)
+
+
+def from_map(map_: AffineMap, operands: Sequence[Value]) -> list[Index]:
+    """The results of a map applied to values (symbols are values too)."""
+    dims = [Dim(i) for i in range(map_.num_dims)]
+    syms = [Dim(i + map_.num_dims) for i in range(map_.num_syms)]
+    whole = tuple(operands)
+    results = [Index(substitute(r, dims, syms), whole) for r in map_.results]
+    return [compact(index) for index in results]
+
+
+def compact(index: Index) -> Index:
+    """Drop values that do not occur and merge repeated ones."""
+    used: dict[Value, int] = {}
+    targets: list[AffineExpr] = []
+    occurring = _positions(index.expr)
+    for position, value in enumerate(index.values):
+        if position in occurring:
+            used.setdefault(value, len(used))
+            targets.append(Dim(used[value]))
+        else:
+            targets.append(Const(0))
+    return Index(substitute(index.expr, targets), tuple(used))
+
+
+def _positions(expr: AffineExpr) -> set[int]:
+    return {leaf.position for leaf in leaves(expr) if isinstance(leaf, Dim)}
+
+
+def replace_values(index: Index, mapping: dict[Value, Index]) -> Index:
+    """Substitute values of an index expression by other index expressions."""
+    items = [mapping.get(v, Index.of(v)) for v in index.values]
+    values, exprs = merge(items)
+    return compact(Index(substitute(index.expr, exprs), values))
+
+
+def substituted(index: Index, known: Mapping[Value, Index]) -> Index:
+    """An index expression with known values put in and unused ones dropped."""
+    return replace_values(index, {v: known[v] for v in index.values if v in known})

@@ -1,0 +1,73 @@
+"""Perfect nests of ``affine.for`` with constant ranges, the form tiling works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.framework.indexing import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One loop normalised to ``0 <= x < extent``; its iv is ``lower + step * x``."""
+
+    iv: Value
+    extent: int
+    lower: int
+    step: int
+    operation: Operation
+
+    @property
+    def name(self) -> str:
+        """Name of the loop variable in the source."""
+        return self.iv.name
+
+    def at(self, position: Index | Value | int) -> Index:
+        """The loop variable at a normalised position."""
+        return Index.of(position) * self.step + self.lower
+
+
+def axis_of(op: Operation) -> Axis | None:
+    """The axis of a loop with constant bounds and no loop-carried values."""
+    if op.name != "affine.for" or op.results:
+        return None
+    loop = affine.For(op)
+    lowers, uppers = loop.lower_map.results, loop.upper_map.results
+    if not all(isinstance(bound, Const) for bound in (*lowers, *uppers)):
+        return None
+    lower = max(b.value for b in lowers if isinstance(b, Const))
+    upper = min(b.value for b in uppers if isinstance(b, Const))
+    extent = max(0, -(-(upper - lower) // loop.step))
+    return Axis(loop.iv, extent, lower, loop.step, op)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops around one straight-line body, outermost first."""
+
+    axes: tuple[Axis, ...]
+    body: tuple[Operation, ...]
+
+
+def perfect_nest(op: Operation) -> Nest | None:
+    """The perfect nest rooted at a loop, if all its loops have constant ranges."""
+    axes: list[Axis] = []
+    while True:
+        axis = axis_of(op)
+        if axis is None:
+            return None
+        axes.append(axis)
+        inner = inner_operations(op)
+        if len(inner) == 1 and inner[0].name == "affine.for":
+            op = inner[0]
+            continue
+        is_straight = not any(o.regions for o in inner)
+        return Nest(tuple(axes), inner) if is_straight else None
+
+
+def inner_operations(op: Operation) -> tuple[Operation, ...]:
+    """Body of a loop without its terminator."""
+    return tuple(o for o in op.body.operations if o.name != "affine.yield")

@@ -1,0 +1,3 @@
+"""Mapping to the GPU: grids, blocks, threads and the host around them."""
+
+from __future__ import annotations

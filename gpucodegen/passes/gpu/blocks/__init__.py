@@ -1,0 +1,3 @@
+"""Nests that a whole block runs: fast memory, barriers, asynchronous copies."""
+
+from __future__ import annotations

@@ -1,0 +1,133 @@
+"""Nests that use fast memory or asynchronous copies, mapped to whole blocks.
+
+The parallel outer loops become the grid, one block per iteration.  All threads of the
+block walk the rest of the program together: its parallel loops are divided among them,
+single stores are left to thread 0, transfers are executed once per block,
+cooperatively.  `block_phases` says where barriers stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.transfers import TRANSFERS, tag_of
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.threads import thread_count
+from gpucodegen.passes.gpu.gpu_launch import SHARED, Kernel, thread_index
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockLoop:
+    """A parallel loop whose iterations are blocks."""
+
+    iv: Value
+    lower: Index
+    step: int
+    count: Index
+
+
+def block_program(
+    operations: Sequence[Operation],
+    analysis: Analysis,
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
+) -> Kernel:
+    """The kernel of a nest, or of several; ``context`` are the operations before."""
+    chain, body = _block_loops(operations, analysis)
+    location = operations[0].location
+    buffers, body = _with_buffers_first(body)
+    inside = analyse([*buffers, *body], context, surroundings)
+    threads = thread_count(body, inside)
+    b = Builder(location)
+    thread = thread_index(b, "thread_id", "x", "t")
+    values: dict[Value, Value] = {}
+    grid = [Index.of(1)] * 3
+    for dimension, loop in enumerate(reversed(chain)):
+        name = "xyz"[dimension]
+        number = thread_index(b, "block_id", name, f"b{name}")
+        grid[dimension] = loop.count
+        values[loop.iv] = b.index(
+            loop.lower + Index.of(number) * loop.step, loop.iv.name
+        )
+    inner = Builder(location)
+    Phases(inside, thread, threads).operations(inner, body)
+    program = [substitute_values(o, values) for o in inner.operations]
+    return Kernel((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
+
+
+def _block_loops(
+    operations: Sequence[Operation], analysis: Analysis
+) -> tuple[list[_BlockLoop], Sequence[Operation]]:
+    """Parallel outer loops with one lower and one upper bound, and what they hold."""
+    chain: list[_BlockLoop] = []
+    body = operations
+    while len(body) == 1 and len(chain) < 3:
+        loop = _block_loop(body[0], analysis, {outer.iv for outer in chain})
+        if loop is None:
+            break
+        chain.append(loop)
+        body = inner_operations(body[0])
+    return chain, body
+
+
+def _block_loop(
+    op: Operation, analysis: Analysis, outer: set[Value]
+) -> _BlockLoop | None:
+    if op.name != "affine.for" or op.results or not analysis.is_parallel(op):
+        return None
+    loop = affine.For(op)
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    if (
+        len(lowers) != 1
+        or len(uppers) != 1
+        or outer & {*lowers[0].values, *uppers[0].values}
+    ):
+        return None
+    count = (uppers[0] - lowers[0] + (loop.step - 1)) // loop.step
+    return _BlockLoop(loop.iv, lowers[0], loop.step, count)
+
+
+def _with_buffers_first(
+    operations: Sequence[Operation],
+) -> tuple[list[Operation], list[Operation]]:
+    """The buffers of a program as memory of the block, and the program without them."""
+    tags = {
+        tag_of(inner).memref
+        for op in operations
+        for inner in op.walk()
+        if inner.name in TRANSFERS
+    }
+    buffers: list[Operation] = []
+    renamed: dict[Value, Value] = {}
+
+    def taken(op: Operation) -> list[Operation] | None:
+        if op.name == "memref.dealloc":
+            return []
+        if op.name not in ALLOCATIONS:
+            return None
+        old = op.results[0]
+        ty = old.type
+        if isinstance(ty, MemRefType) and old not in tags:
+            ty = replace(ty, memory_space=SHARED)
+        renamed[old] = old.renewed(ty)
+        buffers.append(op.with_(name="memref.alloca", results=(renamed[old],)))
+        return []
+
+    rest = [found for op in operations for found in rewrite_bottom_up(op, taken)]
+    return buffers, [substitute_values(op, renamed) for op in rest]

@@ -1,0 +1,206 @@
+"""Operations with a grid turned into a ``gpu.func`` and its launch on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects.gcg.alias_groups import with_groups
+from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, Launch
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DenseArrayAttr,
+    OpaqueAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    clone,
+    single_block,
+    substitute_values,
+)
+from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.types import I32, INDEX, FunctionType
+from gpucodegen.passes.cpu.vector_runs import is_repeatable
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.operation_list import IndexLike
+from gpucodegen.passes.gpu.grid_chunks import Chunks, in_chunks, walk
+
+SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel body with its launch extents, which may depend on host values."""
+
+    operations: tuple[Operation, ...]
+    grid: tuple[Index, ...]
+    block: tuple[IndexLike, IndexLike, IndexLike]
+
+
+def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
+    """``gpu.thread_id x`` and its like."""
+    attributes = {"dimension": OpaqueAttr(f"#gpu.dim<{dimension}>")}
+    (value,) = b.add(f"gpu.{op}", (), [INDEX], attributes, hint=hint)
+    return value
+
+
+def free_values(operations: Sequence[Operation]) -> list[Value]:
+    """Values used but not defined by the operations, in order of first use."""
+    defined: set[Value] = set()
+    used: dict[Value, None] = {}
+    for root in operations:
+        for op in root.walk():
+            defined.update(op.results)
+            for region in op.regions:
+                for block in region.blocks:
+                    defined.update(block.arguments)
+    for root in operations:
+        for op in root.walk():
+            used.update(dict.fromkeys(v for v in op.used if v not in defined))
+    return list(used)
+
+
+REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment", "memref.dim"})
+"""Pure operations that a kernel repeats instead of taking their result."""
+
+VIEWS = frozenset(
+    {
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.transpose",
+    }
+)
+"""Repeated as well: of views that are arguments, a kernel cannot tell the places."""
+
+
+def _is_repeated(op: Operation) -> bool:
+    return op.name in REMATERIALISED | VIEWS or is_repeatable(op)
+
+
+def isolate(
+    operations: Sequence[Operation], definitions: Mapping[Value, Operation]
+) -> tuple[list[Value], list[Value], list[Operation]]:
+    """Copy operations so that they use only parameters.
+
+    Returns the host values to pass, the parameters they become, and the copied body.
+    """
+    mapping: dict[Value, Value] = {}
+    body: list[Operation] = []
+    arguments: list[Value] = []
+
+    def enter(value: Value) -> None:
+        made_by = definitions.get(value)
+        if value in mapping:
+            return
+        if made_by is not None and _is_repeated(made_by):
+            for operand in made_by.operands:
+                enter(operand)
+            body.append(clone(made_by, mapping))
+        else:
+            arguments.append(value)
+            mapping[value] = value.renewed()
+
+    for value in free_values(operations):
+        enter(value)
+    parameters = [mapping[value] for value in arguments]
+    body += [clone(op, mapping) for op in operations]
+    return arguments, parameters, body
+
+
+def outline(
+    kernel: Kernel,
+    module: str,
+    name: str,
+    definitions: Mapping[Value, Operation],
+    aliases: Mapping[Value, Attribute],
+) -> tuple[Operation, list[Operation]]:
+    """The ``gpu.func`` of a kernel and the host operations that launch it.
+
+    ``aliases``: the groups of host values that may overlap.
+    """
+    location = kernel.operations[0].location
+    operations, chunks = in_chunks(kernel.operations, kernel.grid)
+    arguments, parameters, body = isolate(operations, definitions)
+    body.append(Operation("gpu.return", location=location))
+    function_type = FunctionType(tuple(p.type for p in parameters), ())
+    attributes = {
+        "sym_name": StringAttr(name),
+        "function_type": TypeAttr(function_type),
+        "kernel": UnitAttr(),
+        MAPPED_BLOCK: _extents(kernel.block),
+        MAPPED_GRID: _extents(kernel.grid),
+    }
+    function = Operation(
+        "gpu.func",
+        attributes=attributes,
+        regions=(single_block(body, parameters),),
+        location=location,
+    )
+    groups = [aliases.get(value) for value in arguments]
+    function = with_groups(function, groups)
+    return function, _launch(kernel, (module, name), arguments, chunks)
+
+
+def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
+    """What is known of a grid or block; -1 depends on host values."""
+    constants = (Index.of(size).constant for size in sizes)
+    return DenseArrayAttr(I32, tuple(-1 if c is None else c for c in constants))
+
+
+def _launch(
+    kernel: Kernel, symbol: tuple[str, str], arguments: Sequence[Value], chunks: Chunks
+) -> list[Operation]:
+    b = Builder(kernel.operations[0].location)
+    block = [b.index(extent, "block") for extent in kernel.block]
+
+    def launch(
+        b: Builder, grid: Sequence[Value], firsts: Mapping[Value, Value]
+    ) -> None:
+        passed = [firsts.get(value, value) for value in arguments]
+        b.add(
+            "gpu.launch_func",
+            (*grid, *block, *passed),
+            (),
+            {
+                "kernel": SymbolRefAttr(symbol),
+                "operandSegmentSizes": segment_counts(
+                    0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(passed), 0
+                ),
+            },
+        )
+
+    walk(b, kernel.grid, chunks, launch)
+    return b.operations
+
+
+def launched(op: Operation) -> Kernel:
+    """The kernel of a ``gpu.launch`` in the form of `inline_launches`."""
+    launch, b = Launch(op), Builder(op.location)
+    identities = [(name, d) for name in ("block_id", "thread_id") for d in "xyz"]
+    positions = {
+        value: thread_index(b, name, d, value.name)
+        for (name, d), value in zip(identities, launch.arguments[:6], strict=True)
+    }
+    body = [substitute_values(o, positions) for o in op.body.operations[:-1]]
+    x, y, z = launch.sizes[3:]
+    grid = tuple(map(Index.of, launch.sizes[:3]))
+    return Kernel((*b.operations, *body), grid, (x, y, z))
+
+
+def gpu_module(name: str, kernels: Sequence[Operation]) -> Operation:
+    """``gpu.module`` around kernels."""
+    return Operation(
+        "gpu.module",
+        attributes={"sym_name": StringAttr(name)},
+        regions=(single_block(kernels),),
+        location=kernels[0].location,
+    )

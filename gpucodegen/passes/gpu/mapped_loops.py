@@ -1,0 +1,66 @@
+"""Parallel loops as grids and blocks see them: a start, a step, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.framework.indexing import Index, from_map
+
+LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
+"""Operations that a kernel may deal out or run."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLoop:
+    """One dimension of a parallel loop: ``iv = lower + step * position``.
+
+    ``uppers``: exclusive bounds; the least of them ends the loop.
+    """
+
+    iv: Value
+    lower: Index
+    step: int
+    uppers: tuple[Index, ...]
+    operation: Operation
+
+
+def mapped_loops(op: Operation, analysis: Analysis) -> list[MappedLoop]:
+    """Those of one operation; none if it is not parallel or has several starts."""
+    if op.results:
+        return []
+    if op.name == "affine.parallel":
+        return _of_parallel(affine.Parallel(op))
+    if op.name == "affine.for" and analysis.is_parallel(op):
+        return _of_for(affine.For(op))
+    return []
+
+
+def _of_for(loop: affine.For) -> list[MappedLoop]:
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    return _starting_once([lowers], [uppers], [loop.iv], [loop.step], loop.operation)
+
+
+def _of_parallel(loop: affine.Parallel) -> list[MappedLoop]:
+    lowers = [from_map(m, loop.lower_operands) for m in loop.lower_maps]
+    uppers = [from_map(m, loop.upper_operands) for m in loop.upper_maps]
+    return _starting_once(lowers, uppers, loop.ivs, loop.steps, loop.operation)
+
+
+def _starting_once(
+    lowers: Sequence[Sequence[Index]],
+    uppers: Sequence[Sequence[Index]],
+    ivs: Sequence[Value],
+    steps: Sequence[int],
+    op: Operation,
+) -> list[MappedLoop]:
+    if any(len(starts) != 1 for starts in lowers):
+        return []
+    return [
+        MappedLoop(iv, lower, step, tuple(ends), op)
+        for iv, (lower,), step, ends in zip(ivs, lowers, steps, uppers, strict=True)
+    ]

@@ -1,7 +1,0 @@
-"""Transfers that run while the computation before them does."""
-
-from __future__ import annotations
-
-from gpucodegen.passes.overlap.overlap import OverlapTransfers
-
-__all__ = ["OverlapTransfers"]

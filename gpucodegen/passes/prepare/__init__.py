@@ -1,0 +1,3 @@
+"""From a program of any dialect to affine loop nests on buffers."""
+
+from __future__ import annotations

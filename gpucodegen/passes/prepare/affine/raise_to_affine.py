@@ -1,0 +1,247 @@
+"""Plain loads, stores, loops and conditions made affine where their indices are.
+
+An index is affine when it is built by addition, subtraction, multiplication by a
+constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
+values defined at the top of the function.  A condition is if it compares such indices.
+The rest stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    index_attr,
+)
+from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.types import INDEX
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    as_map,
+    as_set,
+    from_map,
+    substituted,
+)
+from gpucodegen.passes.prepare.affine.index_conditions import Conditions
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseToAffine(ModulePass):
+    """memref.load/store and scf.for to their affine forms where exact."""
+
+    name: ClassVar[str] = "raise-to-affine"
+
+    def apply(self, module: Module) -> Module:
+        """Raise in every function."""
+        return module.with_operations(
+            _Raiser().function(op) if op.name == "func.func" else op
+            for op in module.operations
+        )
+
+
+@dataclass(slots=True)
+class _Raiser:
+    """One walk; ``indices`` holds the affine form of index values."""
+
+    indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    conditions: Conditions = field(default_factory=Conditions)
+    depth: int = 0
+
+    def function(self, op: Operation) -> Operation:
+        """One function."""
+        for region in op.regions:
+            for block in region.blocks:
+                self._admit(block.arguments)
+        return op.with_(regions=tuple(map(self._region, op.regions)))
+
+    def _admit(self, values: Sequence[Value]) -> None:
+        """Values that may stand in affine maps as they are."""
+        self.indices.update((v, Index.of(v)) for v in values if v.type == INDEX)
+
+    def _region(self, region: Region) -> Region:
+        return Region(tuple(map(self._block, region.blocks)))
+
+    def _block(self, block: Block) -> Block:
+        return block.with_operations(map(self._one, block.operations))
+
+    def _one(self, op: Operation) -> Operation:
+        self._learn(op)
+        raised = _RAISE.get(op.name, _keep)(self, op)
+        if not raised.regions:
+            return raised
+        if raised.name == "gpu.launch":
+            return self._launch(raised)
+        if raised.name == "affine.for":
+            self._admit(raised.body.arguments[:1])
+        if raised.name == "affine.parallel":
+            self._admit(raised.body.arguments)
+        self.depth += 1
+        rebuilt = raised.with_(regions=tuple(map(self._region, raised.regions)))
+        self.depth -= 1
+        return rebuilt
+
+    def _launch(self, op: Operation) -> Operation:
+        """A launch: its body is a scope of its own, in which positions are known."""
+        around, self.depth = self.depth, 0
+        positions = op.regions[0].blocks[0].arguments
+        self._admit(positions)
+        self.conditions.natural.update(positions)
+        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        self.depth = around
+        return rebuilt
+
+    def _learn(self, op: Operation) -> None:
+        self.conditions.learn(op, self.indices)
+        evaluate = _INDICES.get(op.name)
+        index = evaluate(self, op) if evaluate else None
+        if index is not None:
+            self.indices[op.results[0]] = index
+        elif self.depth == 0:
+            self._admit(op.results)
+
+    def known(self, values: Sequence[Value]) -> list[Index] | None:
+        """Affine forms of all values, or None if one has none."""
+        found = [self.indices[v] for v in values if v in self.indices]
+        return found if len(found) == len(values) else None
+
+
+def _keep(raiser: _Raiser, op: Operation) -> Operation:
+    del raiser
+    return op
+
+
+def _access(name: str, first: int) -> Callable[[_Raiser, Operation], Operation]:
+    def raised(raiser: _Raiser, op: Operation) -> Operation:
+        indices = raiser.known(op.operands[first:])
+        if indices is None:
+            return op
+        map_, operands = as_map(indices)
+        return op.with_(
+            name=name,
+            operands=(*op.operands[:first], *operands),
+            attributes={"map": AffineMapAttr(map_)},
+        )
+
+    return raised
+
+
+def _loop(raiser: _Raiser, op: Operation) -> Operation:
+    """``scf.for`` with affine bounds and a positive constant step."""
+    found = raiser.known(op.operands[:3])
+    step = found[2].constant if found else None
+    if found is None or step is None or step <= 0:
+        return op
+    lower_map, lower = as_map(found[:1])
+    upper_map, upper = as_map(found[1:2])
+    inits = op.operands[3:]
+    terminator = op.body.operations[-1].with_(name=affine.TERMINATOR)
+    return op.with_(
+        name="affine.for",
+        operands=(*lower, *upper, *inits),
+        attributes={
+            "lowerBoundMap": AffineMapAttr(lower_map),
+            "upperBoundMap": AffineMapAttr(upper_map),
+            "step": index_attr(step),
+            "operandSegmentSizes": segment_counts(len(lower), len(upper), len(inits)),
+        },
+    ).with_body((*op.body.operations[:-1], terminator))
+
+
+def _branches(raiser: _Raiser, op: Operation) -> Operation:
+    """``scf.if`` of comparisons of affine indices."""
+    found = raiser.conditions.known.get(op.operands[0])
+    if found is None:
+        return op
+    where, operands = as_set(found)
+    return op.with_(
+        name="affine.if",
+        operands=operands,
+        attributes={"condition": IntegerSetAttr(where)},
+        regions=tuple(map(_with_affine_end, op.regions)),
+    )
+
+
+def _with_affine_end(region: Region) -> Region:
+    return Region(
+        tuple(
+            block.with_operations(
+                (
+                    *block.operations[:-1],
+                    block.operations[-1].with_(name=affine.TERMINATOR),
+                )
+            )
+            for block in region.blocks
+        )
+    )
+
+
+_RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
+    "memref.load": _access("affine.load", 1),
+    "memref.store": _access("affine.store", 2),
+    "scf.for": _loop,
+    "scf.if": _branches,
+}
+
+
+def _constant(raiser: _Raiser, op: Operation) -> Index | None:
+    del raiser
+    value = op.attributes.get("value")
+    if not isinstance(value, IntegerAttr) or op.result.type != INDEX:
+        return None
+    return Index(Const(value.value))
+
+
+def _apply(raiser: _Raiser, op: Operation) -> Index | None:
+    operands = raiser.known(op.operands)
+    if operands is None:
+        return None
+    map_: AffineMap = affine.map_of(op)
+    (index,) = from_map(map_, op.operands)
+
+    return substituted(index, dict(zip(op.operands, operands, strict=True)))
+
+
+def _sum(sign: int) -> Callable[[_Raiser, Operation], Index | None]:
+    def evaluate(raiser: _Raiser, op: Operation) -> Index | None:
+        found = raiser.known(op.operands)
+        if found is None or op.result.type != INDEX:
+            return None
+        return found[0] + found[1] * sign
+
+    return evaluate
+
+
+def _product(raiser: _Raiser, op: Operation) -> Index | None:
+    found = raiser.known(op.operands)
+    if found is None or op.result.type != INDEX:
+        return None
+    for factor, other in (found, reversed(found)):
+        if factor.constant is not None:
+            return other * factor.constant
+    return None
+
+
+def _cast(raiser: _Raiser, op: Operation) -> Index | None:
+    found = raiser.known(op.operands)
+    return found[0] if found and op.result.type == INDEX else None
+
+
+_INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
+    "arith.constant": _constant,
+    "affine.apply": _apply,
+    "arith.addi": _sum(1),
+    "arith.subi": _sum(-1),
+    "arith.muli": _product,
+    "arith.index_cast": _cast,
+}

@@ -1,0 +1,3 @@
+"""Functions: calls inlined, argument types fixed, branches put into loops."""
+
+from __future__ import annotations

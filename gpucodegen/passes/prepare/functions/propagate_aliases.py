@@ -1,0 +1,142 @@
+"""Functions that are called with overlapping buffers say so of their arguments.
+
+Comes in: calls that stay.  Goes out: arguments that may overlap in some call are in one
+group (`gpucodegen.dialects.gcg.alias_groups`), so that the callee is mapped for that call,
+too.  Buffers overlap if they are one, or views of one, or arguments of one group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, count
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Function, named_function
+from gpucodegen.dialects.gcg.alias_groups import alias_groups, with_groups
+from gpucodegen.ir.attributes import Attribute, StringAttr
+from gpucodegen.ir.data.elements import DistinctAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.lifting.buffers.origins import Origins, behind, origins
+from gpucodegen.passes.analysis.lifting.values.accesses import is_memref
+from gpucodegen.passes.framework.base import ModulePass
+
+
+@dataclass(frozen=True, slots=True)
+class PropagateAliases(ModulePass):
+    """Put arguments that some call lets overlap into groups."""
+
+    name: ClassVar[str] = "propagate-aliases"
+
+    def apply(self, module: Module) -> Module:
+        """Look at calls until no group grows."""
+        calls = any(op.name == "func.call" for op in module.walk())
+        if not calls:
+            return module
+        taken = re.findall(r"distinct\[(\d+)\]", str(module))
+        groups = _Groups.of(module, max(map(int, taken), default=-1) + 1)
+        while sum(map(groups.learn, module.functions.values())):
+            pass
+        return module.with_operations(map(groups.attached, module.operations))
+
+
+@dataclass(slots=True)
+class _Groups:
+    """Per function the group of each argument, as a number; None is none."""
+
+    numbers: dict[str, list[int | None]]
+    fresh: Iterator[int]
+    free: Iterator[int]
+    """Numbers that no distinct attribute has."""
+    names: dict[int, Attribute] = field(default_factory=dict[int, Attribute])
+
+    @staticmethod
+    def of(module: Module, free: int) -> _Groups:
+        """The groups that the program states."""
+        stated = {
+            name: alias_groups(op)
+            for name, op in module.functions.items()
+            if not Function(op).is_external
+        }
+        every = dict.fromkeys(g for groups in stated.values() for g in groups if g)
+        number = {group: n for n, group in enumerate(every)}
+        found = {
+            name: [None if g is None else number[g] for g in groups]
+            for name, groups in stated.items()
+        }
+        names = {n: group for group, n in number.items()}
+        return _Groups(found, count(len(names)), count(free), names)
+
+    def learn(self, function: Operation) -> bool:
+        """Let the calls of a function unite arguments; whether any did."""
+        view = Function(function)
+        if view.is_external:
+            return False
+        given = zip(view.arguments, self.numbers[view.name], strict=True)
+        overlaps = _Overlaps.of(function, dict(given), self.numbers)
+        united = [
+            self._unite(named_function(call), pair)
+            for call in function.walk()
+            if named_function(call) in self.numbers and call.operands
+            for pair in overlaps.pairs(call.operands)
+        ]
+        return any(united)
+
+    def _unite(self, name: str, pair: tuple[int, int]) -> bool:
+        """Put two arguments into one group."""
+        numbers = self.numbers[name]
+        one, other = (numbers[position] for position in pair)
+        if one is not None and one == other:
+            return False
+        number = next(self.fresh) if one is None and other is None else one
+        number = other if number is None else number
+        merged = {one, other} - {None}
+        for position, old in enumerate(numbers):
+            if position in pair or old in merged:
+                numbers[position] = number
+        return True
+
+    def attached(self, op: Operation) -> Operation:
+        """A function with its groups."""
+        numbers = self.numbers.get(symbol_name(op), [])
+        if op.name != "func.func" or not numbers:
+            return op
+        return with_groups(op, [None if n is None else self._name(n) for n in numbers])
+
+    def _name(self, number: int) -> Attribute:
+        if number not in self.names:
+            attribute = DistinctAttr(next(self.free), StringAttr("overlap"))
+            self.names[number] = attribute
+        return self.names[number]
+
+
+@dataclass(frozen=True, slots=True)
+class _Overlaps:
+    """Which values of a function may overlap."""
+
+    origins: Origins
+    groups: Mapping[Value, int | None]
+
+    @staticmethod
+    def of(
+        function: Operation,
+        groups: Mapping[Value, int | None],
+        defined: Container[str],
+    ) -> _Overlaps:
+        """``groups`` of the arguments; ``defined`` functions have a body."""
+        return _Overlaps(origins([function], defined), groups)
+
+    def pairs(self, operands: Sequence[Value]) -> Iterator[tuple[int, int]]:
+        """Positions of memrefs that may overlap."""
+        memrefs = [(n, self._bases(v)) for n, v in enumerate(operands) if is_memref(v)]
+        for (n, one), (m, other) in combinations(memrefs, 2):
+            if not one.isdisjoint(other):
+                yield n, m
+
+    def _bases(self, value: Value) -> set[Value | int | None]:
+        """The buffers that may stand behind a memref, and the groups of these."""
+        reached = behind(value, self.origins)
+        known = {v for v in reached if v in self.origins.get(v, {v})}
+        return {*known, *map(self.groups.get, known)} - {None}

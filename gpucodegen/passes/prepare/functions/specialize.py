@@ -1,0 +1,256 @@
+"""Fix the argument types of one function to those of a call.
+
+Comes in: a function with ``?`` extents and strides.  Goes out: the same function for
+one set of shapes; what follows from them follows, and `canonicalize` then folds the
+extents that became constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.linalg import destinations
+from gpucodegen.ir.attributes import IntegerAttr, TypeAttr
+from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.memory.specialize_views import view_type
+
+ROUNDS = 3
+"""An extent may become constant only after another one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialize(ModulePass):
+    """Give the arguments of ``function`` the types in ``types``; None keeps one."""
+
+    name: ClassVar[str] = "specialize"
+    function: str = ""
+    types: tuple[Type | None, ...] = ()
+
+    def apply(self, module: Module) -> Module:
+        """Specialise, and let types follow until nothing changes."""
+        if all(ty is None for ty in self.types):
+            return module
+        types: Sequence[Type | None] = self.types
+        for _ in range(ROUNDS):
+            module = module.with_operations(
+                _specialized(op, types) if symbol_name(op) == self.function else op
+                for op in module.operations
+            )
+            module = Canonicalize().apply(module)
+            types = ()
+        return module
+
+    def refusal(self, broken: errors.VerifyError) -> errors.Error:
+        """The caller's shapes break it, unless operations lost touch of each other."""
+        if isinstance(broken, _LOST):
+            return super(Specialize, self).refusal(broken)
+        message = broken.template.format(**broken.details)
+        return errors.ShapesDisagree(broken.location, problem=message)
+
+
+_LOST = (
+    errors.BranchMismatch,
+    errors.CallMismatch,
+    errors.ReturnMismatch,
+    errors.YieldMismatch,
+)
+
+
+def _specialized(op: Operation, types: Sequence[Type | None]) -> Operation:
+    view = Function(op)
+    renamer = _Renamer()
+    for value, ty in zip(view.arguments, types, strict=False):
+        if ty is not None and ty != value.type:
+            renamer.values[value] = value.renewed(ty)
+    regions = tuple(renamer.region(region) for region in op.regions)
+    rebuilt = op.with_(regions=regions)
+    blocks = regions[0].blocks
+    inputs = tuple(a.type for a in blocks[0].arguments)
+    results = _returned(rebuilt) or view.result_types
+    signature = TypeAttr(FunctionType(inputs, results))
+    return rebuilt.with_attribute("function_type", signature)
+
+
+def _returned(op: Operation) -> tuple[Type, ...] | None:
+    """Operand types of the only return."""
+    found = [
+        tuple(v.type for v in block.operations[-1].operands)
+        for block in op.regions[0].blocks
+        if block.operations and block.operations[-1].name == "func.return"
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+@dataclass(slots=True)
+class _Renamer:
+    """Rebuilds operations around values whose types became more static."""
+
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    constants: dict[Value, int] = field(default_factory=dict[Value, int])
+
+    def region(self, region: Region, *, chooses: bool = False) -> Region:
+        """``chooses``: results of the operation around keep their types."""
+        return Region(tuple(self._block(b, chooses) for b in region.blocks))
+
+    def _block(self, block: Block, chooses: bool) -> Block:
+        arguments = tuple(self.values.get(v, v) for v in block.arguments)
+        operations: list[Operation] = []
+        for op in block.operations:
+            rebuilt = self._operation(op)
+            keeps = op.name in _CALLS or (chooses and op is block.operations[-1])
+            keeps = keeps or self._is_closed(rebuilt)
+            operations += _as_before(op, rebuilt) if keeps else [rebuilt]
+        return Block(arguments, tuple(operations), block.label)
+
+    def _operation(self, op: Operation) -> Operation:
+        operands = tuple(self.values.get(v, v) for v in op.operands)
+        successors = tuple(
+            replace(s, operands=tuple(self.values.get(v, v) for v in s.operands))
+            for s in op.successors
+        )
+        rebuilt = op.with_(operands=operands, successors=successors)
+        value = op.attributes.get("value")
+        if op.name == "arith.constant" and isinstance(value, IntegerAttr):
+            self.constants[op.result] = value.value
+        infer, view = _RESULT_TYPES.get(op.name), view_type(rebuilt)
+        if infer is not None:
+            rebuilt = infer(self, rebuilt)
+        elif view is not None:
+            rebuilt = self.retyped(rebuilt, [view])
+        elif op.dialect == "linalg" and op.results and op.name != "linalg.index":
+            rebuilt = self.follow_outputs(rebuilt)
+        self._carry(rebuilt)
+        if not op.regions:
+            return rebuilt
+        chooses = op.name in _CHOICES
+        regions = (self.region(region, chooses=chooses) for region in op.regions)
+        return rebuilt.with_(regions=tuple(regions))
+
+    def _is_closed(self, op: Operation) -> bool:
+        """Whether buffers come out of it whose types are not known to follow."""
+        made = any(isinstance(v.type, MemRefType | TensorType) for v in op.results)
+        follows = op.name in _RESULT_TYPES or op.dialect == "linalg" or op.regions
+        return made and not follows and view_type(op) is None
+
+    def retyped(self, op: Operation, types: Sequence[Type]) -> Operation:
+        """The operation with results of other types; its old results are renamed."""
+        results = tuple(
+            value if value.type == ty else value.renewed(ty)
+            for value, ty in zip(op.results, types, strict=True)
+        )
+        self.values.update(
+            (old, new)
+            for old, new in zip(op.results, results, strict=True)
+            if old is not new
+        )
+        return op.with_(results=results)
+
+    def follow_outputs(self, op: Operation) -> Operation:
+        """Tensor results of a linalg operation have the types of its outputs."""
+        outputs = destinations(op, len(op.results))
+        return self.retyped(op, [v.type for v in outputs])
+
+    def _carry(self, op: Operation) -> None:
+        """Loop-carried arguments and results follow their initial values."""
+        if op.name not in {"affine.for", "scf.for"} or not op.results:
+            return
+        inits = op.operands[len(op.operands) - len(op.results) :]
+        arguments = op.body.arguments[1:]
+        for init, argument, result in zip(inits, arguments, op.results, strict=True):
+            if init.type != argument.type:
+                self.values[argument] = argument.renewed(init.type)
+                self.values[result] = result.renewed(init.type)
+
+
+_CALLS = frozenset({"func.call", "func.call_indirect"})
+_CHOICES = frozenset({"scf.if", "affine.if", "scf.index_switch"})
+
+
+def _as_before(before: Operation, op: Operation) -> list[Operation]:
+    """The operation with operands of the types that it had."""
+    casts: list[Operation] = []
+    operands: list[Value] = []
+    for old, new in zip(before.operands, op.operands, strict=True):
+        if old.type == new.type:
+            operands.append(new)
+            continue
+        dialect = "memref" if isinstance(new.type, MemRefType) else "tensor"
+        given = new.renewed(old.type)
+        casts.append(Operation(f"{dialect}.cast", (new,), (given,)))
+        operands.append(given)
+    return [*casts, op.with_(operands=tuple(operands))]
+
+
+def _sized(
+    shape: Sequence[int | None], sizes: Sequence[int | None]
+) -> tuple[int | None, ...]:
+    """The shape with known sizes in its dynamic places."""
+    dynamic = iter(sizes)
+    return tuple(next(dynamic, None) if n is None else n for n in shape)
+
+
+def _allocation(renamer: _Renamer, op: Operation) -> Operation:
+    """Constant sizes become part of the type and are no longer passed."""
+    ty = op.result.type
+    if not isinstance(ty, MemRefType | TensorType):
+        return op
+    count = sum(extent is None for extent in ty.shape)
+    sizes, rest = op.operands[:count], op.operands[count:]
+    known = [renamer.constants.get(size) for size in sizes]
+    static = replace(ty, shape=_sized(ty.shape, known))
+    kept = tuple(s for s, n in zip(sizes, known, strict=True) if n is None)
+    rebuilt = renamer.retyped(op.with_(operands=(*kept, *rest)), [static])
+    if "operandSegmentSizes" not in op.attributes:
+        return rebuilt
+    from gpucodegen.ir.segments import segment_counts
+
+    return rebuilt.with_attribute(
+        "operandSegmentSizes", segment_counts(len(kept), len(rest))
+    )
+
+
+def _cast(renamer: _Renamer, op: Operation) -> Operation:
+    """A cast shows what is known of its source: extents never get less static."""
+    source, target = op.operands[0].type, op.result.type
+    if not isinstance(source, MemRefType | TensorType) or type(source) is not type(
+        target
+    ):
+        return op
+    if not isinstance(target, MemRefType | TensorType) or len(source.shape) != len(
+        target.shape
+    ):
+        return op
+    shape = tuple(
+        a if b is None else b for a, b in zip(source.shape, target.shape, strict=True)
+    )
+    return renamer.retyped(op, [replace(target, shape=shape)])
+
+
+def _conversion(renamer: _Renamer, op: Operation) -> Operation:
+    """Between tensor and memref of one shape."""
+    shape = getattr(op.operands[0].type, "shape", None)
+    target = op.result.type
+    if shape is None or not isinstance(target, MemRefType | TensorType):
+        return op
+    return renamer.retyped(op, [replace(target, shape=shape)])
+
+
+_RESULT_TYPES: dict[str, Callable[[_Renamer, Operation], Operation]] = {
+    "memref.alloc": _allocation,
+    "memref.alloca": _allocation,
+    "tensor.empty": _allocation,
+    "bufferization.alloc_tensor": _allocation,
+    "memref.cast": _cast,
+    "tensor.cast": _cast,
+    "bufferization.to_tensor": _conversion,
+    "bufferization.to_memref": _conversion,
+    "bufferization.to_buffer": _conversion,
+}

@@ -1,0 +1,3 @@
+"""Hand-written GPU text: launches and kernels in one form."""
+
+from __future__ import annotations

@@ -1,0 +1,270 @@
+"""Launches of hand-written kernels, all in one form.
+
+Comes in: ``gpu.launch_func`` of a ``gpu.func``, and ``gpu.launch``.  Goes out:
+``gpu.launch`` with the body of the kernel, in which
+
+* positions are arguments of the body, sizes the values outside,
+* the buffers of a block or thread are ``memref.alloca`` at the start,
+* nothing waits for tokens: launches run in the order of the text.
+
+So whatever is known of the host's values is known of the kernel too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects import gpu
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Region,
+    Value,
+    ValueMap,
+    clone,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.gpu.gpu_launch import SHARED
+
+Kernels = Mapping[tuple[str, ...], Operation]
+"""The hand-written kernels of a module by their path."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlineLaunches(ModulePass):
+    """Give every launch of a function the body of its kernel."""
+
+    name: ClassVar[str] = "inline-launches"
+
+    def apply(self, module: Module) -> Module:
+        """The module without the kernels that are launched nowhere any more."""
+        if not any(op.name in _LAUNCHES for op in module.walk()):
+            return module
+        kernels = _kernels(module)
+        numbers = {
+            op.result: value.value
+            for op in module.walk()
+            if op.name == "arith.constant"
+            and isinstance(value := op.attributes.get("value"), IntegerAttr)
+        }
+
+        def rewrite(op: Operation) -> list[Operation] | None:
+            if op.name == "gpu.launch":
+                return _normal(op)
+            path = gpu.LaunchFunc(op).kernel if op.name == "gpu.launch_func" else ()
+            return _inlined(op, kernels[path], numbers) if path in kernels else None
+
+        inlined = module.with_operations(
+            changed
+            for op in module.operations
+            for changed in rewrite_bottom_up(op, rewrite)
+        )
+        launched = {path[0] for path in kernels}
+        return inlined.with_operations(
+            op
+            for op in inlined.operations
+            if op.name != "gpu.module" or gpu.Module(op).name not in launched
+        )
+
+
+_LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
+
+
+def _kernels(module: Module) -> Kernels:
+    """Those that no pass has made: their launches stay as they are."""
+    return {
+        (gpu.Module(op).name, name): kernel
+        for op in module.operations
+        if op.name == "gpu.module"
+        for name, kernel in gpu.Module(op).kernels.items()
+        if gpu.MAPPED_BLOCK not in kernel.attributes
+    }
+
+
+# -- one launch ------------------------------------------------------------------------
+
+
+def _inlined(
+    op: Operation, kernel: Operation, numbers: Mapping[Value, int]
+) -> list[Operation]:
+    """The launch of a kernel with its body in place."""
+    launch, function = gpu.LaunchFunc(op), gpu.Function(kernel)
+    _check(op, launch)
+    b = Builder(op.location)
+    stated = (*gpu.known_grid(kernel), *gpu.known_block(kernel))
+    sizes: list[Value] = []
+    for size, known, what in zip(
+        (*launch.grid, *launch.block), stated, _WHAT, strict=True
+    ):
+        actual = numbers.get(size, known)
+        if known not in (None, actual):
+            raise errors.LaunchSizeDiffers(
+                op.location,
+                kernel=function.name,
+                known=known,
+                actual=actual,
+                what=what[0],
+                dimension=what[1],
+            )
+        sizes.append(_size(b, size, known))
+    mapping: ValueMap = {}
+    copied = clone(kernel, mapping)
+    first, *others = copied.regions[0].blocks
+    count = len(function.type.inputs)
+    passed = dict(zip(first.arguments[:count], launch.arguments, strict=True))
+    buffers = _buffers(copied, first.arguments[count:])
+    positions = tuple(Value(INDEX, name, op.location) for name in _POSITIONS)
+    body = (Block((), first.operations), *others)
+    region = _with_values(body, positions, sizes, passed, buffers)
+    return [*b.operations, launch_of(sizes, positions, region, op)]
+
+
+def _normal(op: Operation) -> list[Operation]:
+    """A launch whose body uses the sizes outside and its own allocations."""
+    view = gpu.Launch(op)
+    _check(op, view)
+    arguments, blocks = view.arguments, op.regions[0].blocks
+    is_plain = not view.attributions and not view.tokens and not op.results
+    uses_sizes = any(v in arguments[6:12] for o in op.walk() for v in o.used)
+    if is_plain and not uses_sizes and not any(o.name in _IDS for o in op.walk()):
+        return [op]
+    passed = dict(zip(arguments[6:12], view.sizes, strict=True))
+    buffers = _buffers(op, view.attributions)
+    body = (Block((), blocks[0].operations), *blocks[1:])
+    region = _with_values(body, arguments[:6], view.sizes, passed, buffers)
+    return [launch_of(view.sizes, arguments[:6], region, op)]
+
+
+def _check(op: Operation, launch: gpu.Launch | gpu.LaunchFunc) -> None:
+    """Refuse what no kernel can have here."""
+    for part, what in (
+        (launch.cluster, "clusters of blocks"),
+        (launch.shared_size, "shared memory of a size given at the launch"),
+    ):
+        if part:
+            raise errors.UnsupportedOperation(
+                op.location,
+                operation=f"{op.name} with {what}",
+                target="cuda",
+                advice="Launch without clusters, with buffers of the kernel's own"
+                " in workgroup(..)",
+            )
+
+
+_WHAT = [(what, dimension) for what in ("blocks", "threads") for dimension in "xyz"]
+_POSITIONS = ("bx", "by", "bz", "tx", "ty", "tz")
+_SIZES = ("gx", "gy", "gz", "sx", "sy", "sz")
+
+
+def launch_of(
+    sizes: Sequence[Value],
+    positions: Sequence[Value],
+    region: Region,
+    old: Operation,
+) -> Operation:
+    """``gpu.launch`` of a body over three grid and three block sizes."""
+    inside = tuple(Value(INDEX, name, old.location) for name in _SIZES)
+    first, *others = region.blocks
+    entry = Block((*positions, *inside), first.operations, first.label)
+    groups: list[Sequence[Value]] = [(), *((v,) for v in sizes), (), (), (), (), ()]
+    return Operation(
+        "gpu.launch",
+        tuple(sizes),
+        attributes={OPERAND_SEGMENTS: segment_sizes(groups)},
+        regions=(Region((entry, *others)),),
+        location=old.location,
+    )
+
+
+def _size(b: Builder, value: Value, known: int | None) -> Value:
+    """A size as an index; a kernel that states one is launched with it only."""
+    if known is not None:
+        return b.index(known)
+    if value.type == INDEX:
+        return value
+    return b.add("arith.index_cast", (value,), [INDEX], hint=value.name)[0]
+
+
+def _buffers(op: Operation, attributions: Sequence[Value]) -> dict[Value, Operation]:
+    """Per buffer of the block or of a thread its allocation."""
+    shared = gpu.workgroup_count(op)
+    b = Builder(op.location)
+    found: dict[Value, Operation] = {}
+    for position, value in enumerate(attributions):
+        ty = value.type
+        assert isinstance(ty, MemRefType)
+        if position < shared and not is_shared(ty.memory_space):
+            ty = replace(ty, memory_space=SHARED)
+        b.allocate("memref.alloca", ty, value.name)
+        found[value] = b.operations[-1]
+    return found
+
+
+# -- values of the body ----------------------------------------------------------------
+
+
+def _with_values(
+    blocks: Sequence[Block],
+    positions: Sequence[Value],
+    sizes: Sequence[Value],
+    passed: Mapping[Value, Value],
+    buffers: Mapping[Value, Operation],
+) -> Region:
+    """The body with values in place of arguments, identities and buffers."""
+    holder = Operation("gpu.launch", regions=(Region(tuple(blocks)),))
+    b = Builder(holder.location)
+    values = dict(passed) | {v: made.result for v, made in buffers.items()}
+    for op in holder.walk():
+        if op.name in _IDS:
+            values[op.result] = _identity(b, op, positions, sizes)
+
+    def rewrite(op: Operation) -> list[Operation] | None:
+        if op.name in _IDS:
+            return []
+        return [op.with_(name="gpu.terminator")] if op.name == "gpu.return" else None
+
+    (changed,) = rewrite_bottom_up(substitute_values(holder, values), rewrite)
+    first, *others = changed.regions[0].blocks
+    start = (*buffers.values(), *b.operations)
+    entry = Block((), (*start, *first.operations), first.label)
+    return Region((entry, *others))
+
+
+def _identity(
+    b: Builder, op: Operation, positions: Sequence[Value], sizes: Sequence[Value]
+) -> Value:
+    """The value of ``gpu.thread_id x`` and its like."""
+    at = "xyz".index(gpu.dimension_of(op))
+    block, thread, size = positions[at], positions[3 + at], sizes[3 + at]
+    known = {
+        "gpu.block_id": block,
+        "gpu.thread_id": thread,
+        "gpu.grid_dim": sizes[at],
+        "gpu.block_dim": size,
+    }
+    if op.name in known:
+        return known[op.name]
+    (start,) = b.add("arith.muli", (block, size), [INDEX])
+    return b.add("arith.addi", (start, thread), [INDEX], hint="i")[0]
+
+
+_IDS = frozenset(
+    {
+        "gpu.block_dim",
+        "gpu.block_id",
+        "gpu.global_id",
+        "gpu.grid_dim",
+        "gpu.thread_id",
+    }
+)

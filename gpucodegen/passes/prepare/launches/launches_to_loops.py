@@ -1,0 +1,103 @@
+"""Launches on a processor without blocks and threads: parallel loops.
+
+A thread that waits for another one has no such form, nor has memory that threads
+share: the kernel would have to be cut at each barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects import gpu
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import definitions, in_functions
+from gpucodegen.passes.prepare.functions.inline import keeps_roles
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchesToLoops(ModulePass):
+    """``gpu.launch`` to ``affine.parallel`` over its blocks and threads."""
+
+    name: ClassVar[str] = "launches-to-loops"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite every launch, or raise LaunchNeedsGpu."""
+        return in_functions(module, _with_loops)
+
+
+def _with_loops(function: Operation) -> list[Operation]:
+    launches = [op for op in function.walk() if op.name in _LAUNCHES]
+    if not launches:
+        return [function]
+    known = definitions(function)
+    for op in launches:
+        reason = _reason(op)
+        if reason:
+            raise errors.LaunchNeedsGpu(op.location, reason=reason)
+
+    def rewrite(op: Operation) -> list[Operation] | None:
+        if op.name != "gpu.launch":
+            return None
+        return _loops(op, [_constant(known.get(v)) for v in gpu.Launch(op).sizes])
+
+    (rebuilt,) = rewrite_bottom_up(function, rewrite)
+    if not keeps_roles(rebuilt):
+        reason = "its sizes change while the function runs"
+        raise errors.LaunchNeedsGpu(launches[0].location, reason=reason)
+    return [rebuilt]
+
+
+_LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
+
+
+def _reason(op: Operation) -> str:
+    """Why a launch has no form as loops, if it has none."""
+    if op.name != "gpu.launch":
+        return "its kernel is not in the text"
+    if len(op.regions[0].blocks) > 1:
+        return "its kernel has branches between blocks of operations"
+    for inner in op.walk():
+        if inner.name == "gpu.barrier":
+            return "its threads wait for one another"
+        spaces = (getattr(v.type, "memory_space", None) for v in inner.results)
+        if any(map(is_shared, spaces)):
+            return "its threads share memory"
+    return ""
+
+
+def _constant(op: Operation | None) -> int | None:
+    value = None if op is None else op.attributes.get("value")
+    return value.value if isinstance(value, IntegerAttr) else None
+
+
+def _loops(op: Operation, constants: Sequence[int | None]) -> list[Operation]:
+    """One loop per size that is not 1."""
+    launch, b = gpu.Launch(op), Builder(op.location)
+    pairs = list(zip(launch.arguments[:6], launch.sizes, constants, strict=True))
+    wide = [(value, size) for value, size, constant in pairs if constant != 1]
+    values: dict[Value, Value] = {}
+    for value, _, constant in pairs:
+        if constant == 1:
+            values[value] = b.index(0)
+
+    def body(inner: Builder, ivs: Sequence[Value]) -> None:
+        values.update(zip((value for value, _ in wide), ivs, strict=True))
+        inner.operations += [
+            substitute_values(o, values) for o in op.body.operations[:-1]
+        ]
+
+    b.parallel([size for _, size in wide] or [1], body, [v.name for v, _ in wide])
+    return b.operations

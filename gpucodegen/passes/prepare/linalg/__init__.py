@@ -1,0 +1,3 @@
+"""linalg operations as affine nests."""
+
+from __future__ import annotations

@@ -1,0 +1,140 @@
+"""``linalg.pack`` and ``linalg.unpack`` on buffers as affine nests.
+
+Rows are cut into tiles, ``row = tile_number * tile + place``; a packed buffer has the
+numbers first, in an order of their own, then the places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpucodegen import errors
+from gpucodegen.dialects import memref
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+
+Indices = list[Index]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiling:
+    """Which dimensions of the rows are cut, into tiles of which size.
+
+    ``order``: the dimension that each tile number of the packed buffer belongs to.
+    """
+
+    tiles: dict[int, int]
+    order: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation, rank: int) -> _Tiling:
+        """The tiling of one of the operations, whose rows have a rank."""
+        positions = _numbers(op, "inner_dims_pos")
+        sizes = _numbers(op, "static_inner_tiles")
+        if memref.DYNAMIC_MARK in sizes:
+            raise errors.UnsupportedOperation(
+                op.location,
+                operation=op.name,
+                target="affine loops",
+                advice="Give the tiles constant sizes",
+            )
+        order = _numbers(op, "outer_dims_perm") or tuple(range(rank))
+        return _Tiling(dict(zip(positions, sizes, strict=True)), order)
+
+    def row(self, packed: Indices) -> Indices:
+        """Where an element of the packed buffer comes from."""
+        numbers = dict(zip(self.order, packed, strict=False))
+        places = dict(zip(self.tiles, packed[len(self.order) :], strict=True))
+        return [
+            number * self.tiles[d] + places[d] if d in places else number
+            for d, number in sorted(numbers.items())
+        ]
+
+    def packed(self, row: Indices) -> Indices:
+        """Where an element of the rows goes."""
+        numbers = [
+            row[d] // self.tiles[d] if d in self.tiles else row[d] for d in self.order
+        ]
+        return numbers + [row[d] % tile for d, tile in self.tiles.items()]
+
+
+def pack(op: Operation) -> list[Operation]:
+    """Every element of the packed buffer; what lies behind the rows is padding."""
+    source, target, *others = op.operands
+    padding = others[: _numbers(op, OPERAND_SEGMENTS)[2]]
+    b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(source))
+    extents = _extents(b, source)
+
+    def copy(inner: Builder, place: Indices) -> None:
+        row = tiling.row(place)
+        inside = [
+            extents[d] - 1 - row[d]
+            for d, tile in tiling.tiles.items()
+            if padding and not _divides(tile, extents[d])
+        ]
+        value = inner.choose(
+            inside, lambda then: then.load(source, row), lambda _: padding[0]
+        )
+        inner.store(value, target, place)
+
+    _each(b, _extents(b, target), copy)
+    return b.operations
+
+
+def unpack(op: Operation) -> list[Operation]:
+    """Every element of the rows."""
+    source, target, *_ = op.operands
+    b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(target))
+
+    def copy(inner: Builder, place: Indices) -> None:
+        inner.store(inner.load(source, tiling.packed(place)), target, place)
+
+    _each(b, _extents(b, target), copy)
+    return b.operations
+
+
+def _each(
+    b: Builder,
+    extents: Sequence[Index],
+    body: Callable[[Builder, Indices], None],
+    place: Sequence[Index] = (),
+) -> None:
+    """The body in loops over all places."""
+    if len(place) == len(extents):
+        body(b, [*place])
+        return
+    b.loop(
+        0,
+        extents[len(place)],
+        lambda inner, iv: _each(inner, extents, body, (*place, Index.of(iv))),
+        hint=f"d{len(place)}",
+    )
+
+
+def _extents(b: Builder, buffer: Value) -> Indices:
+    return [extent(b, buffer, d) for d in range(memref.rank(buffer))]
+
+
+def extent(b: Builder, buffer: Value, dimension: int) -> Index:
+    """The extent of a dimension: a number, or ``memref.dim``."""
+    assert isinstance(buffer.type, MemRefType)
+    known = buffer.type.shape[dimension]
+    if known is not None:
+        return Index.of(known)
+    position = b.index(Index.of(dimension))
+    (size,) = b.add("memref.dim", (buffer, position), [position.type], hint="n")
+    return Index.of(size)
+
+
+def _divides(tile: int, extent: Index) -> bool:
+    return extent.constant is not None and extent.constant % tile == 0
+
+
+def _numbers(op: Operation, name: str) -> tuple[int, ...]:
+    value = op.attributes.get(name)
+    return tuple(map(int, value.values)) if isinstance(value, DenseArrayAttr) else ()

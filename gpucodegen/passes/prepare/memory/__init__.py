@@ -1,0 +1,3 @@
+"""Tensors and memrefs of any layout as plain row-major buffers."""
+
+from __future__ import annotations

@@ -1,0 +1,219 @@
+"""Memrefs of vectors become memrefs of numbers, accessed a vector at a time.
+
+``memref.load %A[%i] : memref<4xvector<8xf32>>`` becomes ``vector.load %A[%i, 0]`` of a
+``memref<4x8xf32>``.  A transfer of n vectors of s numbers becomes one of n * s numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.shared.effects import undeclared
+from gpucodegen.dialects.shared.flat_elements import elements_of, flat, vector_in
+from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, TypeAttr
+from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
+from gpucodegen.ir.types import INDEX, FunctionType, VectorType
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.memory import flat_views
+
+
+@dataclass(frozen=True, slots=True)
+class FlattenElements(ModulePass):
+    """Every memref of vectors becomes a memref with more dimensions."""
+
+    name: ClassVar[str] = "flatten-elements"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all functions that mention memrefs of vectors."""
+        return module.with_operations(map(_top_level, module.operations))
+
+
+def _top_level(op: Operation) -> Operation:
+    if op.name == "func.func":
+        return _Flattener().function(op)
+    ty = op.attributes.get("type")
+    if op.name != "memref.global" or not isinstance(ty, TypeAttr):
+        return op
+    if vector_in(ty.type) is not None:
+        raise errors.UnsupportedType(op.location, type=ty.type, target="constants")
+    return op
+
+
+@dataclass(slots=True)
+class _Flattener:
+    """Rewrites one function; ``values`` holds the flat memrefs.
+
+    ``sizes`` tells of each tag memref how many numbers the elements hold that are
+    transferred under it.
+    """
+
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    sizes: dict[Value, set[int]] = field(default_factory=dict[Value, set[int]])
+
+    def function(self, op: Operation) -> Operation:
+        """The function on memrefs of numbers."""
+        for inner in op.walk():
+            if inner.name == "memref.dma_start":
+                start = memref.DmaStart(inner)
+                size = elements_of(vector_in(start.source[0].type))
+                self.sizes.setdefault(start.tag[0], set()).add(size)
+        ty = Function(op).type
+        signature = FunctionType(
+            tuple(map(flat, ty.inputs)), tuple(map(flat, ty.results))
+        )
+        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        if signature == ty:
+            return rebuilt
+        return undeclared(rebuilt).with_attribute("function_type", TypeAttr(signature))
+
+    def _region(self, region: Region) -> Region:
+        return Region(tuple(map(self._block, region.blocks)))
+
+    def _block(self, block: Block) -> Block:
+        arguments = tuple(map(self._flat, block.arguments))
+        operations: list[Operation] = []
+        for op in block.operations:
+            operations += self._operation(op)
+        return replace(block, arguments=arguments, operations=tuple(operations))
+
+    def _flat(self, value: Value) -> Value:
+        if value.type != flat(value.type):
+            self.values[value] = value.renewed(flat(value.type))
+        return self.values.get(value, value)
+
+    def _operation(self, op: Operation) -> Sequence[Operation]:
+        if op.name == "memref.dma_wait":
+            return self.wait(op)
+        touched = [v for v in (*op.operands, *op.results) if vector_in(v.type)]
+        is_known = op.dialect in _PASSING or op.name in _REWRITES
+        if any(v.type != flat(v.type) for v in touched) and not is_known:
+            raise errors.UnsupportedOperation(
+                op.location,
+                operation=op.name,
+                target=f"buffers of type {touched[0].type}",
+                advice="Load and store whole vectors",
+            )
+        results = tuple(map(self._flat, op.results))
+        regions = tuple(map(self._region, op.regions))
+        new = renamed(op, self.values).with_(results=results, regions=regions)
+        rewrite = _REWRITES.get(op.name)
+        if rewrite is None or not touched:
+            return (new,)
+        b = Builder(op.location)
+        rewrite(b, op, new)
+        return b.operations
+
+    def wait(self, op: Operation) -> Sequence[Operation]:
+        """A wait counts what the starts under its tag transfer."""
+        wait = memref.DmaWait(op)
+        found = self.sizes.get(wait.tag[0], {1})
+        if len(found) > 1:
+            problem = "elements of several sizes are transferred under this tag"
+            raise errors.UnpairedTransfer(
+                op.location, what="the wait", partner="start", reason=problem
+            )
+        b = Builder(op.location)
+        count = flat_views.scaled(b, wait.num_elements, *found)
+        b.operations.append(renamed(op, self.values).with_(operands=(*wait.tag, count)))
+        return b.operations
+
+
+Rewrite = Callable[[Builder, Operation, Operation], None]
+"""Appends what an operation becomes, given as it was and with flat operands."""
+
+
+# -- accesses --------------------------------------------------------------------------
+
+
+def _access(name: str, first: int) -> Rewrite:
+    """A load or a store of the element at the indices behind operand ``first``."""
+
+    def rewrite(b: Builder, old: Operation, new: Operation) -> None:
+        vector = vector_in(old.operands[first].type)
+        assert isinstance(vector, VectorType)
+        count = len(vector.shape)
+        if isinstance(old.attributes.get("map"), AffineMapAttr):
+            map_ = affine.map_of(old)
+            results = (*map_.results, *[Const(0)] * count)
+            whole = AffineMapAttr(AffineMap(map_.num_dims, map_.num_syms, results))
+            b.operations.append(new.with_(name=name).with_attribute("map", whole))
+            return
+        operands = (*new.operands, *[b.constant(0, INDEX)] * count)
+        b.operations.append(new.with_(name=name, operands=operands, attributes={}))
+
+    return rewrite
+
+
+# -- transfers -------------------------------------------------------------------------
+
+
+def _start(b: Builder, old: Operation, new: Operation) -> None:
+    """Counts, strides and runs in numbers; a transfer begins at whole vectors."""
+    before = memref.DmaStart(old)
+    vector = vector_in(before.source[0].type)
+    assert isinstance(vector, VectorType)
+    zeros = [b.constant(0, INDEX)] * len(vector.shape)
+    lengths = (before.num_elements, *before.stride)
+    count, *stride = (flat_views.scaled(b, n, elements_of(vector)) for n in lengths)
+    ends = len(before.source), len(before.source) + len(before.target)
+    source, target = new.operands[: ends[0]], new.operands[ends[0] : ends[1]]
+    operands = (*source, *zeros, *target, *zeros, count, *before.tag, *stride)
+    b.operations.append(new.with_(operands=operands))
+
+
+# -- the rest --------------------------------------------------------------------------
+
+
+def _same(b: Builder, old: Operation, new: Operation) -> None:
+    """Only types change."""
+    del old
+    b.operations.append(new)
+
+
+def _rank(b: Builder, old: Operation, new: Operation) -> None:
+    rank = IntegerAttr(memref.rank(old.operands[0]), INDEX)
+    b.operations.append(
+        new.with_(name="arith.constant", operands=(), attributes={"value": rank})
+    )
+
+
+_PASSING = frozenset({"func", "cf", "scf"})
+"""Dialects that hand memrefs on."""
+_REWRITES: dict[str, Rewrite] = {
+    "memref.load": _access("vector.load", 0),
+    "memref.store": _access("vector.store", 1),
+    "affine.load": _access("affine.vector_load", 0),
+    "affine.store": _access("affine.vector_store", 1),
+    "memref.dma_start": _start,
+    "memref.rank": _rank,
+    "memref.subview": flat_views.subview,
+    "memref.reinterpret_cast": flat_views.reinterpret,
+    "memref.transpose": flat_views.transpose,
+    "memref.collapse_shape": flat_views.reshape,
+    "memref.expand_shape": flat_views.reshape,
+} | dict.fromkeys(
+    (
+        "memref.alloc",
+        "memref.alloca",
+        "memref.dealloc",
+        "memref.dim",
+        "memref.cast",
+        "memref.copy",
+        "memref.memory_space_cast",
+        "memref.assume_alignment",
+        "affine.for",
+        "affine.if",
+        "affine.yield",
+        "arith.select",
+    ),
+    _same,
+)

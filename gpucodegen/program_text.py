@@ -1,0 +1,172 @@
+"""What is compiled: MLIR text that is parsed when somebody looks at its module.
+
+Comes in: a text, a file or a module.  A text that an earlier process parsed without a
+warning needs no parser to be compiled again; any other is parsed at once.  A path that
+is passed as a text is told from texts that have an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from gpucodegen import errors
+from gpucodegen.options import flag
+from gpucodegen.runtime.host.collection import collected_afterwards
+from gpucodegen.runtime.storage import cache
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+
+STORE = cache.Store("text")
+NO_FILE = "<string>"
+"""Where a text is said to come from."""
+
+
+@dataclass(slots=True)
+class Source:
+    """A text under the name of its file, or a module, whose ``text`` is empty.
+
+    ``defined``: the names of its functions with a body.
+    """
+
+    text: str = ""
+    filename: str = NO_FILE
+    allow_unregistered: bool = False
+    defined: tuple[str, ...] = ()
+    parsed: Module | None = field(default=None, repr=False)
+
+    @property
+    def module(self) -> Module:
+        """The verified module; parsed now if it was not before."""
+        return self.parse([]) if self.parsed is None else self.parsed
+
+    def parse(self, told: list[errors.CodegenWarning]) -> Module:
+        """Parse and verify; what is warned of is added to ``told``."""
+        from gpucodegen.parser import parse_module
+
+        is_path = self.filename == NO_FILE and looks_like_path(self.text)
+        allow = self.allow_unregistered and not is_path  # `a.mlir` could be a name
+        try:
+            with collected_afterwards():
+                self.parsed = parse_module(
+                    self.text, self.filename, allow_unregistered=allow, told=told
+                )
+        except errors.ParseError:
+            if is_path:
+                raise errors.PathAsText(path=self.text) from None
+            raise
+        return self.parsed
+
+    @property
+    def key(self) -> str:
+        """All that decides over what is parsed."""
+        return cache.digest(
+            self.text, self.filename, self.allow_unregistered, cache.sources_digest()
+        )
+
+
+def _checked(source: object) -> Module:
+    """A module; anything else is refused."""
+    from gpucodegen.dialects.builtin import Module
+
+    if isinstance(source, Module):
+        return source
+    raise errors.NotASource(actual=_described(source))
+
+
+def of_module(module: Module) -> Source:
+    """A module as a source.
+
+    >>> import gpucodegen as gcg
+    >>> of_module(gcg.parse("func.func @f() { return }")).defined
+    ('f',)
+    """
+    return Source(parsed=module, defined=_defined(module))
+
+
+def read(
+    source: str | os.PathLike[str] | Module, *, allow_unregistered: bool = False
+) -> Source:
+    """A text, the file at a path, or a module, parsed now or by an earlier process.
+
+    Raises ParseError, VerifyError, UnreadableFile, NotASource.
+
+    >>> read("func.func @f() { return }").defined
+    ('f',)
+    """
+    if not isinstance(source, str | os.PathLike):
+        return of_module(_checked(source))
+    found = unparsed(source, allow_unregistered=allow_unregistered)
+    _parse_or_recall(found)
+    return found
+
+
+def unparsed(
+    source: object, filename: object = "", *, allow_unregistered: bool
+) -> Source:
+    """A text or the contents of a file; ``filename`` is what locations call it.
+
+    Raises UnreadableFile, NotASource, InvalidOption.
+
+    >>> unparsed("module {}", allow_unregistered=False).filename
+    '<string>'
+    """
+    allow = flag("allow_unregistered", allow_unregistered)
+    if not isinstance(filename, str):
+        hint = "Pass a text, such as 'matmul.mlir'"
+        raise errors.InvalidOption(name="filename", value=filename, hint=hint)
+    if isinstance(source, str):
+        return Source(source, filename or NO_FILE, allow)
+    if not isinstance(source, os.PathLike):
+        raise errors.NotASource(actual=_described(source))
+    path = os.fsdecode(cast("os.PathLike[str]", source))
+    return Source(_contents(path), filename or path, allow)
+
+
+def _described(value: object) -> str:
+    """What was passed, in words: None, or its type."""
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+def _parse_or_recall(source: Source) -> None:
+    """Fill in the names of the functions; what warns is parsed by every process."""
+    key = source.key
+    known = STORE.get(key)
+    if known is not None:
+        source.defined = tuple(json.loads(known))
+        return
+    told: list[errors.CodegenWarning] = []
+    source.defined = _defined(source.parse(told))
+    if not told:
+        STORE.put(key, json.dumps(source.defined).encode())
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a text is one line that is the name of a file, or ends like one.
+
+    >>> looks_like_path("examples/matmul.mlir"), looks_like_path("module {}")
+    (True, False)
+    """
+    line = text.strip()
+    if not line or "\n" in line or "\0" in line:
+        return False
+    return line.endswith(".mlir") or os.path.isfile(line)  # noqa: PTH113 - never raises
+
+
+def _defined(module: Module) -> tuple[str, ...]:
+    from gpucodegen.dialects.func import Function
+
+    functions = module.functions.items()
+    return tuple(name for name, op in functions if not Function(op).is_external)
+
+
+def _contents(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise errors.UnreadableFile(path=path, reason=reason) from problem

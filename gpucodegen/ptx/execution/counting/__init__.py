@@ -1,0 +1,3 @@
+"""What a kernel did: instructions, sectors, wavefronts."""
+
+from __future__ import annotations

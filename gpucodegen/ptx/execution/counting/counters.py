@@ -1,0 +1,173 @@
+"""What a launch executed and moved: instructions, sectors, wavefronts, operations."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpucodegen.ptx.execution.counting import wavefronts as cost
+from gpucodegen.ptx.translation.program import Program
+from gpucodegen.ptx.types import FLOATS, Array, Mask
+
+if TYPE_CHECKING:
+    from gpucodegen.ptx.execution.batch import Batch
+
+WARP = 32
+_OPERATIONS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1}
+_MMA = re.compile(r"mma\..*m16n8k(\d+)")
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What one instruction moved, summed over its executions.
+
+    ``cost`` counts sectors of 32 bytes in global memory and wavefronts in shared
+    memory, ``ideal`` what the same bytes would cost at best; ``bytes`` are those that
+    the warps asked for, each once.
+    """
+
+    requests: int = 0
+    cost: int = 0
+    ideal: int = 0
+    bytes: int = 0
+
+    def add(self, other: Traffic) -> None:
+        """Sum up."""
+        self.requests += other.requests
+        self.cost += other.cost
+        self.ideal += other.ideal
+        self.bytes += other.bytes
+
+
+class Counters:
+    """The counters of one launch."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.lanes: Counter[int] = Counter()
+        self.warps: Counter[int] = Counter()
+        self.traffic: defaultdict[tuple[str, int], Traffic] = defaultdict(Traffic)
+        self._known: dict[tuple[object, ...], Traffic] = {}
+
+    def visit(self, batch: Batch, number: int, mask: Mask, lanes: int) -> None:
+        """Count a visit of lanes to a basic block."""
+        rows = batch.warps.row
+        self.lanes[number] += lanes
+        some = rows if mask is None else rows[mask]
+        self.warps[number] += (
+            len(np.unique(some))
+            if mask is not None
+            else (batch.blocks * batch.warps.rows)
+        )
+
+    def access(
+        self,
+        batch: Batch,
+        space: str,
+        index: int,
+        width: int,
+        lanes: Array | None,
+        offsets: Array,
+    ) -> None:
+        """Count an access; equal patterns of addresses are counted up only once."""
+        base = int(offsets[0]) & ~127
+        pattern = (offsets - base).tobytes()
+        who = None if lanes is None else lanes.tobytes()
+        key = (space == "shared", width, batch.lanes, who, pattern)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _cost(batch, space, width, lanes, offsets)
+        self.traffic[space, index].add(known)
+
+    def instructions(self, of: str = "warps") -> Counter[str]:
+        """Executed instructions by name, counted by ``warps`` or by ``lanes``.
+
+        One under a predicate counts for all lanes that come to it, as it is issued.
+        """
+        visits = self.warps if of == "warps" else self.lanes
+        counts: Counter[str] = Counter()
+        for number, (first, stop) in enumerate(self.program.ranges):
+            for x in self.program.entry.instructions[first:stop]:
+                counts[x.name] += visits[number]
+        return +counts
+
+    def flops(self) -> int:
+        """Floating-point operations; a fused multiply-add is two."""
+        total = 0
+        for name, count in self.instructions("lanes").items():
+            words = name.split(".")
+            matrix = _MMA.match(name)
+            if matrix is not None:
+                total += 2 * 16 * 8 * int(matrix[1]) * count // WARP
+            elif words[-1] in FLOATS:
+                total += _OPERATIONS.get(words[0], 0) * count
+        return total
+
+    def totals(self) -> dict[str, int]:
+        """The sums: traffic of each space, instructions of warps, operations."""
+        sums = {"global": Traffic(), "shared": Traffic()}
+        for (space, _), traffic in self.traffic.items():
+            sums["shared" if space == "shared" else "global"].add(traffic)
+        totals = {
+            f"{space} {name}": getattr(sums[space], name)
+            for space in sums
+            for name in ("requests", "cost", "ideal", "bytes")
+        }
+        totals["instructions"] = self.instructions().total()
+        totals["flops"] = self.flops()
+        return totals
+
+    def table(self, rows: int = 12) -> str:
+        """The counters as text, the costliest accesses last."""
+        totals, mix = self.totals(), self.instructions().most_common(rows)
+        name, count = self.program.entry.name, totals["instructions"]
+        lines = [
+            f"{name}: {count} warp instructions, {totals['flops']} flops",
+            "  " + ", ".join(f"{name} {count}" for name, count in mix),
+        ]
+        for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
+            if totals[f"{space} requests"]:
+                paid, ideal = totals[f"{space} cost"], totals[f"{space} ideal"]
+                lines.append(
+                    f"  {space}: {totals[f'{space} requests']} requests, {paid} {unit},"
+                    f" at best {ideal} ({ideal / paid:.1%})"
+                )
+        worst = sorted(self.traffic.items(), key=lambda item: _wasted(item[1]))
+        lines += [self._row(*item) for item in worst[-rows:]]
+        return "\n".join(lines)
+
+    def _row(self, site: tuple[str, int], traffic: Traffic) -> str:
+        space, index = site
+        x = self.program.entry.instructions[index]
+        unit = "wavefronts" if space == "shared" else "sectors"
+        each = traffic.cost / traffic.requests
+        best = traffic.ideal / traffic.requests
+        source = f" ({x.location})" if x.location else ""
+        return (
+            f"  line {x.line} {x.name}: {traffic.requests} requests of {each:.2f}"
+            f" {unit}, at best {best:.2f}{source}"
+        )
+
+
+def _wasted(traffic: Traffic) -> int:
+    return traffic.cost - traffic.ideal
+
+
+def _cost(
+    batch: Batch, space: str, width: int, lanes: Array | None, offsets: Array
+) -> Traffic:
+    """What one access of many lanes costs."""
+    rows = np.full((batch.blocks * batch.warps.rows, WARP), -1, np.int64)
+    chosen = slice(None) if lanes is None else lanes
+    rows[batch.warps.row[chosen], batch.warps.lane[chosen]] = offsets
+    rows = rows[(rows >= 0).any(1)]
+    useful = cost.distinct_bytes(rows, width)
+    if space == "shared":
+        paid, ideal = cost.wavefronts(rows, width), cost.least_wavefronts(rows, width)
+    else:
+        paid, ideal = cost.sectors(rows), -(-useful // 32)
+    return Traffic(len(rows), paid, ideal, useful)

@@ -1,0 +1,146 @@
+"""Loads, stores, atomics and copies that do not wait."""
+
+from __future__ import annotations
+
+import re
+
+from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.ptx.parsing.text import members
+from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.rules.mbarriers import bulk_copy
+from gpucodegen.ptx.translation.rules.tables import Rule, chosen, mods
+from gpucodegen.ptx.translation.sites import Site
+from gpucodegen.ptx.types import DTYPES, dtype
+
+SPACES = ("param", "global", "shared", "shared:cta", "local", "const")
+VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+_PARAMETER = re.compile(r"\[([\w$]+)(?:\+(\d+))?\]")
+_WIDEST = 16
+
+
+def _space(given: list[str]) -> str:
+    return chosen(given, SPACES, "generic").partition(":")[0]
+
+
+def _parts(
+    x: Instruction, o: Operands, address: str, kind: str, registers: tuple[str, ...]
+) -> list[tuple[str, str, tuple[str, ...]]]:
+    """(site, address, registers) of each piece of at most 16 bytes."""
+    value, offset = o.address(address)
+    size = dtype(kind).itemsize
+    each = max(1, min(len(registers), _WIDEST // size))
+    space = _space(list(x.modifiers))
+    pieces: list[tuple[str, str, tuple[str, ...]]] = []
+    for first in range(0, len(registers), each):
+        some = registers[first : first + each]
+        at = offset + first * size
+        site = Site.of(x.index, space, at, DTYPES[kind], len(some))
+        pieces.append((o.constant(site), value, some))
+    return pieces
+
+
+def load(x: Instruction, o: Operands) -> list[Line]:
+    """``ld`` of one register or of a vector."""
+    given = mods(x, (*SPACES, *VECTORS, "ca", "cg", "cs", "lu", "cv"))
+    kind = given[-1]
+    registers = members(x.operands[0])
+    if _space(given) == "param":
+        return _load_parameter(x, o, kind, registers)
+    lines: list[Line] = []
+    for site, address, some in _parts(x, o, x.operands[1], kind, registers):
+        lines.append(f"t_ = S.load({site}, {address}, q)")
+        lines += [o.write(r, f"t_[{i}]", kind) for i, r in enumerate(some)]
+    return lines
+
+
+def _load_parameter(
+    x: Instruction, o: Operands, kind: str, registers: tuple[str, ...]
+) -> list[Line]:
+    found = _PARAMETER.fullmatch(x.operands[1])
+    offsets = {p.name: p.offset for p in o.entry.parameters}
+    if found is None or found[1] not in offsets:
+        raise Refusal(f"parameter {x.operands[1]}")
+    start, size = offsets[found[1]] + int(found[2] or 0), dtype(kind).itemsize
+    return [
+        o.write(register, f"S.parameter({start + i * size}, {DTYPES[kind]!r})", kind)
+        for i, register in enumerate(registers)
+    ]
+
+
+def store(x: Instruction, o: Operands) -> list[Line]:
+    """``st`` of one register or of a vector."""
+    given = mods(x, (*SPACES, *VECTORS, "wb", "cg", "cs", "wt"))
+    kind = given[-1]
+    lines: list[Line] = []
+    registers = members(x.operands[1])
+    for site, address, some in _parts(x, o, x.operands[0], kind, registers):
+        values = ", ".join(o.read(register, kind) for register in some)
+        lines.append(f"S.store({site}, {address}, ({values},), q)")
+    return lines
+
+
+def atomic(x: Instruction, o: Operands) -> list[Line]:
+    """``atom``, and ``red``, which leaves nothing in a register."""
+    given = mods(x, (*SPACES, *ATOMICS, "noftz"))
+    kind = given[-1]
+    wanted = x.opcode == "atom"
+    operands = x.operands[1:] if wanted else x.operands
+    address, offset = o.address(operands[0])
+    values = ", ".join(o.read(operand, kind) for operand in operands[1:])
+    if kind in ("f16x2", "bf16x2", "bf16") or "noftz" in given:
+        raise Refusal(f"atomics on {kind}")
+    site = o.constant(Site.of(x.index, _space(given), offset, DTYPES[kind]))
+    what = chosen(given, ATOMICS)
+    call = f"S.atomic({site}, {address}, {what!r}, ({values},), {wanted}, q)"
+    return [o.write(x.operands[0], call, kind)] if wanted else [call]
+
+
+def cp_async(x: Instruction, o: Operands) -> list[Line]:
+    """Copies to shared memory that land when they are waited for."""
+    name = x.name
+    if x.modifiers[:2] == ("async", "bulk"):
+        return bulk_copy(x, o)
+    if name == "cp.async.commit_group":
+        return ["S.copies.commit(q)"]
+    if name == "cp.async.wait_all":
+        return ["S.copies.wait(-1, q)"]
+    if name == "cp.async.wait_group":
+        (newest,) = x.operands
+        return [f"S.copies.wait({int(newest)}, q)"]
+    forms = {
+        "cp.async.ca.shared.global": (4, 8, 16),
+        "cp.async.cg.shared.global": (16,),
+    }
+    plain = re.sub(r"\.L2:\w+|:cta", "", name)
+    if plain not in forms:
+        raise Refusal("no such copy")
+    target, source, width, *short = x.operands
+    size = int(width)
+    if size not in forms[plain]:
+        raise Refusal(f"a copy of {size} bytes")
+    to, to_offset = o.address(target)
+    of, of_offset = o.address(source)
+    real = o.read(short[0], "u32") if short else "None"
+    into = o.constant(Site.of(x.index, "shared", to_offset, "u4", size // 4))
+    out_of = o.constant(Site.of(x.index, "global", of_offset, "u4", size // 4))
+    return [f"S.copies.start({into}, {to}, {out_of}, {of}, {real}, q)"]
+
+
+def nothing(x: Instruction, o: Operands) -> list[Line]:
+    """An instruction without effect here: lanes see one memory, in order."""
+    del x, o
+    return []
+
+
+MEMORY_RULES: dict[str, Rule] = {
+    "ld": load,
+    "ldu": load,
+    "st": store,
+    "atom": atomic,
+    "red": atomic,
+    "cp": cp_async,
+} | dict.fromkeys(
+    "fence membar prefetch prefetchu discard nanosleep setmaxnreg".split(),
+    nothing,
+)

@@ -1,0 +1,3 @@
+"""Pictures of iteration spaces, mappings and schedule trees, as SVG."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Kernels on the CPU."""
+
+from __future__ import annotations

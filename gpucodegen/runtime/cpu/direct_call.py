@@ -1,0 +1,154 @@
+"""Functions of Python that launch a kernel and check their arrays in machine code.
+
+Comes in: a kernel and the arrays of a call that passed all checks.  Goes out: a
+function for other arrays like those, which takes a tenth of the time of such checks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.intrinsics.direct import layout
+from gpucodegen.runtime.threads.native_code import address
+
+MODULE = "gpucodegen.intrinsics.direct.launch"
+NAME = b"launch"
+FAST_CALL = 0x0080
+"""``METH_FASTCALL``."""
+Arrays = Sequence[np.ndarray[Any, Any]]
+
+
+class _Method(ctypes.Structure):
+    """`PyMethodDef`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+def direct_call(
+    kernel: int,
+    arrays: Arrays,
+    order: Sequence[int],
+    apart: Sequence[tuple[int, int, int, int]],
+    unset: ctypes.Array[ctypes.c_char],
+) -> Callable[..., Any] | None:
+    """Returns None if it ran the kernel, and `NotImplemented` if arrays differ.
+
+    ``kernel``: the address of a C function of as many addresses as ``order`` has
+    positions.  ``arrays`` tell which dtype, extents, strides and access others must
+    have, ``apart`` which must not overlap: two positions, and the distances of their
+    addresses between which they do.  ``unset``: a variable of the environment that must
+    not exist.
+
+    None where objects do not lie in memory as this assumes.
+
+    >>> from gpucodegen.runtime.cpu.direct_call import direct_call
+    >>> add = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 2)
+    >>> @add
+    ... def first_twice(a, b):
+    ...     b[0] = a[0] + a[0]
+    >>> code = ctypes.cast(first_twice, ctypes.c_void_p).value
+    >>> a, b = np.ones(2), np.zeros(2)
+    >>> name = ctypes.create_string_buffer(b"NO_SUCH_VARIABLE")
+    >>> call = direct_call(code, [a, b], (0, 1), (), name)
+    >>> call(a, b), call(a, b[:1]), call(a, [1, 2]), call(a)
+    (None, NotImplemented, NotImplemented, NotImplemented)
+    >>> b
+    array([2., 0.])
+    """
+    if not 0 < len(order) <= layout.MOST_ARRAYS or not _is_known():
+        return None
+    header = [0] * layout.HEADER
+    header[layout.KERNEL] = kernel
+    header[layout.PARAMETERS] = len(order)
+    header[layout.PAIRS] = len(apart)
+    header[layout.ARRAYS] = len(arrays)
+    header[layout.VARIABLE] = ctypes.addressof(unset)
+    header[layout.ARRAY_TYPE] = id(np.ndarray)
+    header[layout.DONE] = id(None)
+    header[layout.DECLINED] = id(NotImplemented)
+    pairs = (word for pair in apart for word in pair)
+    facts = (word for one in arrays for word in _facts(one))
+    record = array("q", [*header, *order, *pairs, *facts]).tobytes()
+    used = record, unset, *(one.dtype for one in arrays)
+    return _new_function()(ctypes.byref(_method()), used, None)
+
+
+def _facts(one: np.ndarray[Any, Any]) -> Iterator[int]:
+    yield from (id(one.dtype), layout.ACCESS_FLAG * one.flags.writeable, one.ndim)
+    yield from one.shape
+    yield from one.strides
+
+
+@cache
+def _method() -> _Method:
+    """The description of the function, which all share."""
+    code = address(MODULE, {layout.ENTRY: "launch"}, layout.ENTRY)
+    return _Method(NAME, code, FAST_CALL, None)
+
+
+@cache
+def _new_function() -> Callable[..., Any]:
+    """``PyCFunction_NewEx``: a function with an object that it gets."""
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return new
+
+
+@cache
+def _is_known() -> bool:
+    """Whether objects lie where `id` says, and are made as `layout` says."""
+    is_usual = sys.implementation.name == "cpython" and os.name == "posix"
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if not is_usual or not has_lock or not sys.maxsize >> 62:
+        return False
+    text = b"12345678"
+    items, (number,) = (text, 7), array("q", text)
+    return (
+        _word(id(items) + layout.ITEMS) == id(text)
+        and _word(id(text) + layout.CONTENTS) == number
+        and _has_fields(np.zeros((4, 6, 2), "i2")[::-2, 1:, 0])
+        and _has_fields(np.frombuffer(text))
+        and bool(_method().function)
+    )
+
+
+def _has_fields(one: np.ndarray[Any, Any]) -> bool:
+    """Whether what belongs to an array is where it should be."""
+    place = id(one)
+    numbers = {
+        layout.TYPE: id(np.ndarray),
+        layout.DATA: one.ctypes.data,
+        layout.DTYPE: id(one.dtype),
+    }
+    bits = {
+        layout.DIMENSIONS: (layout.INT, one.ndim),
+        layout.FLAGS: (layout.ACCESS_FLAG, layout.ACCESS_FLAG * one.flags.writeable),
+    }
+    lists = {layout.SHAPE: one.shape, layout.STRIDES: one.strides}
+    return (
+        all(_word(place + field) == found for field, found in numbers.items())
+        and all(_word(place + f) & mask == found for f, (mask, found) in bits.items())
+        and all(
+            _word(_word(place + field) + layout.WORD * d) == found
+            for field, row in lists.items()
+            for d, found in enumerate(row)
+        )
+    )
+
+
+def _word(place: int) -> int:
+    return ctypes.c_ssize_t.from_address(place).value

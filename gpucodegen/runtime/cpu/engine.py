@@ -1,0 +1,185 @@
+"""Main memory, and kernels that run on the CPU or in the emulator."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.runtime.host.buffers import CPU, Buffer
+from gpucodegen.runtime.host.engines import Launcher, Maker, Shape, Ways, contents_of
+from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.runtime.host.workspace import Pool
+
+if TYPE_CHECKING:
+    from gpucodegen.runtime.cpu.kernels import CpuKernel
+
+
+@dataclass(slots=True)
+class NumpyEngine:
+    """The engine of the targets ``cpu`` and ``sim``."""
+
+    target: str
+    pool: Pool = field(default_factory=Pool)
+    kernels: dict[KernelSpec, CpuKernel] = field(
+        default_factory=dict["KernelSpec", "CpuKernel"]
+    )
+
+    @property
+    def memory(self) -> object:
+        """Main memory."""
+        return CPU
+
+    def for_call(self, values: Sequence[Any]) -> NumpyEngine:
+        """The same for all calls."""
+        del values
+        return self
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Pooled memory, aligned to a cache line."""
+        return self.pool.take(shape, dtype)
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Back to the pool."""
+        if buffer.pooled:
+            self.pool.give(buffer)
+
+    def read(self, buffer: Buffer, index: Shape) -> Any:
+        """One element."""
+        return buffer.array[index]
+
+    def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
+        """One element changed."""
+        buffer.array[index] = value
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Every element changed."""
+        buffer.array[...] = value
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """One buffer's contents to another."""
+        target.array[...] = source.array
+
+    def contents(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """The array itself."""
+        return buffer.array
+
+    def assign(self, buffer: Buffer, contents: Any) -> None:
+        """The contents of an array, which may be the buffer's own."""
+        if contents is not buffer.array:
+            buffer.array[...] = contents
+
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
+        """A strided view; it must stay inside the allocation."""
+        (start, memory), size = _memory_of(buffer.array), buffer.array.itemsize
+        address = buffer.pointer + offset * size
+        at, in_bytes = address - start, tuple(stride * size for stride in strides)
+        try:
+            array = np.ndarray(shape, buffer.array.dtype, memory, at, in_bytes)
+        except (TypeError, ValueError) as problem:
+            raise errors.IndexOutOfBounds(
+                index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
+            ) from problem
+        array.flags.writeable = buffer.array.flags.writeable
+        return Buffer(
+            array, buffer.dtype, shape, strides, address, CPU, buffer.writable
+        )
+
+    def constant(self, value: Any) -> Buffer:
+        """A copy."""
+        contents, dtype = contents_of(value)
+        buffer = self.alloc(contents.shape, dtype)
+        buffer.array[...] = contents
+        return replace(buffer, pooled=False)
+
+    def launcher(self, spec: KernelSpec) -> Launcher:
+        """A compiled entry, or the emulator."""
+        if self.target == "sim":
+            from gpucodegen.runtime.cpu.emulator import compile_sim
+
+            return compile_sim(spec).launch
+        entry = self._compiled(spec).entry
+
+        def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
+            entry(*[a.pointer if type(a) is Buffer else a for a in args])
+
+        return launch
+
+    def kernel(
+        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A compiled entry; what the emulator runs takes buffers."""
+        del grid, block
+        assert self.target == "cpu"
+        return self._compiled(spec).entry
+
+    def address(self, spec: KernelSpec) -> int:
+        """Where the machine code lies; the emulator has none."""
+        return self._compiled(spec).address if self.target == "cpu" else 0
+
+    def _compiled(self, spec: KernelSpec) -> CpuKernel:
+        """The kernel, compiled once."""
+        kernel = self.kernels.get(spec)
+        if kernel is None:
+            from gpucodegen.runtime.cpu.kernels import compile_cpu
+
+            kernel = self.kernels[spec] = compile_cpu(spec)
+        return kernel
+
+    def transfers(
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
+    ) -> Ways:
+        """Arguments are where they have to be."""
+        del written, overwritten
+        for number, value in enumerate(values):
+            if isinstance(value, Buffer) and value.device != CPU:
+                raise errors.WrongDevice(
+                    function="the call",
+                    argument=number,
+                    actual=value.device,
+                    expected=CPU,
+                )
+        return lambda: values, lambda: None
+
+    def array(self, buffer: Buffer) -> Any:
+        """The array itself; a pooled one is the caller's while anybody uses it."""
+        return self.pool.lend(buffer) if buffer.pooled else buffer.array
+
+    def maker(self, shape: Shape, dtype: str) -> Maker:
+        """Pooled memory that is the caller's while anybody uses it."""
+        return self.pool.maker(shape, dtype)
+
+    def shown(self, buffer: Buffer) -> Any:
+        """The array itself."""
+        return buffer.array
+
+    def taken_back(self, buffer: Buffer, shown: Any) -> None:
+        """It was the array itself."""
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, as far as NumPy knows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _memory_of(array: np.ndarray) -> tuple[int, Any]:
+    """Address and bytes of the array that owns the memory.
+
+    It may have gaps, and elements that no buffer protocol knows; then this is slower.
+    """
+    owner = root_of(array)
+    if owner.flags.forc and owner.dtype.isbuiltin == 1:
+        return int(owner.__array_interface__["data"][0]), owner.data
+    first, end = Buffer.of(owner, "").byte_range
+    memory = (ctypes.c_byte * (end - first)).from_address(first)
+    memory.owner = owner
+    return first, memory

@@ -1,0 +1,3 @@
+"""Kernels of CUDA."""
+
+from __future__ import annotations

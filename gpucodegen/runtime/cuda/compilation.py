@@ -1,0 +1,154 @@
+"""CUDA kernels compiled without a GPU: PTX and machine code, kept on disk by content.
+
+Comes in: a kernel as source text.  Goes out: PTX, which the emulated device executes,
+or a cubin for one architecture, with what the assembler said of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+
+from gpucodegen import errors
+from gpucodegen.runtime.devices.found import require_cuda_compiler
+from gpucodegen.runtime.host import modules
+from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.runtime.storage import cache
+
+CUBINS = cache.Store("cuda")
+PTX = cache.Store("ptx")
+STATIC_SHARED_BYTES = 48 * 1024
+"""What the arrays of a block may take that a kernel declares."""
+
+Target = tuple[int, ...] | tuple[int, int, str]
+
+
+def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
+    """The PTX of a kernel with its own name as entry, or what the disk has of it.
+
+    ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
+    """
+    if spec.shared_bytes > STATIC_SHARED_BYTES:
+        raise errors.ResourceLimit(
+            what=f"the shared memory in bytes of kernel {spec.name}",
+            needed=spec.shared_bytes,
+            limit=STATIC_SHARED_BYTES,
+        )
+    require_cuda_compiler()
+    key = _key(spec, cc)
+    stored = PTX.get(key)
+    if stored is not None:
+        return stored.decode()
+    text = _compiled(spec, cc)
+    PTX.put(key, text.encode())
+    return text
+
+
+def _compiled(spec: KernelSpec, cc: Target) -> str:
+    from gpucodegen.intrinsics.cuda.engine import assembly, parameter
+
+    function = getattr(modules.load(spec.source), spec.name)
+    types = tuple(parameter(*p) for p in spec.signature)
+    threads = math.prod(spec.block) if spec.block else None
+    contract = "contract" in spec.fastmath
+    ptx, entry = assembly(function, types, cc, threads=threads, contract=contract)
+    return ptx.replace(entry, spec.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Cubin:
+    """Machine code for one architecture, with what the assembler said of it."""
+
+    name: str
+    code: bytes
+    log: str
+
+    @property
+    def registers(self) -> int:
+        """Registers per thread."""
+        return self._count(r"Used (\d+) registers")
+
+    @property
+    def spills(self) -> int:
+        """Bytes spilled to local memory, stores and loads."""
+        stores = self._count(r"(\d+) bytes spill stores")
+        return stores + self._count(r"(\d+) bytes spill loads")
+
+    @property
+    def shared_bytes(self) -> int:
+        """Static shared memory of a block."""
+        return self._count(r"(\d+) bytes smem")
+
+    def _count(self, pattern: str) -> int:
+        found = re.search(pattern, self.log)
+        return int(found.group(1)) if found else 0
+
+    def record(self) -> bytes:
+        r"""The length of the log, the log, the code: either may hold any byte.
+
+        >>> Cubin.read("k", Cubin("k", b"\0code", "log\0").record()).code
+        b'\x00code'
+        """
+        log = self.log.encode()
+        return _LENGTH.pack(len(log)) + log + self.code
+
+    @classmethod
+    def read(cls, name: str, record: bytes) -> Cubin:
+        """The cubin of a record."""
+        (length,) = _LENGTH.unpack_from(record)
+        start = _LENGTH.size
+        log = record[start : start + length]
+        return cls(name, record[start + length :], log.decode())
+
+
+_LENGTH = struct.Struct("<Q")
+RECORDS = 2
+"""The form of the records: entries of another one are not read."""
+
+
+def compile_cubin(spec: KernelSpec, cc: Target = (9, 0)) -> Cubin:
+    """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
+    key = _key(spec, cc)
+    stored = CUBINS.get(key)
+    if stored is not None:
+        return Cubin.read(spec.name, stored)
+    code, log = _link(compile_ptx(spec, cc), cc)
+    cubin = Cubin(spec.name, code, log)
+    CUBINS.put(key, cubin.record())
+    return cubin
+
+
+def architecture(cc: Target) -> str:
+    """The assembler's name of an architecture.
+
+    >>> architecture((9, 0, "a"))
+    'sm_90a'
+    """
+    return "sm_" + "".join(map(str, cc))
+
+
+def _link(ptx: str, cc: Target) -> tuple[bytes, str]:
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    options = LinkerOptions(arch=architecture(cc), ptxas_options=["-v"])
+    linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=options)
+    code = linker.link("cubin").code
+    return bytes(code), linker.get_info_log() or ""
+
+
+def _key(spec: KernelSpec, cc: Target) -> str:
+    from gpucodegen.intrinsics.cuda.engine import engine_version
+
+    return cache.digest(
+        RECORDS,
+        spec.source,
+        spec.name,
+        spec.signature,
+        spec.block,
+        spec.fastmath,
+        architecture(cc),
+        engine_version(),
+        cache.package_digest(),
+    )

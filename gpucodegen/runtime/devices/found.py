@@ -1,0 +1,116 @@
+"""Which GPUs this machine has, and what it lacks.  Nothing heavy at import."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from functools import cache
+
+from gpucodegen import errors
+from gpucodegen.runtime.devices import choice
+from gpucodegen.runtime.machine.processor import cores, cpu
+from gpucodegen.runtime.machine.quota import quota
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One CUDA device."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    memory: int
+    multiprocessors: int
+
+    def __str__(self) -> str:
+        major, minor = self.compute_capability
+        return (
+            f"{self.name}, sm_{major}{minor}, {self.multiprocessors} multiprocessors,"
+            f" {self.memory >> 30} GiB"
+        )
+
+
+@cache
+def gpus() -> tuple[Gpu, ...]:
+    """The CUDA devices that CuPy can reach; none without CuPy or a driver."""
+    if importlib.util.find_spec("cupy") is None:
+        return ()
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError:
+        return ()
+    return tuple(_gpu(runtime.getDeviceProperties(i)) for i in range(count))
+
+
+def _gpu(facts: dict[str, object]) -> Gpu:
+    name = facts["name"]
+    return Gpu(
+        name.decode() if isinstance(name, bytes) else str(name),
+        (int(str(facts["major"])), int(str(facts["minor"]))),
+        int(str(facts["totalGlobalMem"])),
+        int(str(facts["multiProcessorCount"])),
+    )
+
+
+def missing_for_cuda() -> tuple[str, str] | None:
+    """(what is missing to run CUDA kernels, the remedy), or None if nothing is."""
+    if choice.kind() == "emulated":
+        return None if has_cuda_compiler() else NO_COMPILER
+    if gpus():
+        return None
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed", "Run pip install 'gpucodegen[cuda13]'"
+    if not has_cuda_compiler():
+        return NO_COMPILER
+    return "no CUDA device or driver was found", WITHOUT_A_GPU
+
+
+WITHOUT_A_GPU = (
+    "Run on a machine with an NVIDIA GPU, set GPUCODEGEN_DEVICE=emulated, or use"
+    " target='cpu' or target='sim'"
+)
+NO_COMPILER = "numba-cuda is not installed", "Run pip install 'gpucodegen[cuda13]'"
+
+
+def require_cuda() -> None:
+    """Refuse a CUDA request that this machine cannot serve."""
+    missing = missing_for_cuda()
+    if missing is not None:
+        reason, hint = missing
+        raise errors.NoDevice(reason=reason, hint=hint)
+
+
+def require_cuda_compiler() -> None:
+    """Refuse a request for PTX without the compiler that makes it."""
+    if not has_cuda_compiler():
+        reason, hint = NO_COMPILER
+        raise errors.NoDevice(reason=reason, hint=hint)
+
+
+def has_cuda_compiler() -> bool:
+    """Whether CUDA kernels can be compiled here, with or without a GPU."""
+    try:
+        return importlib.util.find_spec("numba_cuda") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def describe() -> list[str]:
+    """Lines for ``gpucodegen doctor``."""
+    lines = [f"CPU         {cpu()}", f"threads     {_threads()}"]
+    lines += [f"GPU         {gpu}" for gpu in gpus()]
+    missing = missing_for_cuda()
+    if choice.kind() == "emulated":
+        lines.append(f"target cuda runs on {choice.current()} ({choice.VARIABLE})")
+    if missing is not None:
+        lines.append(f"GPU         none: {missing[0]}. {missing[1]}")
+    compiler = "yes" if has_cuda_compiler() else "no: pip install 'gpucodegen[cuda13]'"
+    lines.append(f"CUDA text compiles without a GPU: {compiler}")
+    return lines
+
+
+def _threads() -> str:
+    limit = f"a quota of {quota():g} processors" if quota() else "no quota"
+    return f"{cpu().threads} of {cores()} cores that this process may use, {limit}"

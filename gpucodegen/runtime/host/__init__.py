@@ -1,0 +1,3 @@
+"""What a host program calls: buffers, launches, transfers."""
+
+from __future__ import annotations

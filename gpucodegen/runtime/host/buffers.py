@@ -1,0 +1,303 @@
+"""Arrays of any library as `Buffer` records, checked against expectations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.ir.data.float_formats import NARROW, SMALL
+
+CPU, GPU = "the CPU", "the GPU"
+
+_SMALL_FLOATS = {
+    name: (f"float{name[1]}_{name[2:].lower()}", "uint8") for name in SMALL
+}
+NUMPY_NAMES: dict[str, tuple[str, ...]] = (
+    _SMALL_FLOATS
+    | {
+        "f16": ("float16",),
+        "bf16": ("bfloat16", "uint16"),
+        "f32": ("float32",),
+        "f64": ("float64",),
+        "complex<f32>": ("complex64",),
+        "complex<f64>": ("complex128",),
+        "i1": ("bool",),
+        "index": ("int64", "uint64"),
+        "tag": ("int64",),
+    }
+    | {
+        f"{sign}i{bits}": (f"int{bits}", f"uint{bits}")
+        for sign in ("", "s", "u")
+        for bits in (8, 16, 32, 64)
+    }
+)
+"""Array element types that hold an MLIR element type.
+
+The names of narrow floats are those of the package ml_dtypes; their bits serve as well.
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
+
+    ``pooled``: a program allocated it from its workspace.  Nobody changes a buffer; a
+    frozen class would take six times as long to make one for each argument of a call.
+
+    >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
+    >>> b.shape, b.strides
+    ((2, 3), (3, 1))
+    """
+
+    array: Any
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    pointer: int
+    device: str = CPU
+    writable: bool = True
+    pooled: bool = False
+
+    @classmethod
+    def of(cls, array: Any, dtype: str) -> Buffer:
+        """The buffer of a NumPy or device array that holds ``dtype``."""
+        size = array.itemsize
+        strides = tuple(stride // size for stride in array.strides)
+        if isinstance(array, np.ndarray):
+            pointer = int(array.__array_interface__["data"][0])
+            return cls(
+                array, dtype, array.shape, strides, pointer, CPU, array.flags.writeable
+            )
+        return cls(array, dtype, array.shape, strides, int(array.data.ptr), GPU)
+
+    @property
+    def byte_range(self) -> tuple[int, int]:
+        """First address and the address behind the last element."""
+        if not all(self.shape):
+            return self.pointer, self.pointer
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        size = self.array.itemsize
+        lowest = sum(r for r in reach if r < 0) * size
+        highest = sum(r for r in reach if r > 0) * size + size
+        return self.pointer + lowest, self.pointer + highest
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a function takes: None in ``shape`` is any extent.
+
+    ``strides`` None means row-major; None in it any stride.  They count elements.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...] | None = None
+    writable: bool = True
+
+
+def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
+    """A user's argument as a checked buffer; a refusal names what was expected."""
+    array = as_array(value, expected, function)
+    array = _as_stored(array, expected, function)
+    _check_shape(array, expected, function)
+    buffer = Buffer.of(array, expected.dtype)
+    _check_strides(buffer, expected, function)
+    if expected.writable and not buffer.writable:
+        raise errors.ReadOnlyArgument(function=function, argument=expected.name)
+    return buffer
+
+
+def _as_stored(array: Any, expected: Expected, function: str) -> Any:
+    """The array of the expected elements; narrow floats of other packages as bits."""
+    names, stored = NUMPY_NAMES[expected.dtype], element(expected.dtype).storage
+    if str(array.dtype) not in names:
+        wanted = names[0] if stored != names[-1] else " or ".join(names)
+        raise errors.WrongDtype(
+            function=function,
+            argument=expected.name,
+            expected=wanted,
+            actual=array.dtype,
+        )
+    is_foreign = array.dtype.kind not in "biufc" and stored == names[-1]
+    return array.view(stored) if is_foreign else array
+
+
+def as_array(value: object, expected: Expected, function: str) -> Any:
+    """The NumPy or device array of anything that offers its memory, without a copy."""
+    if isinstance(value, np.ndarray):
+        return value
+    from gpucodegen.runtime.devices import choice
+
+    if choice.is_device_array(value):
+        return value
+    for protocol, array_of in _PROTOCOLS.items():
+        if not offers(value, protocol):
+            continue
+        try:
+            return array_of(value)
+        except Exception as problem:  # whatever another library raises
+            reason = str(problem).partition("\n")[0] or type(problem).__name__
+            raise errors.UnreadableBuffer(
+                function=function,
+                argument=expected.name,
+                reason=reason.removesuffix("."),
+                advice=_as_bits(expected.dtype),
+            ) from problem
+    raise errors.WrongArgumentType(
+        function=function,
+        argument=expected.name,
+        expected="an array, as numpy.asarray makes",
+        actual=type(value).__name__,
+    )
+
+
+def offers(value: object, protocol: str) -> bool:
+    """Whether an object has an attribute, which may be anything of another library.
+
+    >>> offers(np.zeros(3), "__array_interface__"), offers(3, "__dlpack__")
+    (True, False)
+    """
+    try:
+        return hasattr(value, protocol)
+    except Exception:  # noqa: BLE001 - a property that tells why it has none
+        return False
+
+
+def _as_bits(dtype: str) -> str:
+    """What helps where another library's elements have no NumPy type."""
+    names = NUMPY_NAMES[dtype]
+    if dtype not in NARROW:
+        return ""
+    return f"Pass an array of {names[0]}, or of its bits, such as .view({names[-1]})"
+
+
+CPU_DEVICE_TYPES = {1, 3}
+"""DLPack: main memory, and main memory pinned for a GPU."""
+
+
+def _from_dlpack(value: Any) -> Any:
+    device_type, _ = value.__dlpack_device__()
+    if int(device_type) in CPU_DEVICE_TYPES:
+        return np.from_dlpack(value)
+    from gpucodegen.runtime.devices import choice
+
+    return choice.cupy_module().from_dlpack(value)
+
+
+def _from_cuda(value: Any) -> Any:
+    from gpucodegen.runtime.devices import choice
+
+    return choice.taken_in(value)
+
+
+_PROTOCOLS: dict[str, Callable[[Any], Any]] = {
+    "__cuda_array_interface__": _from_cuda,
+    "__dlpack__": _from_dlpack,
+    "__array_interface__": np.asarray,
+}
+"""How arrays of other libraries offer their memory, the best way first."""
+
+
+def _check_shape(array: Any, expected: Expected, function: str) -> None:
+    if array.ndim != len(expected.shape):
+        raise errors.WrongArgumentRank(
+            function=function,
+            argument=expected.name,
+            expected=len(expected.shape),
+            actual=array.ndim,
+        )
+    for dimension, (want, have) in enumerate(
+        zip(expected.shape, array.shape, strict=True)
+    ):
+        if want is not None and want != have:
+            raise errors.WrongExtent(
+                function=function,
+                argument=expected.name,
+                expected=want,
+                dimension=dimension,
+                actual=have,
+                shape=_shape_text(expected.shape),
+            )
+
+
+def _check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
+    if 0 in buffer.shape:
+        return
+    wanted = expected.strides
+    if wanted is None:
+        wanted = row_major(buffer.shape)
+    size = buffer.array.itemsize
+    rows = zip(wanted, buffer.strides, buffer.shape, buffer.array.strides, strict=True)
+    for want, have, extent, in_bytes in rows:
+        is_free = want is None and in_bytes % size == 0
+        if extent <= 1 or is_free or (want == have and in_bytes % size == 0):
+            continue
+        raise errors.WrongStride(
+            function=function,
+            argument=expected.name,
+            expected=_shape_text(wanted),
+            actual=_shape_text(buffer.strides),
+            otherwise=f", or declare a memref of layout {_any_strides(len(wanted))}",
+        )
+
+
+def _any_strides(rank: int) -> str:
+    """The layout of MLIR that takes every buffer of a rank.
+
+    >>> _any_strides(2)
+    'strided<[?, ?], offset: ?>'
+    """
+    return f"strided<[{', '.join('?' * rank)}], offset: ?>"
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of contiguous memory, in elements.
+
+    >>> row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _shape_text(values: Iterable[int | None]) -> str:
+    inner = ", ".join("?" if v is None else str(v) for v in values)
+    return f"({inner})"
+
+
+def check_disjoint(
+    function: str, arguments: Sequence[tuple[str, Buffer, bool, object]]
+) -> None:
+    """Refuse a written argument that shares memory with another one.
+
+    ``arguments`` holds name, buffer, whether it is written, and its group: buffers of
+    one that is not None may overlap.  Buffers whose address ranges interleave count as
+    shared.
+    """
+    ranges = sorted(
+        (
+            (*b.byte_range, name, written, group)
+            for name, b, written, group in arguments
+        ),
+        key=lambda each: each[:3],
+    )
+    for i, (_, end, name, written, group) in enumerate(ranges):
+        for start, other_end, other, other_written, other_group in ranges[i + 1 :]:
+            if start >= end:
+                break
+            together = group is not None and group == other_group
+            if other_end > start and (written or other_written) and not together:
+                first, second = sorted((name, other))
+                raise errors.OverlappingArguments(
+                    function=function, first=first, second=second
+                )

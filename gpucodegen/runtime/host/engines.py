@@ -1,0 +1,160 @@
+"""What a host program needs of its target: where memory lies and how kernels start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.spec import KernelSpec
+
+Shape = tuple[int, ...]
+Launcher = Callable[[Any, Any, tuple[Any, ...]], None]
+"""A kernel as a function of grid, block and arguments."""
+Ways = tuple[Callable[[], Sequence[Any]], Callable[[], None]]
+"""Arguments made reachable for kernels, and results copied back."""
+Maker = Callable[[], tuple[int, Any]]
+"""Makes an array, and tells its address."""
+
+
+class Engine(Protocol):
+    """The memory and the kernels of one target."""
+
+    @property
+    def memory(self) -> object:
+        """Which memory is its own: engines of the same share buffers."""
+        ...
+
+    def for_call(self, values: Sequence[Any]) -> Engine:
+        """The engine that serves a call: one for each device."""
+        ...
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Uninitialised memory."""
+        ...
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Memory given back."""
+        ...
+
+    def read(self, buffer: Buffer, index: Shape) -> Any:
+        """One element as a NumPy scalar."""
+        ...
+
+    def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
+        """One element changed."""
+        ...
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Every element changed."""
+        ...
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """One buffer's contents to another of its shape."""
+        ...
+
+    def contents(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """The contents in main memory: where they are, or a copy."""
+        ...
+
+    def assign(self, buffer: Buffer, contents: Any) -> None:
+        """Contents of an array, wherever it lies, to a buffer of its shape."""
+        ...
+
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
+        """Another shape over the same memory."""
+        ...
+
+    def constant(self, value: Any) -> Buffer:
+        """A constant in this engine's memory."""
+        ...
+
+    def launcher(self, spec: KernelSpec) -> Launcher:
+        """A kernel ready to be launched."""
+        ...
+
+    def kernel(
+        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A kernel as a function of addresses and numbers."""
+        ...
+
+    def address(self, spec: KernelSpec) -> int:
+        """Where such a function lies that C calls; 0 if there is none."""
+        ...
+
+    def transfers(
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
+    ) -> Ways:
+        """The way of a call's arguments in and out."""
+        ...
+
+    def array(self, buffer: Buffer) -> Any:
+        """A result, which from now on is the caller's."""
+        ...
+
+    def maker(self, shape: Shape, dtype: str) -> Maker:
+        """What makes uninitialised arrays of the caller's."""
+        ...
+
+    def shown(self, buffer: Buffer) -> Any:
+        """A buffer of the program as an array, for functions of the caller."""
+        ...
+
+    def taken_back(self, buffer: Buffer, shown: Any) -> None:
+        """What such a function wrote into the array that it was shown."""
+        ...
+
+
+def engine_of(target: str) -> Engine:
+    """The engine of ``cpu``, ``cuda`` or ``sim``."""
+    if target == "cuda":
+        from gpucodegen.runtime.cuda.engine import CudaEngine
+
+        return CudaEngine()
+    from gpucodegen.runtime.cpu.engine import NumpyEngine
+
+    return NumpyEngine(target)
+
+
+def storage(dtype: str) -> np.dtype:
+    """NumPy's type of an element in memory."""
+    return np.dtype(element(dtype).storage)
+
+
+UNAMBIGUOUS = (
+    "i1 i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 f32 f64 complex<f32> complex<f64>"
+).split()
+"""Element types that a NumPy type names."""
+
+
+def contents_of(value: Any) -> tuple[np.ndarray, str]:
+    """(contents, element type) of a constant: an array, or shape, dtype and values.
+
+    >>> contents_of(np.zeros(3, np.float32))[1]
+    'f32'
+    """
+    if isinstance(value, np.ndarray):
+        names = {element(name).storage: name for name in UNAMBIGUOUS}
+        return value, names[str(value.dtype)]
+    from gpucodegen.intrinsics.sim.casts import to_storage
+
+    kind = storage(value.dtype)
+    try:
+        array = np.zeros(value.shape, kind)
+    except (MemoryError, ValueError) as problem:
+        size = prod(value.shape) * kind.itemsize
+        raise errors.OutOfMemory(size=size) from problem
+    if value.values is not None:
+        given = np.asarray(value.values)
+        stored = np.asarray(to_storage(given, value.dtype))
+        array[...] = stored.reshape(value.shape if stored.size > 1 else ())
+    return array, str(value.dtype)

@@ -1,0 +1,364 @@
+"""What a generated host program calls: memory, launches, transfers (``rt``).
+
+One `HostApi` serves one compiled program.  Its memory is NumPy's for ``cpu`` and
+``sim`` and a device's for ``cuda``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.framework.elements import TAG_WORDS
+from gpucodegen.ir.locations import UNKNOWN, FileLoc
+from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.engines import Engine, Maker, engine_of
+from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.runtime.host.transfers import HostTransfers
+
+Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
+"""Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""
+Shape = tuple[int, ...]
+Index = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What the calls of a program leave behind in one memory."""
+
+    transfers: HostTransfers
+    launchers: dict[str, Callable[..., None]] = field(default_factory=dict[str, Any])
+    constants: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
+    tags: dict[int, Buffer] = field(default_factory=dict[int, Buffer])
+
+
+class HostApi:
+    """The runtime of one program.
+
+    >>> rt = make_host("cpu", [])
+    >>> a = rt.alloc((2, 3), "f32")
+    >>> rt.store(a, (1, 2), 5.0); float(rt.load(a, (1, 2))), rt.dim(a, 1)
+    (5.0, 3)
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        kernels: Mapping[str, KernelSpec],
+        constants: Mapping[str, Any],
+        handlers: Mapping[str, Callable[..., Any]] | None = None,
+        kept: _Kept | None = None,
+    ) -> None:
+        self._handlers = dict(handlers or {})
+        self._engine = engine
+        self._specs = kernels
+        self._constants = dict(constants)
+        self._kept = kept or _Kept(HostTransfers(engine))
+        self._keepers = {engine.memory: self._kept}
+        self._calls: dict[Engine, HostApi] = {}
+
+    def for_call(self, values: Sequence[Any]) -> HostApi:
+        """The runtime for a call: its memory is that of the arguments' device."""
+        engine = self._engine.for_call(values)
+        if engine is self._engine:
+            return self
+        if engine not in self._calls:
+            fresh = _Kept(HostTransfers(engine))
+            kept = self._keepers.setdefault(engine.memory, fresh)
+            self._calls[engine] = HostApi(
+                engine, self._specs, self._constants, self._handlers, kept
+            )
+        return self._calls[engine]
+
+    # Memory.
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Uninitialised memory; tags are cleared."""
+        if shape and min(shape) < 0:
+            raise errors.NegativeExtent(shape=shape)
+        if dtype == "tag":
+            buffer = self._engine.alloc((*shape, TAG_WORDS), dtype)
+            self._engine.fill(buffer, 0)
+            return self._without_words(buffer, shape)
+        return self._engine.alloc(shape, dtype)
+
+    def maker(self, shape: Shape, dtype: str) -> Maker:
+        """What makes arrays for the caller, uninitialised, and tells where they lie.
+
+        >>> place, array = make_host("cpu", []).maker((2, 3), "f32")()
+        >>> place == array.ctypes.data, array.shape
+        (True, (2, 3))
+        """
+        return self._engine.maker(shape, dtype)
+
+    @staticmethod
+    def _without_words(buffer: Buffer, shape: Shape) -> Buffer:
+        """Tags as the program sees them: one element each."""
+        return Buffer(
+            buffer.array,
+            buffer.dtype,
+            shape,
+            tuple(s // TAG_WORDS for s in buffer.strides[:-1]),
+            buffer.pointer,
+            buffer.device,
+        )
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Give memory back; memory that this program did not allocate stays."""
+        self._kept.tags.pop(buffer.pointer, None)
+        self._engine.dealloc(buffer)
+
+    def dim(self, buffer: Buffer, dimension: int) -> int:
+        """An extent."""
+        return buffer.shape[dimension]
+
+    def stride(self, buffer: Buffer, dimension: int) -> int:
+        """A stride in elements."""
+        return buffer.strides[dimension]
+
+    def load(self, buffer: Buffer, index: Index) -> Any:
+        """One element as kernels carry it."""
+        from gpucodegen.intrinsics.sim.casts import from_storage
+
+        _check_index(buffer, index)
+        return from_storage(self._engine.read(buffer, index), buffer.dtype)
+
+    def store(self, buffer: Buffer, index: Index, value: Any) -> None:
+        """Write one element."""
+        from gpucodegen.intrinsics.sim.casts import to_storage
+
+        _check_index(buffer, index)
+        self._engine.write(buffer, index, to_storage(value, buffer.dtype))
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Write every element."""
+        self._engine.fill(buffer, value)
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """``memref.copy``: shapes agree."""
+        _check_shape("memref.copy", target.shape, source)
+        self._engine.copy(source, target)
+
+    def cast(self, buffer: Buffer, shape: Sequence[int | None]) -> Buffer:
+        """``memref.cast``: the same buffer, its extents checked."""
+        _check_shape("memref.cast", shape, buffer)
+        return buffer
+
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
+        """Another shape over the same memory, ``offset`` elements behind its start."""
+        if any(extent < 0 for extent in shape):
+            raise errors.NegativeExtent(shape=shape)
+        return self._engine.view(buffer, offset, shape, strides)
+
+    def constant(self, key: str) -> Buffer:
+        """A ``memref.global``."""
+        if key not in self._kept.constants:
+            self._kept.constants[key] = self._engine.constant(self._constants[key])
+        return self._kept.constants[key]
+
+    def tags(self, buffer: Buffer) -> Buffer:
+        """Descriptors that stand for a tag memref of the program's caller."""
+        if buffer.dtype == "tag":
+            return buffer
+        if buffer.pointer not in self._kept.tags:
+            self._kept.tags[buffer.pointer] = self.alloc(buffer.shape, "tag")
+        return self._kept.tags[buffer.pointer]
+
+    # Kernels and transfers.
+
+    def kernel(
+        self, name: str, grid: Shape | None, block: Shape | None
+    ) -> Callable[..., None]:
+        """A kernel as a function of addresses and numbers."""
+        return self._engine.kernel(self._specs[name], grid, block)
+
+    def address(self, name: str) -> int:
+        """Where C finds a kernel; 0 if it cannot call it."""
+        return self._engine.address(self._specs[name])
+
+    def launch(
+        self,
+        name: str,
+        grid: Shape | None,
+        block: Shape | None,
+        args: Sequence[Any],
+    ) -> None:
+        """Run a kernel; it is compiled when it first runs."""
+        launcher = self._kept.launchers.get(name)
+        if launcher is None:
+            launcher = self._engine.launcher(self._specs[name])
+            self._kept.launchers[name] = launcher
+        launcher(grid, block, args)
+
+    def status(self, words: int) -> Buffer:
+        """Words for what a kernel notes, all zero."""
+        buffer = self._engine.alloc((words,), "i64")
+        buffer.array[...] = 0
+        return buffer
+
+    def check(self, status: Buffer, reports: Sequence[Told]) -> None:
+        """Refuse the call for the first report that a kernel noted."""
+        self.look(status.array, reports)
+        self._engine.dealloc(status)
+
+    def look(self, status: np.ndarray, reports: Sequence[Told]) -> None:
+        """The same of the words alone."""
+        words = status.tolist()
+        if not any(words):
+            return
+        for told in reports:
+            noted, *values = words[: 1 + len(told[-1])]
+            if noted:
+                self.refuse(told, values)
+            del words[: 1 + len(told[-1])]
+
+    def refuse(self, told: Told, values: Sequence[int]) -> None:
+        """End the call: an access would leave its buffer, or two do not fit."""
+        place, verb, buffer, dimension, extent, names = told
+        pairs = zip(names, map(int, values), strict=True)
+        given = ", ".join(f"{name} = {value}" for name, value in pairs)
+        where = FileLoc(*place) if place else UNKNOWN
+        if verb == "fit":
+            raise errors.ShapesDisagree(where, problem=given)
+        size = "" if extent < 0 else f" (extent {extent})"
+        raise errors.AccessOutOfBounds(
+            where, verb=verb, buffer=f"{buffer}{size}", dimension=dimension, given=given
+        )
+
+    def handle(
+        self,
+        operation: str,
+        operands: tuple[Any, ...],
+        attributes: Mapping[str, Any],
+        results: tuple[str, ...],
+    ) -> tuple[Any, ...]:
+        """Let the caller's function run an operation.
+
+        It gets arrays and numbers, and the attributes by keyword; ``results`` holds the
+        element type of each result, ``"f32[]"`` for a buffer.
+        """
+        shown = self._engine.shown
+        given = [shown(v) if isinstance(v, Buffer) else scalar(v) for v in operands]
+        answer = self._handlers[operation](*given, **attributes)
+        for operand, array in zip(operands, given, strict=True):
+            if isinstance(operand, Buffer):
+                self._engine.taken_back(operand, array)
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        found = answers if results else ()
+        if len(found) != len(results):
+            raise errors.HandlerResult(
+                operation=operation, expected=len(results), actual=len(found)
+            )
+        return tuple(map(self._taken_in, found, results))
+
+    def _taken_in(self, value: Any, dtype: str) -> Any:
+        """A handler's result as the program carries it."""
+        if not dtype.endswith("[]"):
+            return value
+        buffer = self.alloc(tuple(value.shape), dtype.removesuffix("[]"))
+        self._engine.assign(buffer, value)
+        return buffer
+
+    def dma_start(
+        self,
+        source: Buffer,
+        source_index: Index,
+        target: Buffer,
+        target_index: Index,
+        count: int,
+        tag: Buffer,
+        tag_index: Index,
+        stride: int | None,
+        run: int | None,
+        *,
+        strided_source: bool = True,
+    ) -> None:
+        """``memref.dma_start`` between host-visible buffers."""
+        self._kept.transfers.start(
+            (source, source_index),
+            (target, target_index),
+            count,
+            (tag, tag_index),
+            stride,
+            run,
+            strided_source=strided_source,
+        )
+
+    def dma_wait(self, tag: Buffer, tag_index: Index, count: int) -> None:
+        """``memref.dma_wait``."""
+        self._kept.transfers.wait((tag, tag_index), count)
+
+    # The way in and out of a call.
+
+    def transfers(
+        self,
+        values: Sequence[Any],
+        written: Sequence[bool],
+        overwritten: Sequence[bool] = (),
+    ) -> tuple[Callable[[], Sequence[Any]], Callable[[], None]]:
+        """(arguments where kernels can reach them, copies of results back).
+
+        ``overwritten`` arguments need not be copied there.
+        """
+        return self._engine.transfers(values, written, overwritten)
+
+    def result(self, value: Any) -> Any:
+        """A result as the caller gets it: an array, or a Python number."""
+        if isinstance(value, Buffer):
+            return self._engine.array(value)
+        return scalar(value)
+
+
+def scalar(value: Any) -> Any:
+    """A number as a Python number."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_index(buffer: Buffer, index: Index) -> None:
+    inside = len(index) == len(buffer.shape) and all(
+        0 <= i < n for i, n in zip(index, buffer.shape, strict=False)
+    )
+    if not inside:
+        raise errors.IndexOutOfBounds(
+            index=index, buffer=f"a buffer of {buffer.dtype}", shape=buffer.shape
+        )
+
+
+def _check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None:
+    if len(shape) != len(buffer.shape):
+        raise errors.WrongArgumentRank(
+            function=what,
+            argument="source",
+            expected=len(shape),
+            actual=len(buffer.shape),
+        )
+    pairs = zip(shape, buffer.shape, strict=True)
+    for dimension, (want, have) in enumerate(pairs):
+        if want is not None and want != have:
+            raise errors.WrongExtent(
+                function=what,
+                argument="source",
+                expected=want,
+                dimension=dimension,
+                actual=have,
+                shape=tuple(shape),
+            )
+
+
+def make_host(
+    target: str,
+    kernels: Iterable[KernelSpec],
+    constants: Mapping[str, Any] | None = None,
+    handlers: Mapping[str, Callable[..., Any]] | None = None,
+) -> HostApi:
+    """The runtime of a program for ``cpu``, ``cuda`` or ``sim``.
+
+    ``constants`` maps keys to arrays, or to records with shape, dtype and values;
+    ``handlers`` maps operations to the functions that run them.
+    """
+    by_name = {spec.name: spec for spec in kernels}
+    return HostApi(engine_of(target), by_name, constants or {}, handlers)

@@ -1,0 +1,101 @@
+"""An emitted program made callable: host functions with the runtime they call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpucodegen.runtime.host import modules
+from gpucodegen.runtime.host.host import HostApi, make_host
+from gpucodegen.runtime.host.spec import KernelSpec, Param
+
+
+class Emitted(Protocol):
+    """What the emitter makes of a module."""
+
+    @property
+    def host_source(self) -> str:
+        """The module of host functions."""
+        ...
+
+    @property
+    def kernels(self) -> Iterable[Any]:
+        """Records with the fields of `KernelSpec`."""
+        ...
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Contents of global memory."""
+        ...
+
+
+CONTRACTED = ("contract",)
+"""Multiplications and additions may be fused, and nothing else changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Host functions by their Python names; each takes ``runtime`` first."""
+
+    functions: Mapping[str, Callable[..., Any]]
+    runtime: HostApi
+    kernels: tuple[KernelSpec, ...]
+
+
+def load_program(
+    emitted: Emitted,
+    target: str,
+    handlers: Mapping[str, Callable[..., Any]] | None = None,
+) -> Loaded:
+    """Load a program for a target; kernels compile when they first run.
+
+    ``handlers`` run the operations that the program does not know.
+    """
+    module = modules.load(emitted.host_source)
+    kernels = tuple(
+        kernel if isinstance(kernel, KernelSpec) else kernel_spec(kernel)
+        for kernel in emitted.kernels
+    )
+    functions = {
+        name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }
+    runtime = make_host(target, kernels, emitted.constants, handlers)
+    return Loaded(functions, runtime, kernels)
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Overflow and NaN are values of the program's arithmetic, not warnings."""
+
+    def call(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return call
+
+
+def kernel_spec(
+    kernel: Any, fastmath: tuple[str, ...] = CONTRACTED, threads: int = 0
+) -> KernelSpec:
+    """What the compilers need of an emitted kernel; ``fastmath``: LLVM flags.
+
+    Parallel kernels on the CPU run on ``threads`` threads, 0 for as many as variables
+    say; for one, they are compiled as sequential.
+    """
+    params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
+    return KernelSpec(
+        kernel.name,
+        kernel.source,
+        params,
+        kernel.target,
+        kernel.block,
+        kernel.parallel and threads != 1,
+        kernel.shared_bytes,
+        fastmath,
+        threads,
+    )

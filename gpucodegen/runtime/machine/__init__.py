@@ -1,0 +1,3 @@
+"""The processor: features, caches, quotas."""
+
+from __future__ import annotations

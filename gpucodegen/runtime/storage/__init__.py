@@ -1,0 +1,3 @@
+"""Files that outlive the process: the cache, and machine code in it."""
+
+from __future__ import annotations

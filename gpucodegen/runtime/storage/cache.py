@@ -1,0 +1,174 @@
+"""Compiled code on disk: content-addressed, checked, private to the user.
+
+An entry is ``<key>.bin``: a line with the digest of key and payload, then the payload.
+A key names content and versions, so an entry never goes stale; one that fails its
+digest is removed and rebuilt.  A folder that anybody else may change is neither read
+nor written (`gpucodegen.runtime.storage.private`); `gpucodegen.runtime.storage.cache_size` removes what
+was not used for longest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from gpucodegen import errors
+from gpucodegen.runtime.storage.private import Folder, Untrusted, folder
+
+_T = TypeVar("_T")
+MAGIC = b"gpucodegen-2 "
+OWN = "gpucodegen-cache"
+"""The folder of the cache in one that the user names, which may hold anything else."""
+
+
+def _place() -> tuple[Path, tuple[str, ...]]:
+    """The first folder that has to be the user's alone, and that of the cache in it."""
+    chosen = os.environ.get("GPUCODEGEN_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute(), (OWN,)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("gpucodegen", appauthor=False)), ()
+
+
+def cache_directory() -> Path:
+    """Where the cache is: in ``GPUCODEGEN_CACHE_DIR``, or the user's own."""
+    root, names = _place()
+    return root.joinpath(*names)
+
+
+def cache_folder(*kinds: str, create: bool = False) -> AbstractContextManager[Folder]:
+    """The folder of the cache, or one in it, open.  Entering raises OSError."""
+    root, names = _place()
+    return folder(root, (*names, *kinds), create=create)
+
+
+def digest(*parts: object) -> str:
+    """A key for anything with a faithful ``repr``.
+
+    >>> len(digest("source", ("sm_90", 1)))
+    64
+    """
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@cache
+def package_digest() -> str:
+    """Changes whenever the intrinsics do, since their code is in every kernel."""
+    from gpucodegen import intrinsics
+    from gpucodegen.ir.data import float_formats
+
+    assert intrinsics.__file__ is not None
+    files = sorted(Path(intrinsics.__file__).parent.rglob("*.py"))
+    files.append(Path(float_formats.__file__))
+    return digest(*(file.read_bytes() for file in files))
+
+
+@cache
+def sources_digest() -> str:
+    """Changes whenever a file of this package, or a version of islpy, does."""
+    from importlib.metadata import version
+
+    found = sorted(_stamps(str(Path(__file__).parents[2])))
+    return digest(found, version("islpy"))
+
+
+def _stamps(place: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of every Python file in a folder; links are folders too.
+
+    By the system's own listing: paths as objects would take twice as long.
+    """
+    with os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _stamps(entry.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Entries of one kind, in a subfolder of the cache directory."""
+
+    kind: str
+
+    def path(self, name: str) -> Path:
+        """Where an entry lies."""
+        return cache_directory() / self.kind / name
+
+    def get(self, key: str) -> bytes | None:
+        """The payload of an entry, or None if it is missing or damaged."""
+        content = self.read(f"{key}.bin")
+        if content is None:
+            return None
+        header, _, payload = content.partition(b"\n")
+        if header == self._header(key, payload):
+            return payload
+        self._guarded(lambda place: place.remove(f"{key}.bin"))
+        return None
+
+    def put(self, key: str, payload: bytes) -> bool:
+        """Store a payload; an unusable cache is a warning, and False."""
+        return self.write(f"{key}.bin", self._header(key, payload) + b"\n" + payload)
+
+    def read(self, name: str) -> bytes | None:
+        """A file, or None; one that others may change is a warning, and None."""
+        return self._guarded(lambda place: place.read(name))
+
+    def write(self, name: str, content: bytes) -> bool:
+        """Write a file; an unusable cache is a warning, and False.
+
+        False, too, if it is larger than the whole cache may be.
+        """
+        from gpucodegen.runtime.storage import cache_size
+
+        if len(content) > cache_size.limit():
+            return False
+
+        def written(place: Folder) -> bool:
+            place.write(name, content)
+            return True
+
+        if not self._guarded(written, create=True):
+            return False
+        cache_size.wrote(len(content), cache_folder)
+        return True
+
+    def _guarded(
+        self, action: Callable[[Folder], _T], *, create: bool = False
+    ) -> _T | None:
+        """What an action on the folder gives; None if that cannot be used.
+
+        What is only missing, or not to be read, is no reason for a warning.
+        """
+        try:
+            with cache_folder(self.kind, create=create) as place:
+                return action(place)
+        except OSError as problem:
+            if create or isinstance(problem, Untrusted):
+                refused(problem)
+        return None
+
+    def _header(self, key: str, payload: bytes) -> bytes:
+        checked = hashlib.sha256(f"{self.kind}/{key}\n".encode())
+        checked.update(payload)
+        return MAGIC + checked.hexdigest().encode()
+
+
+_TOLD: set[tuple[Path, str]] = set()
+"""Reasons not to use a cache that were warned of."""
+
+
+def refused(problem: OSError) -> None:
+    """Warn that the cache cannot be used, once for each reason."""
+    told = cache_directory(), problem.strerror or str(problem)
+    if told not in _TOLD:
+        _TOLD.add(told)
+        errors.tell(errors.CacheUnusable(path=told[0], reason=told[1]))

@@ -1,0 +1,147 @@
+"""How large the cache may grow: what was not used for longest goes first.
+
+Comes in: how much was written.  Goes out: a folder within its limit, and without what
+killed processes left in it.  A file beside the kinds of entries tells by its time when
+that was last looked at.  Several processes may do so at once: each removes files that
+nobody used, and a file that another one removed is no failure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass
+from threading import Lock
+
+from gpucodegen import errors
+from gpucodegen.runtime.storage.private import NEW, Folder
+
+VARIABLE = "GPUCODEGEN_CACHE_SIZE"
+DEFAULT = 1 << 30
+"""Bytes that the cache may take."""
+KEPT = 0.75
+"""The part of it that is left when it was too large, so that this is seldom."""
+UNSEEN = 1 / 32
+"""The part of it that a process writes before it looks again."""
+HOUR = 3600.0
+STAMP = "looked-at"
+_ENTRY = re.compile(r".*\.bin|k_[0-9a-f]+\.py")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?|B)?", re.IGNORECASE)
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+Opened = Callable[..., AbstractContextManager[Folder]]
+"""The folder of the cache, or a kind's in it; entering raises OSError."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as its folder lists it; ``used``: when it was last, in seconds."""
+
+    name: str
+    size: int
+    used: float
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the cache holds, or what was removed of it."""
+
+    entries: int = 0
+    size: int = 0
+
+    def __str__(self) -> str:
+        noun = "entry" if self.entries == 1 else "entries"
+        return f"{self.entries} {noun}, {self.size / (1 << 20):.1f} MiB"
+
+
+def limit() -> int:
+    """Bytes that the cache may take: ``GPUCODEGEN_CACHE_SIZE``, or 1 GiB.
+
+    >>> parsed("500M"), parsed("1.5 GiB"), parsed("0"), parsed("many")
+    (524288000, 1610612736, 0, None)
+    """
+    chosen = os.environ.get(VARIABLE, "").strip()
+    if not chosen:
+        return DEFAULT
+    size = parsed(chosen)
+    if size is None:
+        errors.tell(errors.UnknownCacheSize(value=chosen))
+        return DEFAULT
+    return size
+
+
+def parsed(text: str) -> int | None:
+    """Bytes: a number, with K, M, G or T if need be."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    return int(float(found[1]) * (1 << _UNITS[(found[2] or "").upper()]))
+
+
+class _Written:
+    """Bytes that this process wrote since it last looked."""
+
+    size = 0
+    turn = Lock()
+
+
+def wrote(size: int, opened: Opened) -> None:
+    """Note what was written, and look from time to time whether it is too much.
+
+    That is once an hour, or when this process wrote a good part of what there may be.
+    """
+    with _Written.turn:
+        _Written.size += size
+        is_much = _Written.size > limit() * UNSEEN
+    with suppress(OSError), opened() as own:
+        if is_much or time.time() - (own.used(STAMP) or 0.0) > HOUR:
+            with _Written.turn:
+                _Written.size = 0
+            own.write(STAMP, b"")
+            shrink(opened, limit())
+
+
+def shrink(opened: Opened, most: int) -> Usage:
+    """Remove leftovers, and entries until no more than ``most`` bytes are left."""
+    now = time.time()
+    removed: list[File] = []
+    with ExitStack() as stack:
+        found = list(_files(opened, stack))
+        for place, file in found:
+            if file.name.startswith(NEW) and now - file.used > HOUR:
+                place.remove(file.name)
+        entries = [each for each in found if _ENTRY.fullmatch(each[1].name)]
+        total = sum(file.size for _, file in entries)
+        if total > most:
+            for place, file in sorted(entries, key=lambda each: each[1].used):
+                if total <= most * KEPT:
+                    break
+                total -= file.size
+                if place.remove(file.name):
+                    removed.append(file)
+    return Usage(len(removed), sum(file.size for file in removed))
+
+
+def usage(opened: Opened) -> Usage:
+    """What there is.  Raises OSError where the cache cannot be used."""
+    with ExitStack() as stack:
+        files = [file for _, file in _files(opened, stack)]
+    kept = [file.size for file in files if _ENTRY.fullmatch(file.name)]
+    return Usage(len(kept), sum(kept))
+
+
+def _files(opened: Opened, stack: ExitStack) -> Iterator[tuple[Folder, File]]:
+    """The files of all kinds, with their folders, which the stack closes."""
+    with opened() as own:
+        kinds = [e.name for e in own.entries() if e.is_dir(follow_symlinks=False)]
+    for kind in kinds:
+        with suppress(OSError):  # not the user's alone: nothing of it is used
+            place = stack.enter_context(opened(kind))
+            for entry in place.entries():
+                with suppress(FileNotFoundError):  # removed by another process
+                    status = entry.stat(follow_symlinks=False)
+                    if entry.is_file(follow_symlinks=False):
+                        yield place, File(entry.name, status.st_size, status.st_mtime)

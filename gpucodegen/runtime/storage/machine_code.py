@@ -1,0 +1,204 @@
+"""Compiled kernels as object files: a later process runs them without Numba.
+
+Comes in: what Numba made of a kernel.  Goes out, now or in another process: a function
+of addresses and numbers.  Importing Numba takes longer than loading a hundred kernels,
+so a process that finds all of its kernels here never does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.metadata import version
+from typing import Any
+
+from gpucodegen.runtime.cpu import helpers
+from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.runtime.storage import cache as disk
+from gpucodegen.runtime.threads import pool as threads
+
+OBJECTS = disk.Store("object")
+FORMAT = 2
+"""Changes with what `keep` writes."""
+Entry = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An object file in this process: its function, and where its symbols are."""
+
+    address: int
+    facts: Mapping[str, Any]
+    engine: Any
+
+
+def keep(spec: KernelSpec, compiled: Any) -> None:
+    """Store what Numba compiled, if it can be loaded without it."""
+    library, description = compiled.library, compiled.fndesc
+    if library.has_dynamic_globals:
+        return
+    stored = as_object(
+        description.llvm_cfunc_wrapper_name,
+        library._final_module,  # noqa: SLF001
+        library._get_compiled_object(),  # noqa: SLF001
+        python=description.llvm_cpython_wrapper_name,
+        environment=description.env_name,
+    )
+    OBJECTS.put(_key(spec), stored)
+
+
+def as_object(entry: str, module: Any, code: bytes, **symbols: str) -> bytes:
+    """What `linked` takes: a line about the code, and the code, an object file."""
+    header = {"entry": entry, "needs": sorted(_undefined(module)), **symbols}
+    return json.dumps(header).encode() + b"\n" + code
+
+
+def _undefined(module: Any) -> Iterable[str]:
+    """The symbols that a module takes from elsewhere."""
+    for symbol in (*module.functions, *module.global_variables):
+        if symbol.is_declaration and not symbol.name.startswith("llvm."):
+            yield symbol.name
+
+
+def load(spec: KernelSpec) -> tuple[Entry, int] | None:
+    """The kernel as it was kept, and where its code lies; None if it was not."""
+    stored = OBJECTS.get(_key(spec))
+    if stored is None or (spec.parallel and not threads.provided()):
+        return None
+    found = linked(stored)
+    entry = None if found is None else _function(spec.name, found)
+    return None if found is None or entry is None else (entry, found.address)
+
+
+def _function(name: str, found: Linked) -> Entry | None:
+    """A kernel as a function of Python, which takes addresses and numbers.
+
+    Numba's own: its code looks for an environment before it looks at its arguments.
+    """
+    maker = helpers.extension("numba._dynfunc")
+    if maker is None:
+        return None
+    environment = maker.Environment({})
+    _ENVIRONMENTS.append(environment)
+    symbols, address = found.facts, found.engine.get_global_value_address
+    place = address(symbols["environment"])
+    ctypes.c_void_p.from_address(place).value = id(environment)
+    code = found.engine.get_function_address(symbols["python"])
+    module = sys.modules[__name__]
+    return maker.make_function(module, name, "", code, environment, ())
+
+
+_ENVIRONMENTS: list[Any] = []
+"""They live as long as the code."""
+
+
+def address_in(stored: bytes) -> int:
+    """The address of an object's function, 0 if the process lacks a symbol."""
+    found = linked(stored)
+    return found.address if found else 0
+
+
+@cache
+def linked(stored: bytes) -> Linked | None:
+    """Link an object; None if the process lacks a symbol."""
+    import llvmlite.binding as llvm
+
+    header, _, code = stored.partition(b"\n")
+    facts = json.loads(header)
+    if not all(map(_is_found, facts["needs"])):
+        return None
+    engine = _engine_without(facts["entry"])
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Linked(engine.get_function_address(facts["entry"]), facts, engine)
+
+
+def _is_found(symbol: str) -> bool:
+    """Whether the process, or a helper of Numba, has a symbol; LLVM is told where."""
+    import llvmlite.binding as llvm
+
+    known = llvm.address_of_symbol(symbol)
+    if known:
+        return True
+    address = helpers.address_of(symbol)
+    if address:
+        llvm.add_symbol(symbol, address)
+    return bool(address)
+
+
+_ENGINES: list[tuple[Any, set[str]]] = []
+"""Where object files are linked, and their entries; they live as long as the process.
+
+Numba names a function by its text and its flags, and not by its number of threads.
+"""
+
+
+def _engine_without(entry: str) -> Any:
+    """An engine that has no such entry yet, and has one from now on."""
+    import llvmlite.binding as llvm
+
+    for engine, entries in _ENGINES:
+        if entry not in entries:
+            entries.add(entry)
+            return engine
+    made = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    _ENGINES.append((made, {entry}))
+    return made
+
+
+def machine() -> Any:
+    """The host as LLVM compiles for it, any processor of its kind."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(jit=True)
+
+
+def _key(spec: KernelSpec) -> str:
+    return disk.digest(
+        FORMAT,
+        spec.source,
+        spec.name,
+        spec.signature,
+        spec.parallel,
+        spec.fastmath,
+        threads.count(spec.threads),
+        host(),
+        disk.package_digest(),
+    )
+
+
+@cache
+def host() -> tuple[object, ...]:
+    """What machine code depends on besides its source; told without Numba."""
+    import llvmlite
+    import llvmlite.binding as llvm
+    import numpy as np
+
+    settings = [item for item in os.environ.items() if item[0].startswith("NUMBA_")]
+    return (
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        sorted(settings),
+        llvmlite.__version__,
+        version("numba"),
+        np.__version__,
+        *interpreter(),
+    )
+
+
+def interpreter() -> tuple[object, ...]:
+    """What the layout of Python's own objects depends on.
+
+    >>> sys.implementation.cache_tag in interpreter()
+    True
+    """
+    flags = getattr(sys, "abiflags", "")
+    return sys.implementation.cache_tag, flags, EXTENSION_SUFFIXES[0], sys.platform

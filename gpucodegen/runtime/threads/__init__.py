@@ -1,0 +1,3 @@
+"""The threads that kernels share."""
+
+from __future__ import annotations

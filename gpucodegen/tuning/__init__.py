@@ -1,0 +1,3 @@
+"""Tuning: schedules timed in turn, the winner stored and looked up."""
+
+from __future__ import annotations

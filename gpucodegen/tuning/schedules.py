@@ -1,0 +1,166 @@
+"""The schedules a function can be tuned over, and options that select one.
+
+Comes in: a program and the arguments of a call.  Goes out: what the passes that would
+compile it let tuning vary (`gpucodegen.tiling.tuning.knobs`), and their verdict on each point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
+
+from gpucodegen import errors
+from gpucodegen.options import Options
+
+if TYPE_CHECKING:
+    from gpucodegen.compiling.lowering import Key
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.passes.framework.base import ModulePass
+    from gpucodegen.program import Program
+    from gpucodegen.tiling.tuning.knobs import Knob
+    from gpucodegen.tiling.tuning.space import Space
+
+Point = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """What a function can be tuned over.
+
+    ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
+    legal and worth a trial.  ``default``: the point of the compiler's own choices.
+    ``seeds``: the points to try first, the default before all others.
+    """
+
+    knob: Knob
+    refusal: Callable[[Point], str | None]
+
+    @property
+    def space(self) -> Space:
+        """The points of a search."""
+        from gpucodegen.tiling.tuning.space import Space
+
+        def objection(point: Point) -> object | None:
+            return self.knob.objection(point) or self.refusal(point)
+
+        return Space(self.knob.values, objection)
+
+    @property
+    def default(self) -> Point:
+        """Nothing asked for."""
+        return dict.fromkeys(self.knob.values, 0)
+
+    @property
+    def seeds(self) -> tuple[Point, ...]:
+        """Where a search begins."""
+        start = self.knob.start
+        return (self.default, start) if start else (self.default,)
+
+    def point_of(self, sizes: Sequence[int]) -> Point:
+        """Plain sizes by their names; those left out are the compiler's choice."""
+        names = list(self.knob.values)
+        extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
+        if self.knob.option == "register_tile":
+            extra = []
+        given = zip((*names, *extra), sizes, strict=False)
+        return {**self.default, **dict(given)}
+
+
+def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedules:
+    """What can be tuned in a function called with these arguments."""
+    from gpucodegen.tiling.tuning.knobs import joined
+
+    function = program[name]
+    mapping = _Mapping(function.key_for(tuple(arguments)), function.options)
+    with catch_warnings():
+        simplefilter("ignore")  # compiling tells them
+        module = mapping.front(program.module, name)
+        knobs = mapping.knobs(module)
+        before_tiling = mapping.before_tiling(module)
+        knobs = knobs or mapping.tile((1,)).knobs(before_tiling)
+
+    def refusal(point: Point) -> str | None:
+        sizes = with_point(function.options, point).tile_sizes
+        return mapping.refusal(before_tiling, sizes) if sizes else None
+
+    return Schedules(joined(knobs), refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapping:
+    """The passes that compile a function for a target and argument types."""
+
+    key: Key
+    options: Options
+
+    def front(self, module: Module, name: str) -> Module:
+        """The affine nests of a function."""
+        from gpucodegen.compiling.pipeline import front_passes
+        from gpucodegen.passes.framework.base import run_pipeline
+        from gpucodegen.passes.framework.reachable import reachable
+
+        passes = front_passes(name, self.key[1], self.options.handlers)
+        return run_pipeline(reachable(module, name), passes, verify=False)
+
+    def passes(self, sizes: tuple[int, ...] = ()) -> list[ModulePass]:
+        """Those that map the nests, with tiles of given sizes."""
+        from gpucodegen.compiling.pipeline import mapping_passes
+
+        options = replace(self.options, tile_sizes=sizes, verify=False)
+        return mapping_passes(self.key[0], options)
+
+    def knobs(self, module: Module) -> list[Knob]:
+        """What the passes report of the nests that they map in ways of their own."""
+        found: list[Knob] = []
+        for pass_ in self.passes():
+            found += pass_.knobs(module)
+            module = pass_.apply(module)
+        return found
+
+    def before_tiling(self, module: Module) -> Module:
+        """The nests as the pass sees them that tiles."""
+        from gpucodegen.passes.framework.base import run_pipeline
+
+        passes = self.passes((1,))
+        return run_pipeline(module, passes[: _tiling(passes)], verify=False)
+
+    def tile(self, sizes: tuple[int, ...]) -> ModulePass:
+        """The pass that tiles."""
+        passes = self.passes(sizes)
+        return passes[_tiling(passes)]
+
+    def refusal(self, module: Module, sizes: tuple[int, ...]) -> str | None:
+        """Why compiling with these tile sizes fails, or None."""
+        try:
+            self.tile(sizes).apply(module)
+        except errors.IllegalTransformation as refused:
+            return refused.message
+        return None
+
+
+def _tiling(passes: Sequence[ModulePass]) -> int:
+    """The number of the pass that carries out tile sizes."""
+    return next(n for n, pass_ in enumerate(passes) if pass_.name == "tile")
+
+
+def with_point(options: Options, point: Point) -> Options:
+    """Options that compile with the sizes of a point; zeros at the end ask nothing.
+
+    >>> with_point(Options(), {"tile0": 8, "tile1": 0}).tile_sizes
+    (8,)
+    >>> with_point(Options(), {"columns": 24, "k_block": 9, "rows": 0}).register_tile
+    (0, 24, 9)
+    >>> with_point(Options(), {"rows": 0, "columns": 0, "k_block": 0}) == Options()
+    True
+    """
+    from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
+
+    is_register = set(point) <= set(REGISTER_TILE)
+    names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]
+    sizes = [point.get(name, 0) for name in names]
+    while sizes and not sizes[-1]:
+        sizes.pop()
+    option = "register_tile" if is_register else "tile_sizes"
+    return replace(options, **{option: tuple(sizes)}) if sizes else options

@@ -1,0 +1,3 @@
+"""What is fast: facts of processors and devices, plans and their costs."""
+
+from __future__ import annotations

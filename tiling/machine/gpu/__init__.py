@@ -1,0 +1,3 @@
+"""Plans for a GPU, and its limits."""
+
+from __future__ import annotations

@@ -1,0 +1,144 @@
+"""Whether an innermost loop becomes vectors, and of how many lanes.
+
+A loop whose iterations do not depend on each other runs ``lanes`` of them at once:
+full vectors, then what is left in one shorter or masked vector.  Elements below 32 bits
+are left to the compiler behind, which packs more of them into a register, unless they
+are only moved, past the caches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.tiling.machine.loops.streaming_stores import LINE
+from gpucodegen.tiling.machine.products.register_tile import VectorUnit, split_evenly
+
+NARROWEST = 32
+"""Bits of the elements that count as one lane, whatever is narrower beside them."""
+FEWEST = 4
+"""Iterations below which a loop is not worth a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class InnerLoop:
+    """An innermost loop as far as its plan depends on it.
+
+    ``trips``: its iterations, None if not known.  ``bits``: widths of the elements
+    that it loads, computes and stores.  ``moves``: it computes nothing.
+    """
+
+    trips: int | None
+    bits: frozenset[int]
+    moves: bool = False
+
+    @property
+    def narrowest(self) -> int:
+        """Bits of a lane.
+
+        >>> InnerLoop(9, frozenset({8, 64})).narrowest
+        32
+        >>> InnerLoop(9, frozenset({8}), moves=True).narrowest
+        8
+        """
+        return max(8 if self.moves else NARROWEST, min(self.bits))
+
+
+def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
+    """Lanes of the loop's vectors; 0 leaves the loop as it is.
+
+    The narrowest element fills a register, wider ones take several.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> plan_lanes(InnerLoop(None, frozenset({32})), unit)
+    16
+    >>> plan_lanes(InnerLoop(1000, frozenset({64})), unit)
+    8
+    >>> plan_lanes(InnerLoop(7, frozenset({32, 64})), unit)
+    7
+    >>> plan_lanes(InnerLoop(None, frozenset({8})), unit)
+    0
+    >>> plan_lanes(InnerLoop(None, frozenset({8}), moves=True), unit)
+    64
+    """
+    if not loop.bits or max(loop.bits) < loop.narrowest:
+        return 0
+    lanes = unit.lanes(loop.narrowest)
+    trips = lanes if loop.trips is None else loop.trips
+    return min(lanes, trips) if min(lanes, trips) >= min(FEWEST, lanes) > 1 else 0
+
+
+SHORTEST = 8
+"""Vectors of a row below which its ends cost more than it spares."""
+ALONGSIDE = 5
+"""Registers that a loop of neighbours needs beside its windows."""
+
+
+MOST_STREAMS = 20
+"""Accesses of a body that may be there three times: longer proofs reach their limit."""
+
+
+def sliding_rows(vectors: int | None, bits: int, streams: int, unit: VectorUnit) -> int:
+    """How many rows of neighbours a loop keeps in registers: three vectors of each.
+
+    ``vectors``: full ones of a row, None if not known; ``bits``: of one; ``streams``:
+    accesses to rows, loads and stores.  A vector that fills a cache line touches two
+    where it begins beside one; loads of neighbours always do.  Narrower ones do so less
+    often, and their masks are dear.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> sliding_rows(15, 512, 8, unit), sliding_rows(4, 512, 8, unit)
+    (9, 0)
+    >>> sliding_rows(15, 256, 8, VectorUnit(256, 16))
+    0
+    """
+    fills_lines = bits == unit.bits == 8 * LINE
+    long = vectors is None or vectors >= SHORTEST
+    pays = fills_lines and long and streams <= MOST_STREAMS
+    return (unit.registers - ALONGSIDE) // 3 if pays else 0
+
+
+BLOCK = 1 << 14
+"""Iterations that a thread takes at a time where nobody knows how many there are."""
+
+
+def thread_block(loop: InnerLoop, threads: int) -> int:
+    """Iterations of a parallel loop for one thread: whole cache lines, all equal.
+
+    >>> thread_block(InnerLoop(1000, frozenset({32})), 2)
+    512
+    """
+    if loop.trips is None:
+        return BLOCK
+    line = 8 * LINE // loop.narrowest
+    return split_evenly(loop.trips, -(-loop.trips // threads), line)
+
+
+def transposed_side(bits: int, lanes: int) -> int:
+    """Rows and columns of a block of a transposition: four cache lines of elements.
+
+    Its rows are in as many pages: as the first translation buffer holds.
+
+    >>> transposed_side(32, 16), transposed_side(64, 8)
+    (64, 32)
+    """
+    return max(lanes, 4 * 8 * LINE // bits // lanes * lanes)
+
+
+RELAY = 8
+"""The part of a second-level cache that keeps rows until they are streamed."""
+
+
+def relay_width(loop: InnerLoop, rows: int, lanes: int, cache: int) -> int:
+    """Columns of a buffer of ``rows`` in a part of the cache: equal parts of a row.
+
+    Each part of a row has an incomplete line at both of its ends.  ``cache``: bytes of
+    the second level of a core.
+
+    >>> relay_width(InnerLoop(1000, frozenset({32})), 64, 16, 1 << 20)
+    512
+    >>> relay_width(InnerLoop(100, frozenset({32})), 64, 16, 0)
+    16
+    """
+    room = cache // RELAY // rows * 8 // max(loop.bits)
+    width = max(lanes, room // lanes * lanes)
+    return width if loop.trips is None else split_evenly(loop.trips, width, lanes)

@@ -1,0 +1,3 @@
+"""Plans of contractions on a CPU."""
+
+from __future__ import annotations

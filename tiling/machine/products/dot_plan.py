@@ -1,0 +1,125 @@
+"""Contractions as inner products: lanes walk the reduction, tiles hold partial sums.
+
+Where both factors are contiguous along the reduction, or the small one is copied so, an
+``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
+One step takes
+
+    max(products, loads, SLACK latency) + EXPOSED min(products, loads)
+        with products = rows*columns*vectors / products_per_cycle
+
+cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
+up across the lanes once.  This wins over lanes along the columns (`register_tile`)
+where these are too few to fill registers.  It reorders sums, which must be permitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
+from gpucodegen.tiling.machine.products.register_tile import (
+    VectorUnit,
+    choose_register_tile,
+    tile_cycles,
+)
+
+FOLD_CYCLES = 3
+"""Per register of partial sums: two shuffles and an addition."""
+SLACK = 1.25
+"""Sums that wait for each other start that much later than their latency says."""
+EXPOSED = 0.5
+"""Share of the loads that multiply-adds do not hide: they lie across cache lines."""
+TILE_CYCLES = 12
+"""Per tile: filling the pipeline, reading and writing the results."""
+COPIED_CYCLES = 2
+"""Per element of a factor that is copied to be contiguous along the reduction."""
+TRANSPOSED_CYCLES = 1
+"""Per element of a panel that is transposed while it is packed."""
+
+LOW_SHARE = 0.25
+"""Share of the second cache that the factor of the columns may fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class DotTile:
+    """``rows x columns`` inner products of ``lanes`` partial sums each."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """``rows x columns`` inner products of ``steps`` terms; rows are read in place.
+
+    ``copied``: the factor of the columns has to be made contiguous; ``turned``: it is
+    along the columns, so that squares of it can be transposed in registers.
+    """
+
+    rows: int
+    columns: int
+    steps: int
+    element_bits: int
+    copied: bool = False
+    turned: bool = False
+
+
+def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
+    """Tiles whose partial sums and factors fit the registers.
+
+    Rows that several columns meet are held; others are operands from memory.
+    """
+    width = unit.lanes(products.element_bits)
+    for rows in range(1, min(8, products.rows) + 1):
+        for columns in range(1, min(4, products.columns) + 1):
+            for vectors in (1, 2, 4, 8):
+                held = rows + 1 if columns > 1 else 1
+                if (rows * columns + held) * vectors < unit.registers:
+                    yield DotTile(rows, columns, vectors * width)
+
+
+def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
+    """Modelled cycles of all inner products, without cache misses."""
+    vectors = tile.lanes // unit.lanes(products.element_bits)
+    registers = tile.rows * tile.columns * vectors
+    loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
+    added = registers / unit.products_per_cycle
+    step = max(added, loads, SLACK * unit.latency) + EXPOSED * min(added, loads)
+    steps = -(-products.steps // tile.lanes)
+    count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
+    each = TRANSPOSED_CYCLES if products.turned else COPIED_CYCLES
+    copies = products.copied * each * products.columns * products.steps
+    return count * (steps * step + FOLD_CYCLES * registers + TILE_CYCLES) + copies
+
+
+def choose_dot_tile(products: Products, unit: VectorUnit) -> DotTile:
+    """The tile of least modelled cycles.
+
+    >>> unit = VectorUnit(512, 32)
+    >>> choose_dot_tile(Products(4096, 1, 4096, 32), unit)
+    DotTile(rows=8, columns=1, lanes=16)
+    >>> choose_dot_tile(Products(1, 1, 100000, 32), unit)
+    DotTile(rows=1, columns=1, lanes=64)
+    """
+    tiles = candidates(unit, products)
+    return min(tiles, key=lambda t: (dot_cycles(products, t, unit), t.lanes))
+
+
+def dots_pay(products: Products, problem: Problem, model: CpuModel) -> bool:
+    """Whether inner products beat register tiles with lanes along the columns.
+
+    Every tile of the rows reads the factor of the columns again, which is not cut into
+    blocks: it has to stay in the second cache.
+    """
+    unit, bits, steps = model.unit, problem.element_bits, products.steps
+    if products.columns * steps * bits // 8 > model.cache * LOW_SHARE:
+        return False
+    extents = problem.rows, problem.columns
+    summing = problem.summing(unit)
+    tile = choose_register_tile(*extents, bits, summing)
+    against = not problem.right_is_contiguous
+    packing = against * TRANSPOSED_CYCLES * problem.columns * steps
+    outer = steps * tile_cycles(*extents, bits, summing, tile) + packing
+    return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer

@@ -1,0 +1,273 @@
+"""The door to isl: contexts with an operation limit, exact intervals, sample points.
+
+Comes in: isl text of sets and relations. Goes out: islpy objects of one context and
+plain Python values, which `isl_forms` makes of them. Other modules take the types `Map`
+and `Set` from here.
+
+An isl query may blow up, so each has a limit of isl operations and all of a problem
+share a limit of time (isl does not count all that it does). Whoever asks says what to
+assume when there is no answer: always the side on which nothing is proven.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import thread_time
+from typing import TypeVar
+
+import islpy
+
+from gpucodegen.tiling.model.isl_forms import (
+    IN,
+    OUT,
+    PARAM,
+    SET,
+    BasicSet,
+    Constraint,
+    Function,
+    Map,
+    Point,
+    Set,
+    Side,
+    any_point,
+    first_point,
+)
+from gpucodegen.tiling.model.scop import RESERVED
+
+__all__ = [
+    "IN",
+    "OUT",
+    "PARAM",
+    "SET",
+    "UNLIMITED",
+    "BasicSet",
+    "Constraint",
+    "Function",
+    "Interval",
+    "Limits",
+    "Map",
+    "Point",
+    "Set",
+    "Side",
+    "Solver",
+    "always_holds",
+]
+
+Answer = TypeVar("Answer")
+SMALLEST_QUOTA = 2_000
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be spent: isl operations per query, CPU seconds per problem."""
+
+    operations: int = 50_000
+    seconds: float = 4.0
+
+
+UNLIMITED = Limits(0, inf)
+
+
+class _OverLimit(Exception):
+    """A limit was reached."""
+
+
+@dataclass(slots=True)
+class Solver:
+    """One isl context and its limits.
+
+    A query over the limit of operations halves it, so that hopeless problems end soon.
+
+    >>> solver = Solver()
+    >>> evens = solver.set("{ [i] : 0 <= i < 10 and i mod 2 = 0 }")
+    >>> str(solver.interval(evens, 0))
+    '[0, 8]'
+    >>> solver.ask(evens.is_empty, otherwise=False)
+    False
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    overruns: int = 0
+    spent: float = 0.0
+    context: islpy.Context = field(default_factory=islpy.Context)
+    _maps: dict[str, Map] = field(default_factory=dict[str, Map])
+    _sets: dict[str, Set] = field(default_factory=dict[str, Set])
+    _numbers: dict[object, int] = field(default_factory=dict[object, int])
+    asked: int = 0
+    """Queries so far: what the work of an analysis grows with."""
+
+    def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
+        """The answer of ``query``, or ``otherwise`` when isl gives none."""
+        try:
+            return self._limited(query)
+        except (_OverLimit, islpy.Error):
+            return otherwise
+
+    @contextmanager
+    def more(self, factor: int) -> Generator[None, None, None]:
+        """Within this context, ``factor`` times as much may be spent."""
+        before = self.limits
+        operations, seconds = before.operations * factor, before.seconds * factor
+        self.limits = Limits(operations, seconds)
+        try:
+            yield
+        finally:
+            self.limits = before
+
+    def _limited(self, query: Callable[[], Answer]) -> Answer:
+        if self.spent > self.limits.seconds:
+            self.overruns += 1
+            raise _OverLimit
+        self.asked += 1
+        start = thread_time()
+        self.context.set_max_operations(self.limits.operations)
+        try:
+            return query()
+        except (islpy.Error, TypeError) as error:  # Val.to_python: TypeError
+            if not self._exhausted():
+                raise
+            self._tighten()
+            raise _OverLimit from error
+        finally:
+            self.context.reset_operations()
+            self.context.set_max_operations(0)
+            self.spent += thread_time() - start
+
+    def _tighten(self) -> None:
+        self.overruns += 1
+        quota = self.limits.operations
+        smaller = max(quota // 2, min(quota, SMALLEST_QUOTA))
+        self.limits = replace(self.limits, operations=smaller)
+
+    def _exhausted(self) -> bool:
+        """Whether nothing can be asked any more; the error's text does not tell."""
+        try:
+            islpy.Set.read_from_str(self.context, "{ [0] }").is_empty()
+        except islpy.Error:
+            return True
+        return False
+
+    def number(self, thing: object) -> int:
+        """A short name of a thing: equal things, and no others, have the same."""
+        return self._numbers.setdefault(thing, len(self._numbers))
+
+    def map(self, text: str) -> Map:
+        """The relation written as isl text; each text is read once."""
+        if text not in self._maps:
+            self._maps[text] = islpy.Map.read_from_str(self.context, text)
+        return self._maps[text]
+
+    def set(self, text: str) -> Set:
+        """The set written as isl text; each text is read once."""
+        if text not in self._sets:
+            self._sets[text] = islpy.Set.read_from_str(self.context, text)
+        return self._sets[text]
+
+    def read(self, text: str) -> Map | None:
+        """As `map`, or None over the limit; bad text is an error."""
+        try:
+            return self._limited(lambda: self.map(text))
+        except _OverLimit:
+            return None
+        except islpy.Error as error:
+            raise ValueError(
+                f"{text!r} is not isl text; factors must be plain integers."
+            ) from error
+
+    def is_empty(self, relation: Map | Set) -> bool:
+        """Whether ``relation`` is certainly empty."""
+        return self.ask(relation.is_empty, otherwise=False)
+
+    def interval(self, points: Set, dimension: int) -> Interval:
+        """The exact range of one dimension over all points and all parameters."""
+        lower = self.ask(lambda: _finite(points.dim_min_val(dimension)), None)
+        upper = self.ask(lambda: _finite(points.dim_max_val(dimension)), None)
+        return Interval(lower, upper)
+
+    def least(self, points: Set, factors: Sequence[int]) -> int | None:
+        """min { sum of factors_d * p_d : p in points }; None if there is none.
+
+        >>> solver = Solver()
+        >>> solver.least(solver.set("{ [i, j] : 2 <= i < 9 and j < i }"), (3, -1))
+        5
+        """
+        objective = islpy.Aff.zero_on_domain(points.get_space())
+        for dimension, factor in enumerate(factors):
+            objective = objective.set_coefficient_val(IN, dimension, factor)
+        return self.ask(lambda: _finite(points.min_val(objective)), None)
+
+    def difference(
+        self, pairs: Map, first: Function, second: Function, dimension: int
+    ) -> Interval:
+        """The exact range of { second(y)_d - first(x)_d : x -> y in pairs }.
+
+        >>> solver = Solver()
+        >>> pairs = solver.map("[N] -> { [x] -> [y] : 0 <= x < y < N }")
+        >>> from .isl_forms import linear_function
+        >>> twice = linear_function(solver.map("[N] -> { [x] -> [2*x] }"))
+        >>> print(solver.difference(pairs, twice, twice, 0))
+        [2, +inf]
+        """
+        space = pairs.get_space()
+        ends = (islpy.MultiAff.domain_map(space), islpy.MultiAff.range_map(space))
+        start = first.get_at(dimension).pullback_multi_aff(ends[0])
+        change = second.get_at(dimension).pullback_multi_aff(ends[1]).sub(start)
+        points = pairs.wrap()
+        lower = self.ask(lambda: _finite(points.min_val(change)), None)
+        upper = self.ask(lambda: _finite(points.max_val(change)), None)
+        return Interval(lower, upper)
+
+    def smallest(self, points: Set) -> Point | None:
+        """Parameters and coordinates of the first point in lexicographic order.
+
+        Any point where there is no first one; None where none is found.
+        """
+        first = self.ask(lambda: first_point(points), None)
+        return first or self.ask(lambda: any_point(points), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An integer interval; None is an infinite end.
+
+    >>> print(Interval(1, None))
+    [1, +inf]
+    """
+
+    lower: int | None
+    upper: int | None
+
+    def __str__(self) -> str:
+        lower = "-inf" if self.lower is None else self.lower
+        upper = "+inf" if self.upper is None else self.upper
+        return f"[{lower}, {upper}]"
+
+    @property
+    def exact(self) -> int | None:
+        """The only member, if there is just one."""
+        return self.lower if self.lower == self.upper else None
+
+
+def always_holds(constraint: str, given: Sequence[str] = ()) -> bool:
+    """Whether isl text is certainly true wherever the ``given`` constraints are.
+
+    >>> always_holds("j + min(4, N - j) <= N"), always_holds("j + 4 <= N")
+    (True, False)
+    >>> always_holds("j + 4 <= 8", ["j < 8", "(j - (0)) mod 4 = 0"])
+    True
+    """
+    solver = Solver()
+    held = " and ".join(["1 = 1", *given])
+    names = sorted(set(_NAME.findall(f"{constraint} {held}")) - RESERVED)
+    text = f"[{', '.join(names)}] -> {{ : {held} and not ({constraint}) }}"
+    return solver.ask(lambda: solver.set(text).is_empty(), otherwise=False)
+
+
+def _finite(value: islpy.Val) -> int | None:
+    return value.to_python() if value.is_int() else None

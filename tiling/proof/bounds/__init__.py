@@ -1,0 +1,3 @@
+"""Accesses outside of their array, and the conditions that exclude them."""
+
+from __future__ import annotations

@@ -1,0 +1,285 @@
+"""Memory-based dependences: which executions must keep their order, and why.
+
+Comes in: a `Model`. Goes out: one `Dependence` per ordered pair of references and per
+loop that carries it. All of read-after-write, write-after-read and write-after-write
+count, so that keeping them keeps every value. What isl cannot decide is a dependence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gpucodegen.tiling.model.isl import IN, OUT, Interval, Map
+from gpucodegen.tiling.model.relations import Model, Reference, common_loops
+from gpucodegen.tiling.model.scop import Loop, Reduction, Statement
+from gpucodegen.tiling.proof.kernels.ordering import everything
+from gpucodegen.tiling.proof.witness import Witness, find_witness
+
+
+class Kind(Enum):
+    """What the two accesses do, in order of execution."""
+
+    RAW = "read after write"
+    WAR = "write after read"
+    WAW = "write after write"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Executions of ``sink`` that follow executions of ``source`` on the same cell.
+
+    ``level`` is the position, among the common loops, of the loop that carries the
+    dependence: the outermost one in which the two iterations differ. None stands for
+    the same iteration of all of them. ``pairs`` relates instances of the two
+    statements. ``assumed`` tells that isl gave no answer.
+    """
+
+    model: Model
+    source: Reference
+    sink: Reference
+    level: int | None
+    pairs: Map
+    assumed: bool
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around both statements."""
+        return common_loops(self.source.instances, self.sink.instances)
+
+    @property
+    def carrier(self) -> Loop | None:
+        """The loop that carries the dependence."""
+        return None if self.level is None else self.loops[self.level]
+
+    @property
+    def kind(self) -> Kind:
+        """Read after write, write after read, or write after write."""
+        if not self.source.access.writes:
+            return Kind.WAR
+        return Kind.WAW if self.sink.access.writes else Kind.RAW
+
+    @property
+    def atomic(self) -> bool:
+        """Whether both ends are atomic updates of one kind, whose order is open."""
+        kind = self.source.access.atomic
+        return bool(kind) and kind == self.sink.access.atomic
+
+    @property
+    def reduces(self) -> str | None:
+        """The operator, if both ends accumulate into the cell with the same one."""
+        operator = _accumulates(self.source)
+        return operator if operator == _accumulates(self.sink) else None
+
+    @property
+    def reassociable(self) -> bool:
+        """Whether the program allows the accumulation in another order."""
+        ends = (_reduction(self.source), _reduction(self.sink))
+        return all(end is not None and end.reassociable for end in ends)
+
+    @property
+    def distance(self) -> tuple[Interval, ...]:
+        """Per common loop, the values of ``sink`` minus those of ``source``."""
+        return distance(self.model, self.source, self.sink, self.level, self.pairs)
+
+    @property
+    def witness(self) -> Witness | None:
+        """One pair of executions that shows the dependence."""
+        return find_witness(self.model.solver, self.pairs, self.source, self.sink)
+
+    def __str__(self) -> str:
+        where = f" carried by {self.carrier.name}" if self.carrier else ""
+        found = self.witness
+        shown = f": {found}" if found else " is assumed: not decided within the limit"
+        return f"{self.kind.value} on {self.source.access.array}{where}{shown}"
+
+
+def dependences(
+    model: Model, carriers: Collection[str] | None = None
+) -> tuple[Dependence, ...]:
+    """All dependences of the model, in textual order of source and sink.
+
+    With ``carriers`` only those that loops of these names carry, at less cost.
+
+    >>> from .model import model
+    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> shift = Statement("S", (read("A", "i"), write("A", "i + 1")))
+    >>> body = nest([Loop("i", "0", "N")], (shift,))
+    >>> found = dependences(model(Scop(("N",), (), (Array("A", ("N",)),), body)))
+    >>> [(d.kind.name, str(d.distance[0])) for d in found]
+    [('RAW', '[1, 1]')]
+    >>> print(found[0].witness)
+    S at (i=0) writes A[1] and S at (i=1) reads it where N=2
+    """
+    answers = Answers(model, carriers)
+    sharing: dict[str, list[Reference]] = {}
+    for reference in model.references:
+        sharing.setdefault(reference.access.array, []).append(reference)
+    return tuple(
+        dependence
+        for source in model.references
+        for sink in sharing[source.access.array]
+        if may_conflict(source, sink)
+        for dependence in answers.between(source, sink)
+    )
+
+
+def may_conflict(source: Reference, sink: Reference) -> bool:
+    """Whether the two use one array and at least one of them writes."""
+    a, b = source.access, sink.access
+    return a.array == b.array and (a.writes or b.writes)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Conflicting instances at a level; ``assumed`` where isl gave no answer."""
+
+    level: int | None
+    pairs: Map
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The dependences between references; what differs by a shift is asked once."""
+
+    model: Model
+    carriers: Collection[str] | None = None
+    known: dict[object, tuple[Answer, ...]] = field(
+        default_factory=dict[object, tuple[Answer, ...]]
+    )
+
+    def between(self, source: Reference, sink: Reference) -> Iterator[Dependence]:
+        """The dependences from one reference to another, outermost carrier first.
+
+        A statement is executed as a whole: within one instance there is none.
+        """
+        one_statement = source.instances is sink.instances
+        is_ordered = not one_statement and before_in_text(source, sink)
+        (shape, at), (other, to) = source.form, sink.form
+        shift = tuple(a - b for a, b in zip(at, to, strict=True))
+        key = shape, other, shift, is_ordered
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = tuple(self._asked(source, sink, one_statement))
+        for answer in found:
+            yield Dependence(
+                self.model, source, sink, answer.level, answer.pairs, answer.assumed
+            )
+
+    def _asked(
+        self, source: Reference, sink: Reference, one_statement: bool
+    ) -> Iterator[Answer]:
+        for level, pairs in levels(self.model, source, sink, self.carriers):
+            if level is None and one_statement:
+                continue
+            empty = self.model.solver.ask(pairs.is_empty, None)
+            if not empty:
+                yield Answer(level, pairs, empty is None)
+
+
+def levels(
+    model: Model,
+    source: Reference,
+    sink: Reference,
+    carriers: Collection[str] | None = None,
+) -> Iterator[tuple[int | None, Map]]:
+    """Conflicting instances in order of execution, split by carrying loop.
+
+    With ``carriers`` only those that loops of these names carry.
+
+    conflict     = { x -> y : source(x) = sink(y) }
+    at loop d    = conflict with x_0 = y_0, ..., x_(d-1) = y_(d-1), x_d < y_d
+    at no loop   = conflict with equal common iterations, source before sink in the text
+    """
+    ask = model.solver.ask
+    common = common_loops(source.instances, sink.instances)
+    wanted = [
+        level
+        for level, loop in enumerate(common)
+        if carriers is None or loop.name in carriers
+    ]
+    if carriers is not None and not wanted:
+        return
+    anything = everything(source.instances, sink.instances)
+    same = ask(lambda: source.relation.apply_range(sink.relation.reverse()), anything)
+    if same.plain_is_empty():
+        return
+    for d in range(max(wanted, default=-1) + 1):
+        if d in wanted:
+            later = anything.order_lt(IN, d, OUT, d)
+            yield d, ask(lambda d=d, same=same: same.order_lt(IN, d, OUT, d), later)
+        anything = anything.equate(IN, d, OUT, d)
+        same = ask(lambda d=d, same=same: same.equate(IN, d, OUT, d), anything)
+    if carriers is None and before_in_text(source, sink):
+        yield None, same
+
+
+def before_in_text(source: Reference, sink: Reference) -> bool:
+    """Whether, within one iteration, ``source`` is executed first."""
+    a, b = source.instances.order, sink.instances.order
+    return (a, source.position) < (b, sink.position)
+
+
+def distance(
+    model: Model, source: Reference, sink: Reference, level: int | None, pairs: Map
+) -> tuple[Interval, ...]:
+    """Per common loop the exact range of { j - i : x -> y in pairs, i, j values }."""
+    count = len(common_loops(source.instances, sink.instances))
+    equal = count if level is None else level
+    first, second = source.instances.formula, sink.instances.formula
+    if first is not None and second is not None:
+        differ = range(equal, count)
+        found = [model.solver.difference(pairs, first, second, d) for d in differ]
+    else:
+        found = _projected(model, source, sink, pairs)[equal:]
+    known = [_carried(d, level) for d in range(equal, count)]
+    carried = [_meet(k, f) for k, f in zip(known, found, strict=True)]
+    return (*[Interval(0, 0)] * equal, *carried)
+
+
+def _projected(
+    model: Model, source: Reference, sink: Reference, pairs: Map
+) -> list[Interval]:
+    """The same by projection, for values that have no single formula."""
+    count = len(common_loops(source.instances, sink.instances))
+    deltas = model.solver.ask(
+        lambda: (
+            pairs.apply_domain(_first(source.instances.values, count))
+            .apply_range(_first(sink.instances.values, count))
+            .deltas()
+        ),
+        None,
+    )
+    if deltas is None:
+        return [Interval(None, None)] * count
+    return [model.solver.interval(deltas, d) for d in range(count)]
+
+
+def _carried(d: int, level: int | None) -> Interval:
+    """What the level alone tells of a distance."""
+    return Interval(1, None) if d == level else Interval(None, None)
+
+
+def _meet(known: Interval, found: Interval) -> Interval:
+    lower = known.lower if found.lower is None else found.lower
+    upper = known.upper if found.upper is None else found.upper
+    return Interval(lower, upper)
+
+
+def _first(values: Map, count: int) -> Map:
+    return values.project_out(OUT, count, values.dim(OUT) - count)
+
+
+def _accumulates(reference: Reference) -> str | None:
+    reduction = _reduction(reference)
+    if reduction is None:
+        return None
+    ends = (reduction.read, reduction.write)
+    return reduction.operator if reference.position in ends else None
+
+
+def _reduction(reference: Reference) -> Reduction | None:
+    node = reference.instances.node
+    return node.reduction if isinstance(node, Statement) else None

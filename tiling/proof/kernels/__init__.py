@@ -1,0 +1,3 @@
+"""Mapped kernels: races, barriers, asynchronous copies."""
+
+from __future__ import annotations

@@ -1,0 +1,190 @@
+"""Pairs of executions that touch one cell, and what orders them in a kernel.
+
+Comes in: the `Model` of a kernel.  Goes out: for two groups of statements the sets of
+`gpucodegen.tiling.proof.kernels.races` that have to be empty, and a witness where one is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.relations import Instances, Model, Reference
+from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
+from gpucodegen.tiling.proof.kernels.ordering import (
+    completed,
+    earlier,
+    everything,
+    fenced,
+    nothing,
+    same,
+    tag_array,
+)
+from gpucodegen.tiling.proof.witness import Witness, find_witness
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Statements in the same loops with no barrier, wait or copy between them.
+
+    What orders one of them orders all, so they are asked about together.
+    """
+
+    head: Instances
+    references: tuple[Reference, ...]
+
+    @property
+    def copies(self) -> bool:
+        """Whether this is the start of a copy, which is always alone in its group."""
+        return self.head.tag is not None
+
+    @property
+    def classes(self) -> set[_Class]:
+        """What kinds of accesses there are."""
+        return {_class(reference.access) for reference in self.references}
+
+    @property
+    def arrays(self) -> set[str]:
+        """The arrays accessed."""
+        return {reference.access.array for reference in self.references}
+
+    def touching(self, array: str, kind: _Class, *, coarse: bool) -> Map | None:
+        """{ instance -> cell } of all accesses of this class, or a simple superset."""
+        relations = [
+            reference.relation
+            for reference in self.references
+            if reference.access.array == array and _class(reference.access) == kind
+        ]
+        if not relations:
+            return None
+        union = reduce(Map.union, relations)
+        return Map.from_basic_map(union.simple_hull()) if coarse else union
+
+
+def _sorted(group: Group) -> list[_Class]:
+    """Reads first, so that proofs take the same way every time."""
+    return sorted(group.classes, key=lambda kind: (kind[0].value, kind[1]))
+
+
+_Class = tuple[AccessKind, str]
+"""Reads or writes, and how they combine if they are atomic."""
+
+
+def _class(access: Access) -> _Class:
+    return access.kind, access.atomic
+
+
+def _compatible(one: _Class, other: _Class) -> bool:
+    """Two reads, or two atomic updates of one kind."""
+    reads = one[0] is other[0] is AccessKind.READ
+    return reads or (bool(one[1]) and one[1] == other[1])
+
+
+def groups_of(model: Model) -> list[Group]:
+    """The statements in text order, those that nothing tells apart together."""
+    grouped: dict[object, list[Instances]] = {}
+    segment = 0
+    for instances in model.everything:
+        ends = not isinstance(instances.node, Statement) or instances.tag is not None
+        segment += ends
+        if isinstance(instances.node, Statement):
+            loops = tuple(loop.name for loop in instances.loops)
+            grouped.setdefault((segment, loops), []).append(instances)
+        segment += ends
+    return [
+        Group(
+            members[0],
+            tuple(Reference(i, k) for i in members for k in range(len(i.accesses))),
+        )
+        for members in grouped.values()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two groups about which the rules are asked, in this order.
+
+    A ``coarse`` pair takes simple supersets of what is accessed: what holds for them
+    holds, and most proofs need no more.
+    """
+
+    model: Model
+    first: Group
+    second: Group
+    fences: Sequence[Instances]
+    coarse: bool = False
+
+    def conflict(self, array: str) -> Map:
+        """{ x -> y : one cell, one writes, not both atomic of one kind }."""
+        found = nothing(self.first.head, self.second.head)
+        for one, other in product(_sorted(self.first), _sorted(self.second)):
+            if not _compatible(one, other):
+                mine = self.first.touching(array, one, coarse=self.coarse)
+                theirs = self.second.touching(array, other, coarse=self.coarse)
+                if mine is not None and theirs is not None:
+                    found = found.union(mine.apply_range(theirs.reverse()))
+        return found
+
+    def across_blocks(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B(x) != B(y) }."""
+        return conflict.subtract(self._same(conflict, Role.BLOCK))
+
+    def unordered_threads(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }."""
+        near = conflict.intersect(self._within_a_phase())
+        return near.subtract(self._same(near, Role.THREAD))
+
+    def in_flight(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B =, S(x) < S(y), no wait for x between }."""
+        a, b = self.first.head, self.second.head
+        after = earlier(self._same(conflict, Role.BLOCK), a, b)
+        return after.subtract(completed(a, b, self.fences))
+
+    def _within_a_phase(self) -> Map:
+        """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.
+
+        Taken over all tuples: what is known of the cells would only slow it down.
+        """
+        a, b = self.first.head, self.second.head
+        inside = self._same(everything(a, b), Role.BLOCK)
+        ordered = earlier(inside, a, b, or_same=True)
+        return ordered.subtract(fenced(a, b, self.fences)).coalesce()
+
+    def overlap(self, array: str) -> Map:
+        """{ x -> x : x reads and writes one cell }."""
+        read, written = (
+            self.first.touching(array, (kind, ""), coarse=False)
+            for kind in (AccessKind.READ, AccessKind.WRITE)
+        )
+        if read is None or written is None:
+            return nothing(self.first.head, self.first.head)
+        pairs = read.apply_range(written.reverse())
+        return pairs.intersect(Map.identity(pairs.get_space()))
+
+    def one_tag(self) -> Map:
+        """{ x -> y : both start copies with the same cell as tag }."""
+        a, b = self.first.head, self.second.head
+        if a.tag is None or b.tag is None or tag_array(a) != tag_array(b):
+            return nothing(a, b)
+        return a.tag.apply_range(b.tag.reverse())
+
+    def _same(self, pairs: Map, role: Role) -> Map:
+        return same(pairs, self.first.head, self.second.head, role)
+
+    def proven(self, query: Callable[[], Map]) -> bool:
+        """Whether the set of ``query`` is certainly empty."""
+        pairs = self.model.solver.ask(query, None)
+        return pairs is not None and self.model.solver.is_empty(pairs)
+
+    def witness(self, pairs: Map) -> Witness | None:
+        """Executions of a pair of accesses that are among some pairs."""
+        for mine, theirs in product(self.first.references, self.second.references):
+            a, b = mine.access, theirs.access
+            if a.array == b.array and not _compatible(_class(a), _class(b)):
+                found = find_witness(self.model.solver, pairs, mine, theirs)
+                if found:
+                    return found
+        return None

@@ -1,0 +1,112 @@
+"""What orders two executions in a kernel: program order, barriers, waits.
+
+Comes in: instances of a `Model` whose loops have roles. Goes out: relations between the
+instances of two statements. B is the block of an execution, T its thread, S its place
+in the program of its thread: the sequential loops and the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from gpucodegen.tiling.model.isl import IN, OUT, Map
+from gpucodegen.tiling.model.relations import Instances, Model, common_loops
+from gpucodegen.tiling.model.scop import Role
+
+
+def everything(a: Instances, b: Instances) -> Map:
+    """{ x -> y } for all tuples x and y, whether executed or not."""
+    return Map.universe(
+        a.domain.get_space().map_from_domain_and_range(b.domain.get_space())
+    )
+
+
+def nothing(a: Instances, b: Instances) -> Map:
+    """{ } between instances of the two."""
+    return Map.empty(everything(a, b).get_space())
+
+
+def dimensions(instances: Instances, role: Role) -> list[int]:
+    """The positions of the loops that have this role."""
+    return [d for d, loop in enumerate(instances.loops) if loop.role is role]
+
+
+def same(pairs: Map, a: Instances, b: Instances, role: Role) -> Map:
+    """{ x -> y in pairs : B(x) = B(y) }, or the same with T, as ``role`` says."""
+    positions = zip(dimensions(a, role), dimensions(b, role), strict=True)
+    return reduce(lambda kept, p: kept.equate(IN, p[0], OUT, p[1]), positions, pairs)
+
+
+def earlier(pairs: Map, a: Instances, b: Instances, *, or_same: bool = False) -> Map:
+    """{ x -> y in pairs : S(x) < S(y) }, or S(x) <= S(y)."""
+    found = nothing(a, b)
+    for d, loop in enumerate(common_loops(a, b)):
+        if loop.role is Role.SEQUENTIAL:
+            found = found.union(pairs.order_lt(IN, d, OUT, d))
+            pairs = pairs.equate(IN, d, OUT, d)
+    if a.order < b.order or (or_same and a.order == b.order):
+        found = found.union(pairs)
+    return found
+
+
+def fenced(a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
+    """{ x -> y : some fence f of the same block has S(x) < S(f) < S(y) }."""
+    return reduce(Map.union, (_through(a, f, b) for f in fences), nothing(a, b))
+
+
+def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
+    """{ x -> y : some wait w with tag(w) = tag(x) has S(x) < S(w) < S(y) }."""
+    through = (_through(a, w, b, matching(a, w)) for w in waits)
+    return reduce(Map.union, through, nothing(a, b))
+
+
+def unfinished(a: Instances, waits: Sequence[Instances]) -> Map:
+    """Copies x (trips -> values) that nobody waits for.
+
+    { x : no wait w of the same block has tag(w) = tag(x), S(x) < S(w) }
+    """
+    missing = a.values
+    for wait in waits:
+        later = earlier(same(matching(a, wait), a, wait, Role.BLOCK), a, wait)
+        missing = missing.subtract_domain(later.domain())
+    return missing
+
+
+def _through(
+    a: Instances, f: Instances, b: Instances, before: Map | None = None
+) -> Map:
+    """{ x -> f } o { f -> y }, each earlier and in the same block."""
+    first = everything(a, f).intersect_range(f.domain) if before is None else before
+    second = everything(f, b).intersect_domain(f.domain)
+    return earlier(same(first, a, f, Role.BLOCK), a, f).apply_range(
+        earlier(same(second, f, b, Role.BLOCK), f, b)
+    )
+
+
+def matching(a: Instances, wait: Instances) -> Map:
+    """{ x -> w : tag(x) = tag(w) }, empty where the wait's tag is not known."""
+    tag = getattr(wait.node, "tag", None)
+    if a.tag is None or wait.tag is None or tag is None or None in tag.indices:
+        return nothing(a, wait)
+    if tag_array(a) != tag_array(wait) or a.tag.dim(OUT) != wait.tag.dim(OUT):
+        return nothing(a, wait)
+    return a.tag.apply_range(wait.tag.reverse())
+
+
+def tag_array(instances: Instances) -> str | None:
+    """The tag array of a copy or a wait."""
+    tag = getattr(instances.node, "tag", None)
+    return None if tag is None else tag.array
+
+
+def left_out(model: Model, barrier: Instances) -> Map:
+    """Threads (trips -> values) that miss a barrier which others of their block reach.
+
+    { (B, T, s) : (B, T', s) in domain for some T', T in block } minus domain.
+    """
+    reached = barrier.values
+    for d in dimensions(barrier, Role.THREAD):
+        reached = reached.eliminate(IN, d, 1).eliminate(OUT, d, 1)
+    block = [loop for loop in barrier.loops if loop.role is not Role.SEQUENTIAL]
+    return reached.intersect(model.box(barrier, block)).subtract(barrier.values)

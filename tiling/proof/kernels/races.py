@@ -1,0 +1,237 @@
+"""The race proof of a mapped kernel: blocks, threads, barriers, asynchronous copies.
+
+Comes in: the `Model` of a kernel, whose block and thread indices are loops with a
+`Role`, with `Barrier` and `Wait` nodes where they stand. Goes out: the races found; an
+empty tuple is the proof that there are none.
+
+For an execution x let B(x) and T(x) be its block and thread, S(x) its place in its
+thread's program (loops that are neither blocks nor threads, then text), and let
+
+    conflict = { x -> y : x and y access one cell, one writes,
+                 not both atomic of one kind }.
+
+Required are
+
+    blocks:     { x -> y in conflict : B(x) != B(y) } = {}
+    threads:    { x -> y in conflict : B(x) = B(y), T(x) != T(y), S(x) <= S(y),
+                  no barrier b with S(x) < S(b) < S(y) } = {}
+    transfers:  { x -> y in conflict : x starts a copy, B(x) = B(y), S(x) < S(y),
+                  no wait w on the tag of x with S(x) < S(w) < S(y) } = {}
+    overlap:    { x -> x : x starts a copy that reads and writes one cell } = {}
+    tags:       as transfers, for x -> y that start copies on one cell of a tag array
+    unfinished: every copy is followed by a wait on its tag
+    divergence: every barrier is reached by all threads of the block or by none.
+
+A copy may touch its cells at any moment from its start to its wait; it is executed by
+the threads of a block together, and its wait contains a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+
+from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.relations import Instances, Model
+from gpucodegen.tiling.model.scop import Role, Statement
+from gpucodegen.tiling.proof.kernels.conflicts import Pair, groups_of
+from gpucodegen.tiling.proof.kernels.ordering import left_out, unfinished
+from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """A rule that does not hold, with executions that show it where some were found."""
+
+    rule: str
+    reason: str
+    witness: Witness | None = None
+    event: Event | None = None
+    locations: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        shown = self.witness or self.event
+        return f"{self.reason}: {shown}" if shown else self.reason
+
+
+def races(model: Model) -> tuple[Race, ...]:
+    """The races of a kernel, at most one per rule and pair of statement groups.
+
+    >>> from .model import model
+    >>> from .scop import Array, Barrier, Loop, Scop, nest, read, write
+    >>> thread = Loop("t", "0", "32", role=Role.THREAD)
+    >>> put, get = write("s", "t"), read("s", "31 - t")
+    >>> store, load = Statement("put", (put,)), Statement("get", (get,))
+    >>> def kernel(*body):
+    ...     return Scop(arrays=(Array("s", (32,)),), body=nest([thread], body))
+    >>> races(model(kernel(store, Barrier(), load)))
+    ()
+    >>> print(races(model(kernel(store, load)))[0])
+    no barrier orders two threads: put at (t=0) writes s[0] and get at (t=31) reads it
+    """
+    if _runs_in_order(model):
+        return ()
+    stray = _outside_of_threads(model)
+    if stray:
+        return stray
+    with model.solver.more(PATIENCE):
+        return (
+            *_divergent_barriers(model),
+            *unfinished_copies(model),
+            *_conflicting(model),
+        )
+
+
+PATIENCE = 8
+"""How much more than an analysis a proof may cost: without it nothing is compiled."""
+
+
+def _conflicting(model: Model) -> Iterator[Race]:
+    groups = groups_of(model)
+    fences = [i for i in model.everything if not isinstance(i.node, Statement)]
+    for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
+        pair = Pair(model, first, second, fences)
+        for array in sorted(first.arrays & second.arrays):
+            if not _private(model, pair, array):
+                yield from _broken_rules(pair, array, symmetric=i <= j)
+        if first.copies and i == j:
+            yield from _overlapping(pair)
+        if first.copies and second.copies:
+            yield from _unproven(
+                pair,
+                "tags",
+                "a tag is used again before its copy is complete",
+                lambda p=pair: p.in_flight(p.one_tag()),
+            )
+
+
+def _unproven(
+    pair: Pair, rule: str, reason: str, query: Callable[[], Map]
+) -> Iterator[Race]:
+    """What is wrong unless the set of ``query`` is certainly empty."""
+    pairs = pair.model.solver.ask(query, None)
+    if pairs is not None and pair.model.solver.is_empty(pairs):
+        return
+    locations = (pair.first.head.node.loc, pair.second.head.node.loc)
+    witness = None if pairs is None else pair.witness(pairs)
+    if witness:
+        locations = witness.locations
+    else:
+        reason = f"{reason}, or the proof was not found within the limit"
+    yield Race(rule, reason, witness, locations=locations)
+
+
+def _overlapping(pair: Pair) -> Iterator[Race]:
+    for array in sorted(pair.first.arrays):
+        yield from _unproven(
+            pair,
+            "transfers",
+            "a copy writes cells that it reads",
+            lambda a=array: pair.overlap(a),
+        )
+
+
+def _private(model: Model, pair: Pair, array: str) -> bool:
+    """Whether every thread has its own copy of the array, and none is transferred."""
+    owners = {loop.name for loop in pair.first.head.loops if loop.role is Role.THREAD}
+    one_thread = owners <= set(model.array(array).scope)
+    return one_thread and _per_block(pair, array) and not pair.first.copies
+
+
+def _per_block(pair: Pair, array: str) -> bool:
+    """Whether every block has its own copy of the array."""
+    blocks = {loop.name for loop in pair.first.head.loops if loop.role is Role.BLOCK}
+    return blocks <= set(pair.model.array(array).scope)
+
+
+_RULES = {
+    "blocks": ("two blocks use one cell", Pair.across_blocks),
+    "threads": ("no barrier orders two threads", Pair.unordered_threads),
+    "transfers": (
+        "no wait completes a copy before its cells are used",
+        Pair.in_flight,
+    ),
+}
+
+
+def _broken_rules(pair: Pair, array: str, *, symmetric: bool) -> Iterator[Race]:
+    rules = ["transfers" if pair.first.copies else "threads"]
+    if symmetric and not _per_block(pair, array):
+        rules.insert(0, "blocks")
+    for rule in rules:
+        reason, broken = _RULES[rule]
+        hulls = replace(pair, coarse=True)
+        if not hulls.proven(partial(_breaking, hulls, broken, array)):
+            query = partial(_breaking, pair, broken, array)
+            yield from _unproven(pair, rule, reason, query)
+
+
+def _breaking(pair: Pair, broken: Callable[[Pair, Map], Map], array: str) -> Map:
+    return broken(pair, pair.conflict(array))
+
+
+def _divergent_barriers(model: Model) -> Iterator[Race]:
+    """Barriers, and waits, that some threads of a block reach and others do not."""
+    for barrier in model.everything:
+        if isinstance(barrier.node, Statement):
+            continue
+        reason = f"not all threads of a block reach a {barrier.name}"
+        location = (barrier.node.loc,)
+        if not _same_for_a_block(barrier):
+            missed = "by all" if _has_threads(model) else "at all"
+            reason = f"a {barrier.name} stands where it may not be reached {missed}"
+            yield Race("divergence", reason, locations=location)
+            continue
+        missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
+        if missing is None or not model.solver.is_empty(missing):
+            yield _event_race(model, "divergence", reason, barrier, missing)
+
+
+def _same_for_a_block(barrier: Instances) -> bool:
+    """Whether only the number of blocks, if anything, keeps it from being reached."""
+    blocks = {loop.name for loop in barrier.loops if loop.role is Role.BLOCK}
+    return all(doubt.cause in blocks for doubt in barrier.doubts)
+
+
+def _event_race(
+    model: Model, rule: str, reason: str, instances: Instances, bad: Map | None
+) -> Race:
+    """A race that one execution shows; ``bad`` maps instances to loop values."""
+    event = None if bad is None else find_instance(model.solver, bad, instances)
+    return Race(rule, reason, event=event, locations=(instances.node.loc,))
+
+
+def unfinished_copies(model: Model) -> Iterator[Race]:
+    """Copies whose end nobody waits for."""
+    fences = [i for i in model.everything if not isinstance(i.node, Statement)]
+    for copy in model.statements:
+        if copy.tag is None:
+            continue
+        missing = model.solver.ask(lambda c=copy: unfinished(c, fences), None)
+        if missing is None or not model.solver.is_empty(missing):
+            yield _event_race(model, "unfinished", "no wait ends a copy", copy, missing)
+
+
+def _runs_in_order(model: Model) -> bool:
+    """Whether there is one thread and no copy, so that nothing can race."""
+    return not _has_threads(model) and all(i.tag is None for i in model.everything)
+
+
+def _has_threads(model: Model) -> bool:
+    loops = (loop for instances in model.everything for loop in instances.loops)
+    return any(loop.role is not Role.SEQUENTIAL for loop in loops)
+
+
+def _outside_of_threads(model: Model) -> tuple[Race, ...]:
+    """Every statement must stand in all the block and thread loops."""
+    roles = {
+        tuple(loop.name for loop in i.loops if loop.role is not Role.SEQUENTIAL): i
+        for i in model.everything
+    }
+    if len(roles) < 2:
+        return ()
+    locations = tuple(i.node.loc for i in roles.values())
+    reason = "statements of one kernel stand in different block or thread loops"
+    return (Race("threads", reason, locations=locations),)

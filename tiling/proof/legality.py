@@ -1,0 +1,326 @@
+"""Legality of tiling, interchange, fusion, fission and of any new schedule.
+
+Comes in: a `Model`, its dependences and the wished transformation. Goes out: None where
+it is legal, or a `Refusal` with the dependence that forbids it and a witness.
+
+An ``x -> y`` in the dependences means: y must stay after x. Accumulations into one cell
+with one operator may run in any order where the program allows that, and with
+``relaxed=True`` everywhere: it is for callers that may reassociate. What a loop
+declared parallel carries has no order to keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gpucodegen.tiling.model.isl import IN, OUT, Map
+from gpucodegen.tiling.model.relations import Model
+from gpucodegen.tiling.model.scop import Loop, statements
+from gpucodegen.tiling.proof.dependences import Dependence
+from gpucodegen.tiling.proof.kernels.ordering import everything
+from gpucodegen.tiling.proof.witness import Witness, find_witness
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a transformation is illegal, or why it could not be shown to be legal.
+
+    ``undecided``: isl gave no answer, so nothing is known against it either.
+    """
+
+    reason: str
+    dependence: Dependence | None = None
+    witness: Witness | None = None
+    undecided: bool = False
+
+    def __str__(self) -> str:
+        shown = f": {self.witness}" if self.witness else ""
+        return f"{self.reason}{shown}"
+
+
+def check_tiling(
+    found: Sequence[Dependence], chain: Sequence[Loop], *, relaxed: bool = False
+) -> Refusal | None:
+    """Whether the nested loops ``chain`` may be tiled by any sizes, without skewing.
+
+    With o the loops around the chain and d = values of y minus values of x, for each l
+    of the chain:  { d : x -> y in dependences, d_o = 0, d_l < 0 } = {}.
+
+    An exact distance of -1 is refused like any other: tiles of size 1 would be legal,
+    larger ones not.
+    """
+    imperfect = check_perfect(chain)
+    if imperfect:
+        return imperfect
+    for dependence, first in _inside(found, chain, relaxed=relaxed):
+        pairs = _by_value(dependence)
+        for at, loop in enumerate(chain, start=first):
+            backward = _backward(dependence, pairs, at)
+            if not dependence.model.solver.is_empty(backward):
+                reason = f"a dependence points backward along loop {loop.name}"
+                return _refuse(reason, dependence, _by_trip(dependence, backward))
+    return None
+
+
+def check_tile_sizes(
+    found: Sequence[Dependence],
+    chain: Sequence[Loop],
+    sizes: Mapping[str, int],
+    *,
+    relaxed: bool = False,
+) -> Refusal | None:
+    """Whether these very tile sizes are legal for the nested loops ``chain``.
+
+    Loops without a size stay untiled inside the tiles. With z the sizes, c the values
+    counted from the lower bounds and / rounding down:
+    { x -> y in dependences, d_o = 0 : c(y)/z lex before c(x)/z } = {}.
+    """
+    if check_tiling(found, chain, relaxed=relaxed) is None:
+        return None
+    imperfect = check_perfect(chain)
+    if imperfect:
+        return imperfect
+    tile = [_tile_index(loop, sizes[loop.name]) for loop in chain if loop.name in sizes]
+    shown = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    for dependence, _ in _inside(found, chain, relaxed=relaxed):
+        model, (source, sink) = dependence.model, _ends(dependence)
+        broken = model.solver.ask(
+            lambda d=dependence, m=model, s=source, t=sink: d.pairs.intersect(
+                m.times(s, tile).lex_gt_map(m.times(t, tile))
+            ),
+            dependence.pairs,
+        )
+        if not model.solver.is_empty(broken):
+            return _refuse(f"tiles ({shown}) reverse a dependence", dependence, broken)
+    return None
+
+
+def check_interchange(
+    found: Sequence[Dependence],
+    chain: Sequence[Loop],
+    order: Sequence[str],
+    *,
+    relaxed: bool = False,
+) -> Refusal | None:
+    """Whether the nested loops ``chain`` may run in the given order of names.
+
+    With d' = the distances on the chain in the new order:
+    { d : x -> y in dependences, d_o = 0, d' lexicographically negative } = {}.
+    """
+    imperfect = check_perfect(chain)
+    if imperfect:
+        return imperfect
+    names = [loop.name for loop in chain]
+    for dependence, first in _inside(found, chain, relaxed=relaxed):
+        pairs = _by_value(dependence)
+        for name in order:
+            at = first + names.index(name)
+            backward = _backward(dependence, pairs, at)
+            if not dependence.model.solver.is_empty(backward):
+                reason = f"order ({', '.join(order)}) reverses a dependence"
+                return _refuse(reason, dependence, _by_trip(dependence, backward))
+            pairs = _level(dependence, pairs, at)
+    return None
+
+
+def check_fusion(
+    found: Sequence[Dependence],
+    first: Sequence[Loop],
+    second: Sequence[Loop],
+    *,
+    relaxed: bool = False,
+) -> Refusal | None:
+    """Whether two neighbouring nests may become one, iteration by iteration.
+
+    With c the two chains' iterations:
+    { x -> y in dependences : x in first, y in second, c(y) lex before c(x) } = {}.
+    """
+    mismatch = check_perfect(first) or check_perfect(second) or _unlike(first, second)
+    if mismatch:
+        return mismatch
+    kept = list(_kept(found, relaxed=relaxed))
+    for dependence in _between(kept, first[0], second[0]):
+        pairs = dependence.pairs
+        outer = len(dependence.loops)
+        for d in range(outer, outer + len(first)):
+            backward = _backward(dependence, pairs, d)
+            if not dependence.model.solver.is_empty(backward):
+                return _refuse("fusion reverses a dependence", dependence, backward)
+            pairs = _level(dependence, pairs, d)
+    return None
+
+
+def check_fission(
+    found: Sequence[Dependence], loop: Loop, position: int
+) -> Refusal | None:
+    """Whether ``loop`` may be split in two: over ``body[:position]`` and the rest.
+
+    { x -> y in dependences carried by loop : x in the rest, y in body[:position] } = {}
+    """
+    early = {s.name for s in statements(loop.body[:position])}
+    late = {s.name for s in statements(loop.body[position:])}
+    for dependence in found:
+        source, sink = _ends(dependence)
+        backward = source in late and sink in early
+        if backward and dependence.carrier and dependence.carrier.name == loop.name:
+            return _refuse(
+                f"splitting loop {loop.name} reverses a dependence",
+                dependence,
+                dependence.pairs,
+            )
+    return None
+
+
+def check_schedule(
+    model: Model,
+    found: Sequence[Dependence],
+    times: Mapping[str, Sequence[str]],
+    *,
+    relaxed: bool = False,
+) -> Refusal | None:
+    """Whether a schedule, statement -> isl text over loop names, is legal.
+
+    With T the schedule: { x -> y in dependences : T(x) lex after or equal T(y) } = {}.
+    """
+    length = max(map(len, times.values()))
+    schedule = {
+        name: model.times(name, (*vector, *["0"] * (length - len(vector))))
+        for name, vector in times.items()
+    }
+    for dependence in _kept(found, relaxed=relaxed):
+        source, sink = _ends(dependence)
+        broken = model.solver.ask(
+            lambda d=dependence, s=schedule[source], t=schedule[sink]: (
+                d.pairs.intersect(s.lex_ge_map(t))
+            ),
+            dependence.pairs,
+        )
+        if not model.solver.is_empty(broken):
+            return _refuse("the schedule reverses a dependence", dependence, broken)
+    return None
+
+
+def check_perfect(chain: Sequence[Loop]) -> Refusal | None:
+    """Whether each loop of ``chain`` is the only thing inside the one before it."""
+    for outer, inner in pairwise(chain):
+        if [getattr(node, "name", None) for node in outer.body] != [inner.name]:
+            return Refusal(f"loop {outer.name} holds more than loop {inner.name}")
+    opaque = next((loop for loop in chain if loop.opaque), None)
+    return Refusal(f"loop {opaque.name} is not affine") if opaque else None
+
+
+def rectangular(chain: Sequence[Loop]) -> bool:
+    """Whether no bound of the chain depends on a loop of the chain.
+
+    >>> rectangular([Loop("i", "0", "N"), Loop("j", "0", "i + 1")])
+    False
+    """
+    names = {loop.name for loop in chain}
+    bounds = [bound for loop in chain for bound in (*loop.lowers, *loop.uppers)]
+    return names.isdisjoint(_WORD.findall(" ".join(bounds)))
+
+
+def _inside(
+    found: Sequence[Dependence], chain: Sequence[Loop], *, relaxed: bool
+) -> Iterator[tuple[Dependence, int]]:
+    """Dependences with d_o = 0 within the chain, and where the chain begins."""
+    for dependence in _kept(found, relaxed=relaxed):
+        names = [loop.name for loop in dependence.loops]
+        if chain[-1].name not in names:
+            continue
+        first = names.index(chain[0].name)
+        if dependence.level is not None and dependence.level >= first:
+            yield dependence, first
+
+
+def _backward(dependence: Dependence, pairs: Map, at: int) -> Map:
+    """{ x -> y in pairs : y_at < x_at }, or more."""
+    return dependence.model.solver.ask(lambda: pairs.order_gt(IN, at, OUT, at), pairs)
+
+
+def _level(dependence: Dependence, pairs: Map, at: int) -> Map:
+    """{ x -> y in pairs : y_at = x_at }, or more."""
+    return dependence.model.solver.ask(lambda: pairs.equate(IN, at, OUT, at), pairs)
+
+
+def _by_value(dependence: Dependence) -> Map:
+    """{ i -> j : x -> y in pairs, i and j the loops' values at x and y }.
+
+    Trips do not do: where a step is not 1 and a bound depends on another loop, a later
+    trip may have a smaller value.
+    """
+    source, sink = dependence.source.instances, dependence.sink.instances
+    return dependence.model.solver.ask(
+        lambda: dependence.pairs.apply_domain(source.values).apply_range(sink.values),
+        everything(source, sink),
+    )
+
+
+def _by_trip(dependence: Dependence, pairs: Map) -> Map:
+    """The inverse of `_by_value`."""
+    source, sink = dependence.source.instances, dependence.sink.instances
+    return dependence.model.solver.ask(
+        lambda: pairs.apply_domain(source.values.reverse()).apply_range(
+            sink.values.reverse()
+        ),
+        dependence.pairs,
+    )
+
+
+def _tile_index(loop: Loop, size: int) -> str:
+    start = f"({loop.lowers[0]})" if len(loop.lowers) == 1 else "0"
+    return f"floor(({loop.name} - {start})/{size * loop.step})"
+
+
+def _kept(found: Sequence[Dependence], *, relaxed: bool) -> Iterator[Dependence]:
+    for dependence in found:
+        declared = dependence.carrier is not None and dependence.carrier.parallel
+        may_reorder = relaxed or dependence.reassociable
+        if not declared and not (may_reorder and dependence.reduces):
+            yield dependence
+
+
+def _refuse(reason: str, dependence: Dependence, pairs: Map) -> Refusal:
+    solver = dependence.model.solver
+    witness = find_witness(solver, pairs, dependence.source, dependence.sink)
+    return Refusal(reason, dependence, witness)
+
+
+def _between(
+    found: Sequence[Dependence], first: Loop, second: Loop
+) -> Iterator[Dependence]:
+    """Dependences from one nest to the other in one iteration of the loops around."""
+    sources = {s.name for s in statements(first.body)}
+    sinks = {s.name for s in statements(second.body)}
+    for dependence in found:
+        source, sink = _ends(dependence)
+        if dependence.level is None and source in sources and sink in sinks:
+            yield dependence
+
+
+def _unlike(first: Sequence[Loop], second: Sequence[Loop]) -> Refusal | None:
+    """Where the two chains do not count alike."""
+    renamed = {b.name: a.name for a, b in zip(first, second, strict=True)}
+    for a, b in zip(first, second, strict=True):
+        if not (a.lowers and a.uppers):
+            return Refusal(f"the bounds of loop {a.name} are not affine")
+        if _header(a, {}) != _header(b, renamed):
+            return Refusal(f"loops {a.name} and {b.name} have different bounds")
+    return None
+
+
+def _header(loop: Loop, renamed: Mapping[str, str]) -> object:
+    def bounds(texts: Sequence[str]) -> list[str]:
+        return [_WORD.sub(lambda m: renamed.get(m[0], m[0]), text) for text in texts]
+
+    return bounds(loop.lowers), bounds(loop.uppers), loop.step
+
+
+def _ends(dependence: Dependence) -> tuple[str, str]:
+    return dependence.source.instances.name, dependence.sink.instances.name
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")

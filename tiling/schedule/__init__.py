@@ -1,0 +1,3 @@
+"""New orders of a nest, and the loops that run them."""
+
+from __future__ import annotations
