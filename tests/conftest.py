@@ -3,8 +3,8 @@
 Of many cases alike, ``sampled`` leaves a few to the quick run.
 
 ``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
-plans for a processor of `gpucodegen.runtime.machine.processors`, and compiles for it if this
-machine runs its code.
+plans for a processor of `gpucodegen.runtime.machine.processors`, and compiles for it if
+this machine runs its code.
 """
 
 from __future__ import annotations

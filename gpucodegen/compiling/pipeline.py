@@ -117,7 +117,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
 
 def _isolated(target: str, options: Options) -> Sequence[ModulePass]:
     """Contractions for the CPU; given tile sizes are those of the nests as written."""
-    from gpucodegen.passes.contraction.recognition.isolate_contractions import (
+    from gpucodegen.passes.contraction.recognition.isolate import (
         IsolateContractions,
     )
     from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg

@@ -1,8 +1,8 @@
 """The parser's state and the interface it offers to the syntax of operations.
 
-Implements ``gpucodegen.dialects.framework.syntax.Reader``.  The grammar itself is in the modules
-``types``, ``attributes``, ``affine``, ``locations``, ``operations`` and ``regions``,
-names of values in ``values``.
+Implements ``gpucodegen.dialects.framework.syntax.Reader``.  The grammar itself is in
+the modules ``types``, ``attributes``, ``affine``, ``locations``, ``operations`` and
+``regions``, names of values in ``values``.
 """
 
 from __future__ import annotations

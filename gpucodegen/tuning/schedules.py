@@ -1,7 +1,8 @@
 """The schedules a function can be tuned over, and options that select one.
 
 Comes in: a program and the arguments of a call.  Goes out: what the passes that would
-compile it let tuning vary (`gpucodegen.tiling.tuning.knobs`), and their verdict on each point.
+compile it let tuning vary (`gpucodegen.tiling.tuning.knobs`), and their verdict on each
+point.
 """
 
 from __future__ import annotations

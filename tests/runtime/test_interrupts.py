@@ -18,7 +18,7 @@ import signal, sys, threading, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime import threads
+from gpucodegen.runtime.threads import pool as threads
 from tests.runtime.pool_calls import memory, parallel_for
 threads.processors = lambda: 2  # wherever this runs
 parallel_for()

@@ -27,7 +27,7 @@ PROGRAM = f"""
 import json
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime import machine_code
+from gpucodegen.runtime.storage import machine_code
 
 made = []
 machine_code.keep = lambda _, code: made.append(code.library.get_llvm_str())

@@ -83,11 +83,11 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
 
 USED = """
 import numpy as np, gpucodegen as gcg
-from gpucodegen.intrinsics import cpu_parallel
-from gpucodegen.runtime import threads
+from gpucodegen.intrinsics.cpu import parallel
+from gpucodegen.runtime.threads import pool as threads
 threads.processors = lambda: PROCESSORS
-used, made = [], cpu_parallel.parallel_for
-cpu_parallel.parallel_for = lambda count: used.append(count) or made(count)
+used, made = [], parallel.parallel_for
+parallel.parallel_for = lambda count: used.append(count) or made(count)
 x = np.ones(64, np.int32)
 for wanted in (2, 3, 99, 2):
     gcg.compile(TEXT, target="cpu", threads=wanted).f(x)
@@ -192,7 +192,7 @@ def test_a_system_without_groups_has_no_quota(tmp_path: Path) -> None:
 def test_one_thread_by_variable_starts_no_pool() -> None:
     code = """
 import numpy as np, gpucodegen as gcg
-from gpucodegen.runtime import own_pool
+from gpucodegen.runtime.threads import own_pool
 own_pool.entry = None
 gcg.compile(TEXT, target="cpu").f(np.ones(64, np.int32))
 """
@@ -224,7 +224,7 @@ def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg
 from concurrent.futures import ThreadPoolExecutor
-from gpucodegen.runtime import threads
+from gpucodegen.runtime.threads import pool as threads
 threads.HAS_OWN = False
 program = gcg.compile(TEXT, target="cpu", threads=2)
 arrays = [np.ones(64, np.int32) for _ in range(4)]
@@ -243,7 +243,7 @@ print(numba.threading_layer(), *(int(x.sum()) for x in arrays))
 def test_a_warm_start_without_a_pool_of_ours_takes_numba(tmp_path: Path) -> None:
     code = """
 import sys, numpy as np, gpucodegen as gcg
-from gpucodegen.runtime import threads
+from gpucodegen.runtime.threads import pool as threads
 threads.HAS_OWN = {own}
 x = np.ones(64, np.int32)
 gcg.compile(TEXT, target="cpu", threads=2).f(x)

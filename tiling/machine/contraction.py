@@ -81,9 +81,10 @@ class Contraction:
 def contractions(model: Model, found: Sequence[Dependence]) -> tuple[Contraction, ...]:
     """Every statement that is a contraction, in textual order.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .scop import Array, Reduction, Scop, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Reduction, Scop, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> a, b = read("A", "i", "k"), read("B", "k", "j")
     >>> update = read("C", "i", "j"), write("C", "i", "j")
     >>> mac = Statement("S", (a, b, *update), Reduction("add", read=2, write=3))

@@ -23,8 +23,9 @@ def innermost_cost(model: Model, loop: Loop) -> float:
     Per access: 0 if its cell does not change with the loop, c/16 if it moves by c
     elements along the last dimension, 1 if it moves otherwise.
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> column = Statement("S", (read("A", "i", "j"), write("s", "j")))
     >>> chain = [Loop("j", "0", "N"), Loop("i", "0", "N")]
     >>> arrays = (Array("A", ("N", "N")), Array("s", ("N",)))
@@ -45,8 +46,9 @@ def turned_against(model: Model, loops: Sequence[Loop], innermost: Loop) -> Loop
 
     Both run through the same cache lines, each in another array: a transposition.
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> turn = Statement("S", (read("A", "i", "j"), write("B", "j", "i")))
     >>> chain = [Loop("i", "0", "N"), Loop("j", "0", "N")]
     >>> arrays = (Array("A", ("N", "N")), Array("B", ("N", "N")))

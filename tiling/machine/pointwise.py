@@ -22,9 +22,10 @@ def leaving(
 
         { x -> y in dependences : p(x) != p(y) } = {}
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> def two(index):
     ...     first = nest([Loop("i", "0", "N")], (Statement("S", (write("A", "i"),)),))
     ...     sink = Statement("T", (read("A", index), write("B", "j")))

@@ -29,7 +29,7 @@ from gpucodegen.tiling.model.scop import (
 def merged(scop: Scop, groups: Mapping[str, object]) -> Scop:
     """The program on storages; ``groups`` maps names of arrays.
 
-    >>> from .scop import nest, read, write
+    >>> from gpucodegen.tiling.model.scop import nest, read, write
     >>> copy = Statement("S", (read("A", "i"), write("B", "i")))
     >>> arrays = (Array("A", (8,)), Array("B", (8,)))
     >>> scop = Scop(arrays=arrays, body=nest([Loop("i", "0", "8")], (copy,)))

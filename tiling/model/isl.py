@@ -209,7 +209,7 @@ class Solver:
 
         >>> solver = Solver()
         >>> pairs = solver.map("[N] -> { [x] -> [y] : 0 <= x < y < N }")
-        >>> from .isl_forms import linear_function
+        >>> from gpucodegen.tiling.model.isl_forms import linear_function
         >>> twice = linear_function(solver.map("[N] -> { [x] -> [2*x] }"))
         >>> print(solver.difference(pairs, twice, twice, 0))
         [2, +inf]

@@ -56,7 +56,7 @@ def _coordinates(point: islpy.Point, kind: islpy.dim_type) -> tuple[int, ...]:
 def members(points: Set) -> tuple[tuple[int, ...], ...]:
     """Every point of a finite set without free parameters, in lexicographic order.
 
-    >>> from .isl import Solver
+    >>> from gpucodegen.tiling.model.isl import Solver
     >>> members(Solver().set("[N] -> { [i, j] : 0 <= i < N and j = 2*i and N = 3 }"))
     ((0, 0), (1, 2), (2, 4))
     """
@@ -68,7 +68,7 @@ def members(points: Set) -> tuple[tuple[int, ...], ...]:
 def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
     """A set by the names of its dimensions, without what holds for its parameters.
 
-    >>> from .isl import Solver
+    >>> from gpucodegen.tiling.model.isl import Solver
     >>> points = Solver().set("[N] -> { [x] : 0 <= x < N and N >= 4 }")
     >>> set_text(points, "S", ("i",))
     'S[i] : 0 <= i < N'
@@ -83,7 +83,7 @@ def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
 def condition(parameters: Set) -> str | None:
     """A set of parameters as one conjunction; None if it takes more to say it.
 
-    >>> from .isl import Solver
+    >>> from gpucodegen.tiling.model.isl import Solver
     >>> solver = Solver()
     >>> condition(solver.set("[M, N] -> { : N >= M and 0 < M }"))
     'M > 0 and N >= M'
@@ -116,7 +116,7 @@ def linear_function(relation: Map) -> Function | None:
 def coefficients(relation: Map) -> tuple[tuple[int, ...], ...] | None:
     """Per output the factor of each input; None if ``relation`` is not linear.
 
-    >>> from .isl import Solver
+    >>> from gpucodegen.tiling.model.isl import Solver
     >>> coefficients(Solver().map("{ [i, j] -> [2*i + j + 1, -j] }"))
     ((2, 1), (0, -1))
     >>> coefficients(Solver().map("{ [i] -> [floor(i/2)] }")) is None
@@ -137,7 +137,7 @@ def coefficients(relation: Map) -> tuple[tuple[int, ...], ...] | None:
 def affine_text(function: islpy.PwAff) -> str | None:
     """A function of parameters as isl text; None if it is not affine in one piece.
 
-    >>> from .isl import Solver
+    >>> from gpucodegen.tiling.model.isl import Solver
     >>> affine_text(Solver().set("[N] -> { [i] : 2*N - 1 <= i < 3*N }").dim_min(0))
     '-1 + 2*N'
     """

@@ -50,8 +50,8 @@ def value_range(
 ) -> tuple[Interval, ...]:
     """Per loop, the least and the largest value at these sizes.
 
-    >>> from .model import model
-    >>> from .scop import Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Loop, Scop, Statement, nest
     >>> body = nest([Loop("i", "0", "N"), Loop("j", "i", "N")], (Statement("S", ()),))
     >>> built = model(Scop(("N",), (), (), body))
     >>> [str(r) for r in value_range(built, built.statements[0], {"N": 9}, (4,))]
@@ -68,8 +68,8 @@ def executions(
 ) -> tuple[Tuple, ...] | None:
     """The executions of one statement inside the cut, as values of the shown loops.
 
-    >>> from .model import model
-    >>> from .scop import Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Loop, Scop, Statement, nest
     >>> body = nest([Loop("i", "0", "N"), Loop("j", "i", "N")], (Statement("S", ()),))
     >>> built = model(Scop(("N",), (), (), body))
     >>> cut = Cut({"N": 3}, (), (0, 1), ((0, 9), (0, 9)))
@@ -90,9 +90,10 @@ def immediate(
     { x -> y in member : x = lexmax inverse(D)(y) }. Of those that no loop carries, only
     the first sink of a source. Each end lies inside its cut.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> total = Statement("S", (read("c", "0"), write("c", "0")))
     >>> body = nest([Loop("i", "0", "N"), Loop("j", "0", "2")], (total,))
     >>> found = dependences(model(Scop(("N",), (), (Array("c", (1,)),), body)))
@@ -152,8 +153,9 @@ def touched(
     ``writes`` restricts to writes or to reads. None where nothing touches it, or
     where it is not known what does.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import write
     >>> put = Statement("S", (write("A", "4*b + t"),))
     >>> body = nest([Loop("b", "0", "8"), Loop("t", "0", "4")], (put,))
     >>> built = model(Scop(arrays=(Array("A", (32,)),), body=body))
@@ -172,8 +174,9 @@ def touched_cells(
 ) -> tuple[Tuple, ...] | None:
     """The cells that executions with these loop values write; None if over ``limit``.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import write
     >>> put = Statement("S", (write("A", "4*b + t"),))
     >>> body = nest([Loop("b", "0", "3"), Loop("t", "0", "4")], (put,))
     >>> built = model(Scop(arrays=(Array("A", (32,)),), body=body))

@@ -123,7 +123,7 @@ class Reference:
 class Model:
     """The relations of a whole `Scop`, in one isl context.
 
-    >>> from .scop import Array, Loop, nest, read, write
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, nest, read, write
     >>> shift = Statement("S", (read("A", "i + 1"), write("A", "i")))
     >>> scop = Scop(
     ...     ("N",), (), (Array("A", ("N",)),), nest([Loop("i", "0", "N")], (shift,))

@@ -35,7 +35,7 @@ def summary(
 ) -> tuple[Access, ...]:
     """The accesses of ``body``, without those of local arrays; each relation once.
 
-    >>> from .scop import Loop, nest, write
+    >>> from gpucodegen.tiling.model.scop import Loop, nest, write
     >>> row = nest([Loop("k", "0", "N", 2)], (Statement("S", (write("A", "i", "k"),)),))
     >>> (access,) = summary(row)
     >>> access.indices, access.where
@@ -87,7 +87,7 @@ def excess(
 
     ``scop`` holds parameters, context and arrays; its body is not looked at.
 
-    >>> from .scop import write
+    >>> from gpucodegen.tiling.model.scop import write
     >>> scop = Scop(("i",), ("i >= 0",), (Array("A", (9,)),))
     >>> mine = (write("A", "i"), write("A", "i + 1"))
     >>> [text for _, text in excess(scop, mine, mine[:1])]

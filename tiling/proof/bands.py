@@ -34,9 +34,10 @@ def bands(
 ) -> tuple[Band, ...]:
     """All bands of a program with these dependences.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .scop import Array, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> diagonal = Statement("S", (read("A", "i + 1", "j - 1"), write("A", "i", "j")))
     >>> body = nest([Loop("i", "0", "4"), Loop("j", "1", "5")], (diagonal,))
     >>> scop = Scop(arrays=(Array("A", (5, 5)),), body=body)

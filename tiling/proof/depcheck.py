@@ -29,7 +29,8 @@ Row: TypeAlias = tuple[int, int, int, str]
 def rows(scop: Scop, limits: Limits | None = None) -> list[Row]:
     """All rows of one function.
 
-    >>> from .scop import Array, Loop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> load = Statement("load", (read("A", "i"),))
     >>> store = Statement("store", (write("A", "i + 1"),))
     >>> body = nest([Loop("i", "0", "10")], (load, store))

@@ -102,8 +102,9 @@ def dependences(
 
     With ``carriers`` only those that loops of these names carry, at less cost.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> shift = Statement("S", (read("A", "i"), write("A", "i + 1")))
     >>> body = nest([Loop("i", "0", "N")], (shift,))
     >>> found = dependences(model(Scop(("N",), (), (Array("A", ("N",)),), body)))

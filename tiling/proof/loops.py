@@ -93,8 +93,9 @@ def loop_verdicts(
 ) -> tuple[LoopVerdict, ...]:
     """The verdict on every loop in pre-order.
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> shift = Statement("S", (read("A", "i", "j"), write("A", "i", "j + 1")))
     >>> chain = [Loop("i", "0", "N"), Loop("j", "0", "N")]
     >>> arrays = (Array("A", ("N", "N + 1")),)

@@ -55,8 +55,8 @@ def footprints(
     References whose indices differ by constants only form one group. With
     ``grouped=False`` all references of the array share one box.
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
     >>> blur = Statement("S", (read("A", "i - 1"), read("A", "i"), read("A", "i + 1")))
     >>> body = nest([Loop("i", "1", "N - 1")], (blur,))
     >>> built = model(Scop(("N",), (), (Array("A", ("N",)),), body))

@@ -28,9 +28,10 @@ def front(
     With o the loops around the outer one and d = values of y minus values of x:
     { d : x -> y carried from p to q, d_o = 0, a*d_p + b*d_q <= 0 } = {}.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> above, left = read("A", "i - 1", "j"), read("A", "i", "j - 1")
     >>> sweep = Statement("S", (above, left, write("A", "i", "j")))
     >>> body = nest([Loop("i", "1", "N"), Loop("j", "1", "N")], (sweep,))

@@ -39,9 +39,9 @@ Known = Mapping[str, Expression]
 def generate(nest: Nest, schedule: Schedule) -> tuple[Node, ...] | None:
     """The loops of a schedule.
 
-    >>> from .model import model
-    >>> from .schedule import Unit
-    >>> from .scop import Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.schedule.schedule import Unit
+    >>> from gpucodegen.tiling.model.scop import Loop, Scop, Statement, nest
     >>> chain = [Loop("i", "0", "N"), Loop("j", "0", "N")]
     >>> built = model(Scop(("N",), (), (), nest(chain, (Statement("S", ()),))))
     >>> square = Nest(built, (), (Unit(("S",)),))
@@ -95,7 +95,7 @@ def conjunctions(bad: Set, known: Set) -> tuple[tuple[Constraint, ...], ...] | N
 
     ``known`` holds anyway.  None where a piece has no such form.
 
-    >>> from .isl import Solver
+    >>> from gpucodegen.tiling.model.isl import Solver
     >>> read = Solver().set
     >>> (piece,) = conjunctions(read("[n] -> { : n > 4 }"), read("[n] -> { : n >= 0 }"))
     >>> print(*(constraint.expression for constraint in piece))

@@ -24,10 +24,11 @@ PATIENCE = 40
 def find_schedule(nest: Nest) -> Schedule | Refusal:
     """The schedule of isl's algorithm within the limits.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .schedule import Unit
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.schedule.schedule import Unit
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> column = Statement("S", (read("A", "i - 1", "j"), write("A", "i", "j")))
     >>> chain = [Loop("i", "1", "99"), Loop("j", "0", "99")]
     >>> built = model(Scop((), (), (Array("A", (99, 99)),), nest(chain, (column,))))

@@ -68,8 +68,9 @@ def local_tiles(
 ) -> tuple[LocalTile | Refusal, ...]:
     """The tiles of an array in one iteration of the ``depth`` outermost loops.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read
     >>> blur = Statement("S", (read("A", "i - 1"), read("A", "i + 1")))
     >>> tile, point = Loop("t", "1", "N - 1", 32), Loop("i", "t", ("t + 32", "N - 1"))
     >>> scop = Scop(("N",), (), (Array("A", ("N",)),), nest([tile, point], (blur,)))

@@ -36,9 +36,10 @@ class Unit:
 class Nest:
     """A program part whose order is to change.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> shift = Statement("S", (read("A", "i"), write("A", "i + 1")))
     >>> body = nest([Loop("i", "0", "8")], (shift,))
     >>> built = model(Scop((), (), (Array("A", (9,)),), body))

@@ -51,10 +51,11 @@ class Band:
 def find_band(nest: Nest, rows: Sequence[Factors] | None = None) -> Band | Refusal:
     """The permutable positions with the smallest skews, or with factors ``rows``.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .schedule import Unit
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.schedule.schedule import Unit
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> reads = read("A", "i - 1"), read("A", "i + 1")
     >>> relax = Statement("S", (*reads, write("A", "i")))
     >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]

@@ -28,11 +28,12 @@ def wavefront(
 ) -> Schedule | Refusal:
     """Tile the first ``len(sizes)`` positions of the band, at least two.
 
-    >>> from .dependences import dependences
-    >>> from .model import model
-    >>> from .schedule import Unit
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
-    >>> from .skew import find_band
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.schedule.schedule import Unit
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
+    >>> from gpucodegen.tiling.schedule.skew import find_band
     >>> reads = read("A", "i - 1"), read("A", "i + 1")
     >>> relax = Statement("S", (*reads, write("A", "i")))
     >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]

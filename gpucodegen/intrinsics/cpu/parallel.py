@@ -1,7 +1,8 @@
 """A loop on the threads of the pool, without Numba's analysis of parallel loops.
 
 That analysis looks for array expressions to fuse and for reductions.  Generated code
-has neither: its parallel loops are proven, and outlined (`gpucodegen.runtime.cpu.outline`).
+has neither: its parallel loops are proven, and outlined
+(`gpucodegen.runtime.cpu.outline`).
 """
 
 from __future__ import annotations

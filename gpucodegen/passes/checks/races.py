@@ -1,6 +1,7 @@
 """The proof behind every mapped kernel: no two threads race, no transfer is overtaken.
 
-* a GPU kernel: the rules of `gpucodegen.tiling.proof.kernels.races` on its block and thread loops;
+* a GPU kernel: the rules of `gpucodegen.tiling.proof.kernels.races` on its block and
+  thread loops;
 * a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
 * any function with transfers: every use of their cells comes after the wait, and starts
   and waits belong together.

@@ -36,7 +36,7 @@ PASSES: dict[str, str] = {
     "inline": "prepare.functions.inline:Inline",
     "inline-branches": "prepare.functions.inline_branches:InlineBranches",
     "inline-launches": "prepare.launches.inline_launches:InlineLaunches",
-    "isolate-contractions": "contraction.recognition.isolate_contractions:IsolateContractions",
+    "isolate-contractions": "contraction.recognition.isolate:IsolateContractions",
     "interchange": "loops.order.interchange:Interchange",
     "jam-rows": "loops.iterations.jam_rows:JamRows",
     "keep-reachable": "framework.reachable:KeepReachable",

@@ -1,8 +1,8 @@
 """The processor that programs run on: its vectors, caches and threads.
 
 `cpu` is the one place that asks for it.  Plans are made for what it gives; `stated` has
-it give another processor, such as those of `gpucodegen.runtime.machine.processors`.  Nothing
-heavy at import.
+it give another processor, such as those of `gpucodegen.runtime.machine.processors`.
+Nothing heavy at import.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpucodegen.intrinsics.cpu import host
+from gpucodegen.intrinsics.framework import host
 from gpucodegen.runtime.machine.quota import quota
 
 SECOND = 1 << 20

@@ -76,8 +76,9 @@ def violations(
 
     ``found``: the suspects of the model, where they are known already.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read
     >>> last = Statement("S", (read("A", "i + 1"),))
     >>> body = nest([Loop("i", "0", "8")], (last,))
     >>> scop = Scop(arrays=(Array("A", (8,)),), body=body)

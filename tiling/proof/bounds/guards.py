@@ -19,9 +19,10 @@ Pieces = tuple[tuple[Constraint, ...], ...]
 def leaving(model: Model, suspect: Suspect) -> Pieces | None:
     """The parameters for which an access that certainly runs leaves its array.
 
-    >>> from .bounds import suspects
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.proof.bounds.bounds import suspects
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read
     >>> look, loop = Statement("S", (read("A", "i + 1"),)), Loop("i", "0", "N")
     >>> scop = Scop(("N",), (), (Array("A", (8,)),), nest([loop], (look,)))
     >>> built = model(scop)

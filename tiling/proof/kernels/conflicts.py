@@ -1,7 +1,8 @@
 """Pairs of executions that touch one cell, and what orders them in a kernel.
 
 Comes in: the `Model` of a kernel.  Goes out: for two groups of statements the sets of
-`gpucodegen.tiling.proof.kernels.races` that have to be empty, and a witness where one is not.
+`gpucodegen.tiling.proof.kernels.races` that have to be empty, and a witness where one
+is not.
 """
 
 from __future__ import annotations

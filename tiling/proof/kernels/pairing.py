@@ -38,8 +38,9 @@ class Unmatched:
 def unmatched_waits(model: Model) -> Iterator[Unmatched]:
     """The waits of a program that certainly have nothing to wait for.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, Tag, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> moved, tag = (read("A", "i"), write("s", "i")), Tag("t", ("0",))
     >>> twice = (Statement("copy", moved, tag=tag), Wait(tag), Wait(tag))
     >>> arrays = (Array("A", (8,)), Array("s", (8,)), Array("t", (1,)))

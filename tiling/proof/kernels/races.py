@@ -59,8 +59,9 @@ class Race:
 def races(model: Model) -> tuple[Race, ...]:
     """The races of a kernel, at most one per rule and pair of statement groups.
 
-    >>> from .model import model
-    >>> from .scop import Array, Barrier, Loop, Scop, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Barrier, Loop, Scop, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
     >>> thread = Loop("t", "0", "32", role=Role.THREAD)
     >>> put, get = write("s", "t"), read("s", "31 - t")
     >>> store, load = Statement("put", (put,)), Statement("get", (get,))

@@ -50,8 +50,9 @@ class Flow:
 def flow(model: Model, read: Reference) -> Flow | None:
     """The last writes before each read of each cell; None without an answer.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> shift = Statement("S", (read("A", "i"), write("A", "i + 1")))
     >>> body = nest([Loop("i", "0", "N")], (shift,))
     >>> built = model(Scop(("N",), (), (Array("A", ("N + 1",)),), body))

@@ -82,8 +82,8 @@ def liveness(found: Values, array: str, loop: Loop) -> Liveness:
     leaving:  y in l and not (x in l and x_o = y_o)
     crossing: x, y in l, x_o = y_o, x_l != y_l
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, nest, read, write
     >>> use = (Statement("S", (write("t"),)), Statement("T", (read("t"),)))
     >>> loop = Loop("i", "0", "8", body=use)
     >>> local = Array("t", fresh=True, forgotten=True)
@@ -109,8 +109,8 @@ def is_overwritten(found: Values, array: str) -> bool:
 
     { x -> c in initial, c in array } = {} for all reads x, the end of the program too.
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, nest, read, write
     >>> copy = Statement("S", (read("A", "i"), write("B", "i")))
     >>> body = nest([Loop("i", "0", "8")], (copy,))
     >>> arrays = (Array("A", (8,)), Array("B", (8,)))
@@ -161,8 +161,8 @@ class Part:
 def parts(found: Values) -> tuple[Part, ...]:
     """What enters and leaves each outermost loop, in textual order.
 
-    >>> from .model import model
-    >>> from .scop import Array, Scop, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, nest, read, write
     >>> add = Statement("S", (read("A", "i"), read("B", "i"), write("B", "i")))
     >>> body = nest([Loop("i", "0", "8")], (add,))
     >>> arrays = (Array("A", (8,)), Array("B", (8,)))

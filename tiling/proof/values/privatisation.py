@@ -22,10 +22,11 @@ def with_privatisation(
 ) -> tuple[LoopVerdict, ...]:
     """The verdicts, `LoopKind.PRIVATISABLE` where copies make the loop parallel.
 
-    >>> from .liveness import values
-    >>> from .loops import loop_verdicts
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.proof.values.liveness import values
+    >>> from gpucodegen.tiling.proof.loops import loop_verdicts
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> put, get = Statement("S", (write("t"),)), Statement("T", (read("t"),))
     >>> arrays = (Array("t", fresh=True, forgotten=True),)
     >>> scop = Scop(arrays=arrays, body=nest([Loop("i", "0", "8")], (put, get)))

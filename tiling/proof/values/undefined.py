@@ -45,8 +45,9 @@ class UndefinedRead:
 def undefined_reads(model: Model) -> tuple[UndefinedRead, ...]:
     """Every read of a fresh array that may find nothing, in textual order.
 
-    >>> from .model import model
-    >>> from .scop import Array, Loop, Scop, Statement, nest, read, write
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
     >>> step = Statement("S", (read("t", "i"), write("t", "i + 1")))
     >>> body = nest([Loop("i", "0", "8")], (step,))
     >>> arrays = (Array("t", (9,), fresh=True),)

@@ -4,8 +4,8 @@
 
 Then the loop may be distributed over its body, and what it did for one vector at a time
 is done for a matrix.  Legal iff the iterations may have copies of their own
-(`gpucodegen.tiling.proof.values.privatisation`) into which nothing is copied; what the last one
-leaves is copied out.
+(`gpucodegen.tiling.proof.values.privatisation`) into which nothing is copied; what the
+last one leaves is copied out.
 """
 
 from __future__ import annotations

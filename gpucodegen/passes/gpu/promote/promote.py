@@ -1,8 +1,9 @@
 """Tiles of arrays in fast memory: copied in, used, copied out.
 
 Behind `tile`, an iteration of the tile loops works on a part of each array.  Where that
-part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion` says when this
-is right), all accesses go there, and copies stand before and behind the point loops.
+part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion` says
+when this is right), all accesses go there, and copies stand before and behind the point
+loops.
 """
 
 from __future__ import annotations

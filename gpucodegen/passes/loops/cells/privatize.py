@@ -1,8 +1,8 @@
 """Copies of small buffers for each iteration, where they make a loop parallel.
 
 Comes in: affine nests. Goes out: the same with allocations inside outermost loops that
-are parallel after privatisation (`gpucodegen.tiling.proof.values.privatisation` proves which), so
-that the mapping takes these loops for parallel ones.
+are parallel after privatisation (`gpucodegen.tiling.proof.values.privatisation` proves
+which), so that the mapping takes these loops for parallel ones.
 """
 
 from __future__ import annotations

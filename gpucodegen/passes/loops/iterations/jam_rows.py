@@ -7,8 +7,9 @@ Legal iff the rows are parallel:
 
     { d in distances of the dependences : d_i != 0 } = {}
 
-Some cores fetch ahead of several reads at once (`gpucodegen.tiling.machine.loops.strip_plan`).  Rows
-whose sums keep their order run side by side in the lanes of vectors anyhow.
+Some cores fetch ahead of several reads at once
+(`gpucodegen.tiling.machine.loops.strip_plan`).  Rows whose sums keep their order run
+side by side in the lanes of vectors anyhow.
 """
 
 from __future__ import annotations

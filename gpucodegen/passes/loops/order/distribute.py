@@ -1,8 +1,9 @@
 """Distribution: a loop becomes one loop per part of its body, as many as is legal.
 
 Parts that depend on each other in a cycle, and those that share a scalar, stay
-together; the others run one after the other (`gpucodegen.tiling.schedule.distribution`).
-Constants and index arithmetic are repeated in each part that needs them.
+together; the others run one after the other
+(`gpucodegen.tiling.schedule.distribution`). Constants and index arithmetic are repeated
+in each part that needs them.
 """
 
 from __future__ import annotations

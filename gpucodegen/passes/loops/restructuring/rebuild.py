@@ -1,8 +1,8 @@
 """From a schedule back to affine loops around copies of the operations.
 
-Comes in: a `Movable` and the nodes of `gpucodegen.tiling.schedule.schedule_ast`.  Goes out:
-``affine.for``, ``affine.parallel`` and ``affine.if`` with the operations of each unit,
-in which ``affine.apply`` gives the old loop variables from the new ones.
+Comes in: a `Movable` and the nodes of `gpucodegen.tiling.schedule.schedule_ast`.  Goes
+out: ``affine.for``, ``affine.parallel`` and ``affine.if`` with the operations of each
+unit, in which ``affine.apply`` gives the old loop variables from the new ones.
 """
 
 from __future__ import annotations

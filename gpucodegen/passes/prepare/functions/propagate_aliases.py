@@ -1,8 +1,8 @@
 """Functions that are called with overlapping buffers say so of their arguments.
 
 Comes in: calls that stay.  Goes out: arguments that may overlap in some call are in one
-group (`gpucodegen.dialects.gcg.alias_groups`), so that the callee is mapped for that call,
-too.  Buffers overlap if they are one, or views of one, or arguments of one group.
+group (`gpucodegen.dialects.gcg.alias_groups`), so that the callee is mapped for that
+call, too.  Buffers overlap if they are one, or views of one, or arguments of one group.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What a call reads and writes: the accesses of its callee, on the call's operands.
 
-Declared effects count (`gpucodegen.dialects.shared.effects`), once the body is known to keep
-to them. Otherwise the body is lifted as if it stood in place of the call, so that its
-indices are those of this call; its loops become iterators of the accesses
-(`gpucodegen.tiling.model.summary`). A function without a body, one that calls itself, and one
-too large to look at touch all the buffers they are given.
+Declared effects count (`gpucodegen.dialects.shared.effects`), once the body is known to
+keep to them. Otherwise the body is lifted as if it stood in place of the call, so that
+its indices are those of this call; its loops become iterators of the accesses
+(`gpucodegen.tiling.model.summary`). A function without a body, one that calls itself,
+and one too large to look at touch all the buffers they are given.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Nests whose accesses move along different dimensions: tiles transposed in registers."""
+"""Accesses along different dimensions: tiles transposed in registers."""
 
 from __future__ import annotations
