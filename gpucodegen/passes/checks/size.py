@@ -1,7 +1,7 @@
 """Refuses what would take too long to compile: operations, and elements of a vector.
 
-Compiling takes about a millisecond per operation, and the code generator behind it a
-time that grows with the square of the registers that one vector fills.
+Compiling takes about a millisecond per operation. LLVM then takes a time that grows
+with the square of the number of registers that one vector fills.
 """
 
 from __future__ import annotations
