@@ -32,8 +32,8 @@ A cell counts the tests of one kind:
 | **X** | it runs, on the CPU and in the GPU emulator |
 | **A** | the dependence analysis models it |
 
-A dash says that no test is needed. **open** says that one is missing, for a reason stated
-at the end.
+A dash says that no test is needed. **open** says that one is missing, for a reason
+stated at the end.
 
 The tests of row R119 run with
 `pytest tests/frontend/test_conformance.py -k R119-`. This page is written by

@@ -166,7 +166,7 @@ class _Bufferizer:
         return size
 
     def writable(self, b: Builder, tensor: Value, *, contents: bool = True) -> Value:
-        """A buffer to overwrite a tensor's value in; copied unless this is its last use."""
+        """A buffer to overwrite a tensor's value in; copied unless used last here."""
         buffer = self.buffers[tensor]
         if buffer in self.owned and self.uses[tensor] == 1:
             return buffer
