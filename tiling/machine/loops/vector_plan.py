@@ -2,7 +2,7 @@
 
 A loop whose iterations do not depend on each other runs ``lanes`` of them at once:
 full vectors, then what is left in one shorter or masked vector.  Elements below 32 bits
-are left to the compiler behind, which packs more of them into a register, unless they
+are left to LLVM, which packs more of them into a register, unless they
 are only moved, past the caches.
 """
 
@@ -100,7 +100,7 @@ def rows_in_registers(
 
 
 BLOCK = 1 << 14
-"""Iterations that a thread takes at a time where nobody knows how many there are."""
+"""Iterations that a thread takes at a time where their number is not known."""
 
 
 def thread_block(loop: InnerLoop, threads: int) -> int:

@@ -101,5 +101,5 @@ class LoopSite:
         return all(map(analysis.is_parallel, (self.op, *inner_operations(self.op))))
 
 
-Form = Callable[[LoopSite], list[Operation]]
+VectorForm = Callable[[LoopSite], list[Operation]]
 """The operations that replace a loop; none leave it to the next form."""

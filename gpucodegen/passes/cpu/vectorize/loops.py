@@ -14,7 +14,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I64
-from gpucodegen.passes.cpu.vectorize.recognize import Body, ContiguousAccess
+from gpucodegen.passes.cpu.vectorize.recognize import ContiguousAccess, LoopBody
 from gpucodegen.passes.cpu.vectorize.streaming_stores import misalignment
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
@@ -81,11 +81,11 @@ def variables_of(op: Operation) -> tuple[Value, ...]:
     return op.body.arguments[:1] if op.name in RANGES else ()
 
 
-Build = Callable[[Builder, LoopRange], None]
+BuildRange = Callable[[Builder, LoopRange], None]
 
 
 def in_blocks(
-    op: Operation, whole: LoopRange, size: int, build: Build, *, counted: bool
+    op: Operation, whole: LoopRange, size: int, build: BuildRange, *, counted: bool
 ) -> Operation:
     """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` makes.
 
@@ -110,7 +110,7 @@ def in_blocks(
     return op.with_attribute("steps", steps).with_(regions=(body,))
 
 
-def vector_loop(b: Builder, body: Body, range_: LoopRange, lanes: int) -> None:
+def vector_loop(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> None:
     """Run the body over the range, ``lanes`` iterations at once."""
     if range_.trips is None:
         _open_ended(b, body, range_, lanes)
@@ -120,7 +120,7 @@ def vector_loop(b: Builder, body: Body, range_: LoopRange, lanes: int) -> None:
 
 def until_aligned(
     b: Builder,
-    body: Body,
+    body: LoopBody,
     range_: LoopRange,
     lanes: int,
     first: ContiguousAccess,
@@ -138,7 +138,7 @@ def until_aligned(
     return LoopRange((lower + head,), range_.uppers)
 
 
-def _counted(b: Builder, body: Body, first: Index, trips: int, lanes: int) -> None:
+def _counted(b: Builder, body: LoopBody, first: Index, trips: int, lanes: int) -> None:
     full, rest = divmod(trips, lanes)
     end = compact(first + full * lanes)
 
@@ -153,7 +153,7 @@ def _counted(b: Builder, body: Body, first: Index, trips: int, lanes: int) -> No
         Widened(body, b, end, rest).build()
 
 
-def _open_ended(b: Builder, body: Body, range_: LoopRange, lanes: int) -> None:
+def _open_ended(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> None:
     def vectors(inner: Builder, iv: Value) -> None:
         at, left = Index.of(iv), [upper - iv for upper in range_.uppers]
 

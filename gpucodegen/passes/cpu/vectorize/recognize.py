@@ -37,7 +37,7 @@ class ContiguousAccess:
 
 
 @dataclass(slots=True)
-class Body:
+class LoopBody:
     """The operations of a loop body, classified.
 
     ``accesses`` holds those of its loads and stores that are not uniform, ``varying``
@@ -172,19 +172,19 @@ def _mentions(expr: AffineExpr, position: AffineExpr) -> bool:
     return any(leaf == position for leaf in leaves(expr))
 
 
-def recognize(iv: Value, operations: Sequence[Operation]) -> Body | None:
+def recognize(iv: Value, operations: Sequence[Operation]) -> LoopBody | None:
     """The body of a loop over ``iv``, its terminator left out, if it has a vector form.
 
     Its accesses must be contiguous, loads may be uniform; nothing else touches memory.
     """
-    body = Body(iv, tuple(operations), varying={iv})
+    body = LoopBody(iv, tuple(operations), varying={iv})
     if not all(body.admit(op) for op in operations) or not body.accesses:
         return None
     body.operations = tuple(op for op in operations if not _is_dead(op, body))
     return body
 
 
-def _is_dead(op: Operation, body: Body) -> bool:
+def _is_dead(op: Operation, body: LoopBody) -> bool:
     """Whether only accesses use a position: their indices say what it is."""
     users = (o for o in body.operations if o not in body.accesses)
     folded = any(value in body.positions for value in op.results)

@@ -18,7 +18,11 @@ from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body, ContiguousAccess, layout_of
+from gpucodegen.passes.cpu.vectorize.recognize import (
+    ContiguousAccess,
+    LoopBody,
+    layout_of,
+)
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.loops.streaming_stores import goes_past_caches
 from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop
@@ -55,7 +59,7 @@ def reads_of(op: Operation) -> frozenset[Value]:
 
 
 def mark_streaming(
-    body: Body, loops: Sequence[EnclosingLoop], kept: int
+    body: LoopBody, loops: Sequence[EnclosingLoop], kept: int
 ) -> ContiguousAccess | None:
     """Mark the stores of a body that go past the caches; the first one, if any.
 
@@ -83,7 +87,7 @@ def mark_streaming(
     return stores[chosen[0]] if chosen else None
 
 
-def inner_loop(body: Body, trips: int | None) -> InnerLoop:
+def inner_loop(body: LoopBody, trips: int | None) -> InnerLoop:
     """A body as its plans see it: narrow elements fill vectors on their way past."""
     moves = bool(body.streaming) and body.moves
     return InnerLoop(trips, frozenset(body.bits), moves)

@@ -25,8 +25,8 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.cpu.vectorize.innermost.innermost_loop import innermost_loop
 from gpucodegen.passes.cpu.vectorize.loop_site import (
     Addresses,
-    Form,
     LoopSite,
+    VectorForm,
     VectorHost,
 )
 from gpucodegen.passes.cpu.vectorize.loops import range_in, variables_of
@@ -43,16 +43,16 @@ from gpucodegen.passes.cpu.vectorize.transposed.tiles import transposed_tiles
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
-FORMS: tuple[Form, ...] = (
-    transposed_tiles,
-    outer_loop,
-    innermost_loop,
-    argminmax,
-    reduction,
+FORMS: tuple[VectorForm, ...] = (
+    transposed_tiles,  # two loops that transpose
+    outer_loop,  # a row of the outer loop in each lane
+    innermost_loop,  # independent iterations
+    argminmax,  # the best value and what belongs to it
+    reduction,  # partial results in lanes
 )
 """What a loop may become, tried in this order."""
 UNFINISHED = frozenset({outer_loop})
-"""Forms that leave loops for the other ones."""
+"""Forms that leave loops for the other forms."""
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
 
@@ -118,7 +118,7 @@ class _Vectorizer:
     order: Order
     surroundings: Surroundings
     addresses: Addresses = field(default_factory=Addresses)
-    forms: tuple[Form, ...] = FORMS
+    forms: tuple[VectorForm, ...] = FORMS
 
     def function(self, op: Operation) -> Operation:
         """A function with its loops vectorized."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import I1, INDEX, VectorType
-from gpucodegen.passes.cpu.vectorize.recognize import Body, ContiguousAccess
+from gpucodegen.passes.cpu.vectorize.recognize import ContiguousAccess, LoopBody
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
 
@@ -21,7 +21,7 @@ class Widened:
     whose vectors are there already.
     """
 
-    body: Body
+    body: LoopBody
     b: Builder
     first: Index
     lanes: int

@@ -25,8 +25,8 @@ from gpucodegen.passes.cpu.vectorize.loops import (
     vector_loop,
 )
 from gpucodegen.passes.cpu.vectorize.recognize import (
-    Body,
     ContiguousAccess,
+    LoopBody,
     recognize,
 )
 from gpucodegen.passes.cpu.vectorize.streaming_stores import (
@@ -70,7 +70,7 @@ def innermost_loop(site: LoopSite) -> list[Operation]:
 class _VectorLoop:
     """A body on ``lanes``; ``first``: its first store that goes past the caches."""
 
-    body: Body
+    body: LoopBody
     lanes: int
     first: ContiguousAccess | None
     neighbours: tuple[NeighbourLoads, ...]

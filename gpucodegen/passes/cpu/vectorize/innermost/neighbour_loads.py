@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.cpu.vectorize.recognize import Body, ContiguousAccess
+from gpucodegen.passes.cpu.vectorize.recognize import ContiguousAccess, LoopBody
 from gpucodegen.passes.framework.indexing import compact
 
 
@@ -37,13 +37,13 @@ class NeighbourLoads:
         return max(self.shifts.values())
 
 
-def stored_access(body: Body) -> ContiguousAccess | None:
+def stored_access(body: LoopBody) -> ContiguousAccess | None:
     """Where the body stores first, if that is a row."""
     stores = (s for op, s in body.accesses.items() if not op.results and s.is_last)
     return next(filter(body.has_place_outside, stores), None)
 
 
-def neighbour_loads(body: Body, lanes: int) -> list[NeighbourLoads]:
+def neighbour_loads(body: LoopBody, lanes: int) -> list[NeighbourLoads]:
     """The neighbours of a body, the most first; each is less than ``lanes`` away.
 
     Only loads in front of all stores are taken: no iteration of a parallel loop changes
@@ -65,7 +65,7 @@ def neighbour_loads(body: Body, lanes: int) -> list[NeighbourLoads]:
     return sorted(sliding, key=lambda loads: -len(loads.shifts))
 
 
-def _loads(body: Body) -> Iterator[tuple[Operation, ContiguousAccess]]:
+def _loads(body: LoopBody) -> Iterator[tuple[Operation, ContiguousAccess]]:
     for op in takewhile(lambda op: op.name != "affine.store", body.operations):
         access = body.accesses.get(op)
         if access and access.is_last and body.has_place_outside(access):

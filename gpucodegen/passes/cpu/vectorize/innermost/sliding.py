@@ -19,7 +19,7 @@ from gpucodegen.passes.cpu.vectorize.innermost.neighbour_loads import (
     neighbour_loads,
 )
 from gpucodegen.passes.cpu.vectorize.loops import LoopRange
-from gpucodegen.passes.cpu.vectorize.recognize import Body
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -28,7 +28,7 @@ from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
 
 def loads_in_registers(
-    body: Body, trips: int | None, lanes: int, unit: VectorUnit
+    body: LoopBody, trips: int | None, lanes: int, unit: VectorUnit
 ) -> list[NeighbourLoads]:
     """The rows of neighbours that a loop keeps in registers."""
     if not body.takes_masks:
@@ -40,7 +40,7 @@ def loads_in_registers(
 
 def sliding_loop(
     b: Builder,
-    body: Body,
+    body: LoopBody,
     range_: LoopRange,
     lanes: int,
     neighbours: Sequence[NeighbourLoads],
@@ -54,7 +54,7 @@ def sliding_loop(
 
 @dataclass(frozen=True, slots=True)
 class _Sliding:
-    body: Body
+    body: LoopBody
     lanes: int
     neighbours: tuple[NeighbourLoads, ...]
 
@@ -62,7 +62,7 @@ class _Sliding:
         lanes, name = self.lanes, self.body.iv.name
         start, (end,) = Index.of(b.index(range_.lowers[0], "start")), range_.uppers
         ahead = end - (2 * lanes - 1)
-        behind = start + (end - start) // lanes * lanes - lanes
+        rest_from = start + (end - start) // lanes * lanes - lanes
 
         def full(i: Builder) -> None:
             carried = [v for w in self.neighbours for v in self._before(i, w, start)]
@@ -72,7 +72,7 @@ class _Sliding:
             Widened(self.body, i, Index.of(iv), lanes, i.index(end - iv)).build()
 
         b.guard([ahead - start - 1], full)
-        b.loop([start, behind], end, rest, step=lanes, hint=name)
+        b.loop([start, rest_from], end, rest, step=lanes, hint=name)
 
     def _before(self, b: Builder, loads: NeighbourLoads, start: Index) -> list[Value]:
         """The last centres in front of ``start``, as many as are used, and the first.

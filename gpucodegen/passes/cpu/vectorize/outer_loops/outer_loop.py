@@ -18,7 +18,7 @@ from gpucodegen.passes.cpu.vectorize.outer_loops.strip_mining import (
     StripMining,
     outer_body,
 )
-from gpucodegen.passes.cpu.vectorize.recognize import Body
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.reductions.accumulations import Order, accumulating
 from gpucodegen.passes.cpu.vectorize.reductions.argminmax import argminmax_of
 from gpucodegen.passes.framework.nests import inner_operations
@@ -61,7 +61,7 @@ class _OuterLoopChoice:
             self.rows.trips, range_.trips, lanes
         )
 
-    def _along_row(self, loop: Operation) -> Body | None:
+    def _along_row(self, loop: Operation) -> LoopBody | None:
         """What a loop computes in lanes along its row, if no order forbids it."""
         best, range_ = argminmax_of(loop), range_of(loop)
         if best and range_ and best.vector_range(range_, self.host.unit):

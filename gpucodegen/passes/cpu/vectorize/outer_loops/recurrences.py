@@ -27,7 +27,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.queries import Analysis
 from gpucodegen.passes.cpu.vectorize.loops import range_of
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.reductions.accumulations import same_cell
 from gpucodegen.passes.cpu.vectorize.transposed.accesses import TileAccess, tile_access
 from gpucodegen.passes.framework.indexing import Index
@@ -66,7 +66,7 @@ class Recurrence:
     end: Index
     carries: tuple[CarriedValue, ...]
     ahead: tuple[Operation, ...]
-    chain: Body
+    chain: LoopBody
     crossing: tuple[Value, ...]
     direct: dict[Value, TileAccess]
     written: dict[Operation, TileAccess]
@@ -87,7 +87,7 @@ class Recurrence:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRecurrence:
-    """A recurrence, the loads of its cells before it and the stores behind it."""
+    """A recurrence, the loads of its cells before it and the stores after it."""
 
     before: tuple[Operation, ...]
     recurrence: Recurrence
@@ -131,7 +131,7 @@ def recurrence_of(
 
 
 def _conflict(parts: _Parts, analysis: Analysis) -> bool:
-    """Whether parts must not be moved: ahead of the chain, or behind its loop."""
+    """Whether parts must not be moved: ahead of the chain, or after its loop."""
     is_early = analysis.conflicts(parts.chain, parts.ahead)
     is_late = analysis.conflicts(parts.written, parts.chain)
     return bool(is_early or is_late)
@@ -228,7 +228,7 @@ class _Parts:
     def _has_lanes(self, op: Operation) -> bool:
         """Whether an access is one vector of rows, or the same for all of them."""
         varying = {self.rows.iv, *self.rows.values, *self.carried}
-        body = Body(self.rows.iv, (), varying=varying)
+        body = LoopBody(self.rows.iv, (), varying=varying)
         return body.admit(op) and body.takes_masks
 
     def _needs_row(self, op: Operation) -> bool:
@@ -261,11 +261,11 @@ class _Parts:
         made = [value for op in self.ahead for value in op.results]
         return tuple(v for v in made if v in used and v in self.along)
 
-    def chain_body(self) -> Body | None:
+    def chain_body(self) -> LoopBody | None:
         """The chain on lanes, if all of it has a form on vectors."""
         carried = {carry.before for carry in self.carries}
         varying = {self.rows.iv, *self.rows.values, *carried, *self.crossing}
-        body = Body(self.rows.iv, tuple(self.chain), varying=varying)
+        body = LoopBody(self.rows.iv, tuple(self.chain), varying=varying)
         rest = [op for op in self.chain if op not in self.written]
         stored = (op.operands[0] for op in self.written)
         held = body.holds((*carried, *self.crossing, *stored))

@@ -14,7 +14,7 @@ from gpucodegen.dialects.shared.combiners import COMBINERS, Combiner, of_operato
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.walk.reductions import Combination, Combinations
 from gpucodegen.passes.cpu.vectorize.operations import cost
-from gpucodegen.passes.cpu.vectorize.recognize import Body
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
 
@@ -78,7 +78,7 @@ class Accumulation:
 class Accumulating:
     """A body of contiguous accesses, and the accumulations around it."""
 
-    body: Body
+    body: LoopBody
     accumulations: tuple[Accumulation, ...]
 
     @property
@@ -110,7 +110,7 @@ def accumulating(loop: Operation) -> Accumulating | None:
     cells = (a.home for a in found if isinstance(a.home, StoredTotal))
     ends = {id(op) for cell in cells for op in (cell.load, cell.store)}
     rest = tuple(op for op in operations if id(op) not in ends)
-    body = Body(iv, rest, varying={iv, *(a.before for a in found)})
+    body = LoopBody(iv, rest, varying={iv, *(a.before for a in found)})
     admitted = all(body.admit(op) for op in rest)
     held = all(body.holds((a.before,)) for a in found)
     all_vary = all(body.varying.issuperset([a.after]) for a in found)

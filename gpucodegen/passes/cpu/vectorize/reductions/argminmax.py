@@ -22,7 +22,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType
 from gpucodegen.passes.cpu.vectorize.loops import LoopRange
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.reductions.vector_range import (
     VectorRange,
     vector_range,
@@ -45,7 +45,7 @@ COST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ArgMinMaxRule:
     """Which value is kept: the largest (``is_most``), at its first or last place.
 
     ``sign``: the first letter of the predicate, "o" of floats, "s" or "u" of integers.
@@ -59,8 +59,8 @@ class Rule:
     def reduction(self) -> str:
         """The kind of ``vector.reduction``.
 
-        >>> Rule("o", True, True).reduction, Rule("u", False, True).reduction
-        ('maximumf', 'minui')
+        >>> ArgMinMaxRule("o", is_most=True, is_first=True).reduction
+        'maximumf'
         """
         name = "max" if self.is_most else "min"
         return name + {"o": "imumf", "s": "si", "u": "ui"}[self.sign]
@@ -92,10 +92,10 @@ class ArgMinMax:
     ``sources``: the operations that make all that is ``kept``, the value first.
     """
 
-    body: Body
+    body: LoopBody
     compare: Operation
     best: Value
-    rule: Rule
+    rule: ArgMinMaxRule
     kept: tuple[KeptValue, ...]
     sources: tuple[Operation, ...]
 
@@ -145,7 +145,7 @@ def _is_pure(op: Operation) -> bool:
     return not op.regions and (op.name == "affine.load" or has_no_effect(op))
 
 
-def _rule(compare: Operation, value: Value, best: Value) -> Rule | None:
+def _rule(compare: Operation, value: Value, best: Value) -> ArgMinMaxRule | None:
     """What a comparison of an iteration's value and the best one keeps."""
     if compare.name not in COMPARISONS:
         return None
@@ -156,14 +156,14 @@ def _rule(compare: Operation, value: Value, best: Value) -> Rule | None:
         order = MIRRORED[order]
     elif compare.operands != (value, best):
         return None
-    return Rule(sign, order[0] == "g", order[1] == "t")
+    return ArgMinMaxRule(sign, order[0] == "g", order[1] == "t")
 
 
 def _argminmax(
     loop: Operation,
     compare: Operation,
     best: Value,
-    rule: Rule,
+    rule: ArgMinMaxRule,
     kept: tuple[KeptValue, ...],
 ) -> ArgMinMax | None:
     sources = _sources(loop, [k.offered for k in kept])
@@ -175,7 +175,7 @@ def _argminmax(
     if not all(op.name in REPEATABLE for op in own):
         return None
     iv = loop.body.arguments[0]
-    body = Body(iv, own, varying={iv})
+    body = LoopBody(iv, own, varying={iv})
     if not all(map(body.admit, own)) or not body.takes_masks or not body.accesses:
         return None
     value = kept[0].offered

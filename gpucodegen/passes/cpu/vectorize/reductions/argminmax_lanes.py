@@ -29,7 +29,7 @@ def argminmax(site: LoopSite) -> list[Operation]:
     return b.operations
 
 
-Lanes = tuple[Value, Value]
+BestLanes = tuple[Value, Value]
 """The best values, and the steps in which they were met: -1 where none was taken."""
 
 
@@ -67,8 +67,8 @@ class _ArgMinMaxLanes:
         return VectorType((self.row.lanes,), value.type)
 
     def _loop(
-        self, b: Builder, first: Index, end: Index, accumulators: Sequence[Lanes]
-    ) -> list[Lanes]:
+        self, b: Builder, first: Index, end: Index, accumulators: Sequence[BestLanes]
+    ) -> list[BestLanes]:
         step = len(accumulators) * self.row.lanes
 
         def body(inner: Builder, iv: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -85,8 +85,8 @@ class _ArgMinMaxLanes:
         return _paired(b.carried_loop(first, end, initial, body, step=step, hint=hint))
 
     def _step(
-        self, b: Builder, at: Index, lanes: Lanes, left: Value | None = None
-    ) -> Lanes:
+        self, b: Builder, at: Index, lanes: BestLanes, left: Value | None = None
+    ) -> BestLanes:
         """A vector of iterations, the first ``left`` of them if that is given."""
         loop, (best, places) = self.loop, lanes
         widened = Widened(loop.body, b, at, self.row.lanes, left)
@@ -105,7 +105,7 @@ class _ArgMinMaxLanes:
             _selected(b, taken, here, places),
         )
 
-    def _better(self, b: Builder, one: Lanes, other: Lanes) -> Lanes:
+    def _better(self, b: Builder, one: BestLanes, other: BestLanes) -> BestLanes:
         """Of each lane of two accumulators, the one that the loop would have kept."""
         is_better = self._compare(b, self.loop.rule.better, other[0], one[0])
         is_same = self._compare(b, self.loop.rule.same, other[0], one[0])
@@ -122,7 +122,7 @@ class _ArgMinMaxLanes:
             return _compare_integers(b, predicate, one, other)
         return _compared(b, "arith.cmpf", predicate, one, other)
 
-    def _finish(self, b: Builder, lanes: Lanes) -> None:
+    def _finish(self, b: Builder, lanes: BestLanes) -> None:
         """What was kept: made again where the first or last of the best ones was."""
         place = self._place(b, lanes)
         zero = b.constant(0, self._places)
@@ -145,7 +145,7 @@ class _ArgMinMaxLanes:
             )
             b.operations.append(select)
 
-    def _place(self, b: Builder, lanes: Lanes) -> Value:
+    def _place(self, b: Builder, lanes: BestLanes) -> Value:
         """The iteration whose values are kept, -1 for none."""
         rule, (best, places) = self.loop.rule, lanes
         initial = self.loop.kept[0].initial
@@ -176,7 +176,7 @@ def _repeat(b: Builder, op: Operation, known: dict[Value, Value]) -> None:
     known.update(zip(op.results, lower(b, copy), strict=True))
 
 
-def _paired(values: Sequence[Value]) -> list[Lanes]:
+def _paired(values: Sequence[Value]) -> list[BestLanes]:
     return list(zip(values[::2], values[1::2], strict=True))
 
 

@@ -14,13 +14,13 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.cpu.vectorize.loops import range_in
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body, layout_of
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody, layout_of
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 
 
 @dataclass(frozen=True, slots=True)
-class CountedLoop:
+class FixedTripLoop:
     """A loop from a constant, or an index, over a constant number of iterations."""
 
     iv: Value
@@ -28,12 +28,12 @@ class CountedLoop:
     trips: int
 
 
-def _counted_loop(op: Operation) -> CountedLoop | None:
+def _fixed_trip_loop(op: Operation) -> FixedTripLoop | None:
     """A loop of a constant number of iterations from one bound; it carries nothing."""
     range_ = range_in(op)
     if not range_ or not range_.trips or op.results:
         return None
-    return CountedLoop(op.body.arguments[0], range_.lowers[0], range_.trips)
+    return FixedTripLoop(op.body.arguments[0], range_.lowers[0], range_.trips)
 
 
 def _only_loop(op: Operation) -> Operation | None:
@@ -63,9 +63,9 @@ class TileAccess:
 class Transposition:
     """A nest of two parallel loops: the stores are consecutive along ``columns``."""
 
-    rows: CountedLoop
-    columns: CountedLoop
-    body: Body
+    rows: FixedTripLoop
+    columns: FixedTripLoop
+    body: LoopBody
     accesses: dict[Operation, TileAccess]
 
     @property
@@ -103,9 +103,9 @@ class Transposition:
 
 def transposition_of(op: Operation) -> Transposition | None:
     """Two loops as a transposition: some accesses of theirs are transposed."""
-    outer = _counted_loop(op)
+    outer = _fixed_trip_loop(op)
     loop = _only_loop(op) if outer else None
-    inner = _counted_loop(loop) if loop else None
+    inner = _fixed_trip_loop(loop) if loop else None
     if outer is None or loop is None or inner is None:
         return None
     if outer.iv in inner.lower.values:
@@ -119,7 +119,7 @@ def transposition_of(op: Operation) -> Transposition | None:
 
 
 def _oriented(
-    rows: CountedLoop, columns: CountedLoop, operations: Sequence[Operation]
+    rows: FixedTripLoop, columns: FixedTripLoop, operations: Sequence[Operation]
 ) -> Transposition | None:
     found = _tile_accesses(rows.iv, columns.iv, operations)
     if found is None:
@@ -133,10 +133,10 @@ def _oriented(
 
 def _tile_accesses(
     row: Value, column: Value, operations: Sequence[Operation]
-) -> tuple[Body, dict[Operation, TileAccess]] | None:
+) -> tuple[LoopBody, dict[Operation, TileAccess]] | None:
     """A body that accesses tiles of elements of one width, 32 or 64 bits."""
     ivs = {row, column}
-    body = Body(column, tuple(operations), varying=set(ivs))
+    body = LoopBody(column, tuple(operations), varying=set(ivs))
     accesses: dict[Operation, TileAccess] = {}
     for op in operations:
         access = tile_access(op, row, column)
@@ -177,6 +177,6 @@ def _has_lanes(buffer: Value) -> bool:
 def _dimension(indices: Sequence[Index], iv: Value) -> int | None:
     """The only dimension that a variable moves, by one."""
     moved = [d for d, index in enumerate(indices) if iv in index.values]
-    if len(moved) != 1 or Body(iv, ()).coefficient(indices[moved[0]]) != 1:
+    if len(moved) != 1 or LoopBody(iv, ()).coefficient(indices[moved[0]]) != 1:
         return None
     return moved[0]

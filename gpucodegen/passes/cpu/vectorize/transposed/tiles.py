@@ -111,7 +111,7 @@ class _TransposedTile(Widened):
             self.b.transfer_write(tile, access.memref, indices, dims)
 
 
-Span = tuple[Index, Sequence[Index]]
+Iterations = tuple[Index, Sequence[Index]]
 """Iterations of a loop: the first one, and the ends, the least of which counts."""
 
 
@@ -164,7 +164,7 @@ class _TransposedTiles:
 
             b.loop(first, last, rest, step=self.lanes, hint=self.nest.rows.iv.name)
 
-    def _blocks(self, b: Builder, rows: Span, columns: Span) -> None:
+    def _blocks(self, b: Builder, rows: Iterations, columns: Iterations) -> None:
         """Whole tiles, in blocks of columns."""
         (first, last), (start, ends) = rows, columns
         hint = self.nest.columns.iv.name
@@ -224,7 +224,9 @@ class _TransposedTiles:
         tile.scalars[self.nest.rows.iv] = row
         tile.build()
 
-    def _scalars(self, b: Builder, rows: Span, columns: tuple[Index, Index]) -> None:
+    def _scalars(
+        self, b: Builder, rows: Iterations, columns: tuple[Index, Index]
+    ) -> None:
         """Elements one by one."""
 
         def element(i: Builder, r: Value, c: Value) -> None:
