@@ -18,7 +18,7 @@ from gpucodegen.intrinsics.framework.host import register_bytes
 from gpucodegen.intrinsics.framework.lowering import Engine
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
-ENGINE = Engine("cpu", intrinsic(prefer_literal=True), register_bytes())
+ENGINE = Engine(intrinsic(prefer_literal=True), register_bytes())
 
 
 class Address(types.CPointer):

@@ -23,7 +23,9 @@ __all__ = ["ENGINE", "cuda", "parameter", "pointer"]
 # `extending.intrinsic` is this decorator without the literals.
 _intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)  # noqa: SLF001
 
-ENGINE = Engine("cuda", _intrinsic, 0)
+ENGINE = Engine(
+    _intrinsic, 0, index_bits=32, global_space=1, atomic_bits=32, is_nvvm=True
+)
 
 
 @extending.register_model(Tile)

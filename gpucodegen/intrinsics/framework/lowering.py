@@ -25,15 +25,21 @@ Signature = Any
 
 @dataclass(frozen=True)
 class Engine:
-    """One of the two compilers.
+    """One compiler that intrinsics are made for.
 
-    ``intrinsic`` is its decorator, told to keep literal types.
-    ``register_bytes`` is the width of a vector register, 0 for scalar code.
+    ``intrinsic`` is its decorator, told to keep literal types.  ``register_bytes`` is
+    the width of a vector register, 0 for scalar code.  ``index_bits`` are those of an
+    index, ``global_space`` is the address space of constants, and no atomic is narrower
+    than ``atomic_bits``.  ``is_nvvm``: LLVM is NVIDIA's, which lacks some instructions
+    that others have, adds floats atomically, and calls libdevice.
     """
 
-    name: str
     intrinsic: Callable[..., Any]
     register_bytes: int
+    index_bits: int = 64
+    global_space: int = 0
+    atomic_bits: int = 1
+    is_nvvm: bool = False
 
     def define(
         self,

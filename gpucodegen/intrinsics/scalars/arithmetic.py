@@ -74,7 +74,7 @@ def elementwise(engine: Engine, name: str) -> Any:
 
 def index_division(engine: Engine, name: str) -> Any:
     """``floordiv`` and ``floormod`` in the engine's index type."""
-    index = types.int32 if engine.name == "cuda" else types.int64
+    index = types.int32 if engine.index_bits == 32 else types.int64
     build = INDEX_DIVISION[name]
     return engine.define(name, 2, lambda *_: signature(index, index, index), build)
 

@@ -37,8 +37,8 @@ FORMULAS: dict[str, Callable[..., Lanes]] = {
 
 
 def formulas(engine: Engine) -> dict[str, Callable[..., Any]]:
-    """By name the code for pieces of tiles; only the CPU has vector registers."""
-    return dict.fromkeys(FORMULAS, formula) if engine.name == "cpu" else {}
+    """By name the code for pieces of tiles, where there are vector registers."""
+    return dict.fromkeys(FORMULAS, formula) if engine.register_bytes else {}
 
 
 def formula(low: Lowering, name: str, *pieces: Any) -> Any:

@@ -104,9 +104,9 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
     if kind in NARROW:
         return call(e.make(f"round_{kind}", "round_to", kind), text)
     if kind == "index":
-        is_wrapped = kind in e.target.wrapped
+        is_wrapped = kind in e.spelling.wrapped
         return call("int", call(e.use("int64"), text)) if is_wrapped else e.narrow(text)
-    if kind in e.target.wrapped:
+    if kind in e.spelling.wrapped:
         return call(e.use(CONSTRUCTORS[kind]), text)
     return text
 
@@ -123,14 +123,14 @@ def operator(e: Emitter, op: Operation) -> None:
     require_nearest(e, op)
     shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
     kind = kind_of(e, op, op.result)
-    overflows = op.name in OVERFLOWING and kind in e.target.overflowing
+    overflows = op.name in OVERFLOWING and kind in e.spelling.overflowing
     if isinstance(op.result.type, VectorType) or shifts or overflows:
         intrinsic(e, op)
         return
     table = BOOLEAN_OPERATORS if kind == "i1" else INTEGER_OPERATORS | FLOAT_OPERATORS
     found = table.get(op.name)
     if found is None:
-        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+        raise UnsupportedType(op.location, type=op.result.type, target=e.spelling.name)
     lhs, rhs = (e.text(value) for value in op.operands)
     text = binary(lhs, found.symbol, rhs, found.level)
     e.define(op.result, rounded(e, text, kind))
@@ -178,7 +178,7 @@ def constant(e: Emitter, op: Operation) -> None:
         return
     number = arith.constant_value(op)
     if number is None:
-        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+        raise UnsupportedType(op.location, type=op.result.type, target=e.spelling.name)
     kind = e.dtype(op, op.result)
     e.literals[op.result] = number
     if kind == "index":
