@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.dialects import arith
+from gpucodegen.dialects import arith, math
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
 from gpucodegen.emit.tables.arithmetic import comparisons
@@ -74,13 +74,8 @@ INTRINSICS = frozenset(
     "arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi "
     "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
     "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
-    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.absf math.copysign "
-    "math.exp math.exp2 math.expm1 math.log math.log2 math.log10 math.log1p "
-    "math.sqrt math.rsqrt math.cbrt math.sin math.cos math.tan math.asin math.acos "
-    "math.atan math.atan2 math.sinh math.cosh math.tanh math.asinh math.acosh "
-    "math.atanh math.erf math.erfc math.floor math.ceil math.trunc math.round "
-    "math.roundeven math.powf math.fpowi".split()
-)
+    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.fpowi".split()
+).union(*map(math.names, (math.INSTRUCTIONS, math.POLYNOMIALS, math.LIBRARY)))
 EXACT = frozenset(
     "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf".split()
 )
