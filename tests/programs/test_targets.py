@@ -16,7 +16,7 @@ import gpucodegen as gcg
 from gpucodegen import cli, errors
 from gpucodegen.compiling import targets
 from gpucodegen.compiling.targets import Target, find, names
-from gpucodegen.emit import CUDA, Emission
+from gpucodegen.emit import CPU, CUDA, Emission
 from gpucodegen.emit.kernel.context import Emitter
 from gpucodegen.ir.operation import Operation
 from gpucodegen.options import Options
@@ -113,6 +113,30 @@ def test_a_new_version_is_compiled_anew(registered: Target) -> None:
     program = gcg.compile(TWO_KERNELS, target="traced")
     run(program.f)
     assert "version 2" in program.source("f")
+
+
+def close_to_the_cpu(version: str) -> Target:
+    """The CPU, with a comment at the end of a kernel."""
+
+    def leave(e: Emitter, op: Operation) -> None:
+        del op
+        e.writer.line(f"# version {version}")
+
+    def emission() -> Emission:
+        return replace(CPU, handlers={**CPU.handlers, "func.return": leave})
+
+    return replace(find("cpu"), name="near", emission=emission, version=version)
+
+
+def test_repeated_calls_and_later_processes_take_the_version_that_is_there() -> None:
+    for version in "12":
+        targets.register(close_to_the_cpu(version))
+        for _ in range(2):
+            program = gcg.compile(TWO_KERNELS, target="near")
+            run(program.f)
+            run(program.f)
+            assert f"# version {version}" in program.source("f")
+        targets.unregister("near")
 
 
 @pytest.mark.usefixtures("registered")

@@ -92,7 +92,7 @@ def _table(low: Lowering, name: str) -> Any:
     if table is None:
         numbers = single_bits(name)
         ty = ir.ArrayType(I32, len(numbers))
-        space = low.engine.global_space
+        space = low.face.global_space
         table = ir.GlobalVariable(module, ty, symbol, addrspace=space)
         table.linkage = "internal"
         table.global_constant = True
