@@ -27,7 +27,7 @@ Signature = Any
 class Face:
     """One compiler that intrinsics are made for.
 
-    ``intrinsic`` is its decorator, told to keep literal types.  ``register_bytes`` is
+    ``intrinsic`` is its decorator, set to keep literal types.  ``register_bytes`` is
     the width of a vector register, 0 for scalar code.  ``index_bits`` are those of an
     index, ``global_space`` is the address space of constants, and no atomic is narrower
     than ``atomic_bits``.  ``is_nvvm``: LLVM is NVIDIA's, which lacks some instructions
@@ -68,7 +68,7 @@ class Face:
 
 
 def _with_arity(function: Callable[..., Any], arity: int) -> Any:
-    """``function`` with exactly ``arity`` positional parameters behind the context.
+    """``function`` with exactly ``arity`` positional parameters after the context.
 
     Numba reads the parameters of an intrinsic and takes no ``*args``.
     """
