@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections import Counter
@@ -194,3 +195,17 @@ def test_a_record_is_complete(name: str) -> None:
     target = find(name)
     assert target.passes(Options())
     assert target.runs_launches == target.emission().spelling.in_blocks
+
+
+def test_no_code_compares_with_the_name_of_a_target() -> None:
+    package = Path(gcg.__file__).parent
+    found = [
+        f"{path}:{node.lineno}"
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+        for part in ast.walk(side)
+        if isinstance(part, ast.Constant) and part.value in names()
+    ]
+    assert found == []
