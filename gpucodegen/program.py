@@ -17,7 +17,8 @@ from gpucodegen.calls.repeated import (
     required_target,
     unlike,
 )
-from gpucodegen.options import TARGETS, Options
+from gpucodegen.compiling.targets import registry
+from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Program:
 
     def __init__(self, source: Source, options: Options) -> None:
         """Wrap a text or a module without errors; nothing is compiled yet."""
+        registry.check(options.target)
         self._source = source
         self.options = options
         self._functions: dict[str, Function] = {}
@@ -255,7 +257,7 @@ class Function:
         if found is not None:
             return found
         executable, values, types = self._prepared(arguments)
-        if executable.target == "cpu":
+        if registry.find(executable.target).repeats_calls:
             inputs, alias = self.view.type.inputs, self.options.alias
             known = checked(executable, inputs, arguments, values, alias=alias)
             if known is not None:
@@ -269,9 +271,11 @@ class Function:
     ) -> tuple[Executable, list[Any]] | None:
         """The same as an earlier process knew it."""
         made = self._recalled + len(self._executables)
-        if made >= MAX_SPECIALIZATIONS or self._target(arguments) != "cpu":
+        target = registry.find(self._target(arguments))
+        if made >= MAX_SPECIALIZATIONS or not target.repeats_calls:
             return None
-        known = remembered.load(self.source, self.name, self.options, form, arguments)
+        source, name, options = self.source, self.name, self.options
+        known = remembered.load(source, name, options, form, arguments, target)
         values = known.values(arguments) if known else None
         if known is None or values is None:
             return None
@@ -338,16 +342,11 @@ class Function:
         return self._target(arguments), self._wanted(types)
 
     def _target(self, arguments: tuple[Any, ...]) -> str:
-        target = os.environ.get("GPUCODEGEN_TARGET") or self.options.target
-        if target not in TARGETS:
-            raise errors.UnknownTarget(target=target)
-        if target == "auto":
-            target = "cuda" if any(map(_is_on_gpu, arguments)) else "cpu"
-        if target == "cuda" and arguments:
-            from gpucodegen.runtime.devices.found import require_cuda
-
-            require_cuda()
-        return target
+        name = os.environ.get("GPUCODEGEN_TARGET") or self.options.target
+        target = registry.chosen(name, map(_is_on_gpu, arguments))
+        if arguments:
+            target.require()
+        return target.name
 
 
 def _is_on_gpu(argument: object) -> bool:

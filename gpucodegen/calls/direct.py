@@ -59,9 +59,10 @@ class Launch:
     def runner(self, runtime: Any) -> Callable[[Sequence[Any]], Any]:
         """What runs it on the values of the arguments, and returns what the call does.
 
-        >>> from gpucodegen.runtime.host.host import make_host
+        >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
+        >>> from gpucodegen.runtime.host.host import HostApi
         >>> made = Launch("k", None, None, (1, 0), (((2,), "f32"), ((3,), "f64")))
-        >>> runtime = make_host("cpu", [])
+        >>> runtime = HostApi(NumpyEngine(compiled))
         >>> runtime.kernel = lambda *_: lambda *args: print(args[1])
         >>> [array.shape for array in made.runner(runtime)([7])]
         7

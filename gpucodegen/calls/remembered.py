@@ -18,6 +18,8 @@ from gpucodegen.compiling import artifact as lowered
 from gpucodegen.compiling import records as plain
 from gpucodegen.compiling.executable import load as load_executable
 from gpucodegen.compiling.lowering import Stages
+from gpucodegen.compiling.targets.record import Target
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.runtime.storage import cache
 
 if TYPE_CHECKING:
@@ -58,14 +60,21 @@ def keep(
         tuple(None if ty is None else str(ty) for ty in made.types),
         (made.options.tile_sizes, made.options.register_tile),
     )
-    STORE.put(_key(source, name, options, form), plain.dumped(record))
+    key = _key(source, name, options, form, find(made.target))
+    STORE.put(key, plain.dumped(record))
 
 
 def load(
-    source: Source, name: str, options: Options, form: Form, arguments: Sequence[Any]
+    source: Source,
+    name: str,
+    options: Options,
+    form: Form,
+    arguments: Sequence[Any],
+    target: Target,
 ) -> Checked | None:
     """What an earlier process kept of calls with ``arguments`` of a form."""
-    payload = STORE.get(_key(source, name, options, form)) if source.text else None
+    key = _key(source, name, options, form, target)
+    payload = STORE.get(key) if source.text else None
     record: Record | None = None
     if payload is not None:
         with suppress(Exception):  # whatever a record of another form raises
@@ -80,10 +89,10 @@ def load(
         from gpucodegen.compiling.lowering import lower
 
         stages: Stages = []
-        lower(source.module, name, ("cpu", _types(record.types)), chosen, stages)
+        lower(source.module, name, (target.name, _types(record.types)), chosen, stages)
         return stages
 
-    executable = load_executable(kept, "cpu", name, chosen, [], lower_again)
+    executable = load_executable(kept, target.name, name, chosen, [], lower_again)
     return remade(executable, record.kinds, record.apart, arguments)
 
 
@@ -102,8 +111,10 @@ def _types(texts: Sequence[str | None]) -> tuple[Type | None, ...]:
     return tuple(None if text is None else next(parsed) for text in texts)
 
 
-def _key(source: Source, name: str, options: Options, form: Form) -> str:
-    situation = lowered.situation(options)
+def _key(
+    source: Source, name: str, options: Options, form: Form, target: Target
+) -> str:
+    situation = target.identity, lowered.situation(options)
     return cache.digest(source.key, name, form, situation, _tuned(options))
 
 

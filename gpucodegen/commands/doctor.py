@@ -7,6 +7,9 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from gpucodegen import errors
+from gpucodegen.compiling.targets import find, names
+
 PACKAGES: tuple[tuple[str, str], ...] = (
     ("gpucodegen", ""),
     ("numpy", "pip install gpucodegen"),
@@ -66,4 +69,18 @@ def _devices() -> list[str]:
     from gpucodegen.commands.cache import summary
     from gpucodegen.runtime.devices.found import describe
 
-    return [*describe(), f"cache       {summary()}"]
+    usable = ", ".join(filter(_runs, names()))
+    return [*describe(), f"targets     {usable}", f"cache       {summary()}"]
+
+
+def _runs(name: str) -> bool:
+    """Whether this machine has what a target needs.
+
+    >>> _runs("cpu"), _runs("sim")
+    (True, True)
+    """
+    try:
+        find(name).require()
+    except errors.NoDevice:
+        return False
+    return True

@@ -15,7 +15,8 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.report import PICTURES, TARGETS
+from gpucodegen.compiling.targets.registry import mappings
+from gpucodegen.report import PICTURES
 
 if TYPE_CHECKING:
     from gpucodegen.report.explanation import Explanation
@@ -46,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target",
-        choices=TARGETS,
+        choices=mappings(),
         action="append",
         help="show this mapping; may be repeated; default: both",
     )
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     form = _form(options)
     passes = parse_pipeline(options.passes)
     is_quick = options.svg and options.picture != "kernel"
-    targets = () if is_quick else tuple(options.target or TARGETS)
+    targets = () if is_quick else tuple(options.target or mappings())
     with printed_warnings():
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):

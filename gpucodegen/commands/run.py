@@ -18,7 +18,7 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.options import TARGETS
+from gpucodegen.compiling.targets.registry import choices
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     parser.add_argument("--entry", default="", help="function; default: the only one")
     add_argument_option(parser)
-    parser.add_argument("--target", choices=TARGETS, default="auto")
+    parser.add_argument("--target", choices=choices(), default="auto")
     parser.add_argument(
         "--save", metavar="DIR", help="folder for arguments and results"
     )

@@ -11,6 +11,7 @@ from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
 from gpucodegen.compiling.lowering import Key, Stages, lower, printed
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.runtime.host.collection import collected_afterwards
 
 if TYPE_CHECKING:
@@ -82,17 +83,12 @@ class Executable:
         """Whether kernels get a copy of a buffer in another memory."""
         from gpucodegen.runtime.host.buffers import CPU
 
-        return self.target == "cuda" and value.device == CPU
+        return find(self.target).has_own_memory and value.device == CPU
 
     def assembly(self) -> dict[str, str]:
         """Kernel name to machine code: assembler text, or PTX of kernels for GPUs."""
-        if self.target == "cpu":
-            from gpucodegen.runtime.cpu.kernels import assembly
-
-            return {spec.name: assembly(spec) for spec in self.kernels}
-        from gpucodegen.runtime.cuda.compilation import compile_ptx
-
-        return {spec.name: compile_ptx(spec) for spec in self.kernels}
+        text_of = find(self.target).assembly
+        return {spec.name: text_of(spec) for spec in self.kernels}
 
     def launcher(
         self, arguments: Sequence[Any], values: Sequence[Any]
@@ -184,7 +180,9 @@ def build(
     known, place = None, ""
     if source.text:
         location = module.functions[name].location
-        place = kept.key_of(source.text, location, name, target, types, options)
+        place = kept.key_of(
+            source.text, location, name, find(target).identity, types, options
+        )
         known = kept.load(place)
     if known is None:
         with (
@@ -219,7 +217,7 @@ def load(
     """Make a lowered function callable."""
     from gpucodegen.runtime.host.loader import load_program
 
-    loaded = load_program(lowered, target, options.handlers)
+    loaded = load_program(lowered, find(target).engine(), options.handlers)
     return Executable(
         name,
         target,

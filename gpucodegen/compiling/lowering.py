@@ -32,6 +32,7 @@ def lower(
 ) -> Lowered:
     """Run all passes and emit the source; every stage is appended to ``stages``."""
     from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.compiling.targets.registry import find
     from gpucodegen.dialects.gcg.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.passes.framework.reachable import reachable
@@ -39,8 +40,8 @@ def lower(
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    face = "cpu" if key[0] == "cpu" else "cuda"
-    emitted = emit_program(mapped, face, frozenset(options.handlers))
+    emission = find(key[0]).emission()
+    emitted = emit_program(mapped, emission, frozenset(options.handlers))
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
     entry = emitted.entries[name]
@@ -97,43 +98,33 @@ def map_module(
     Time loops whose tiles are not proven within the limits of the proof run without.
     """
     from gpucodegen import errors
+    from gpucodegen.compiling.pipeline import all_passes
 
-    if key[0] != "cpu" or not options.time_tiles:
-        return _mapped(module, name, key, options, stages)
+    target, types = key
+    passes = all_passes(name, types, target, options)
     before = len(stages)
     try:
-        return _mapped(module, name, key, options, stages)
+        return _mapped(module, passes, stages)
     except errors.RaceFound as problem:
-        del stages[before:]
         plain = replace(options, time_tiles=False)
-        mapped = _mapped(module, name, key, plain, stages)
+        without = all_passes(name, types, target, plain)
+        if without == passes:
+            raise
+        del stages[before:]
+        mapped = _mapped(module, without, stages)
         place, reason = module.functions[name].location, problem.message
         given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
         errors.tell(given_up)
         return mapped
 
 
-def _mapped(
-    module: Module,
-    name: str,
-    key: Key,
-    options: Options,
-    stages: Stages,
-) -> Module:
-    from gpucodegen.compiling.pipeline import front_passes, mapping_passes
-    from gpucodegen.passes.checks.size import CheckSize
+def _mapped(module: Module, passes: Sequence[ModulePass], stages: Stages) -> Module:
     from gpucodegen.passes.framework.base import run_pipeline
-
-    target, types = key
 
     def after(pass_: ModulePass, current: Module) -> None:
         stages.append((pass_.name, current))
 
     stages.append(("parse", module))
-    guard = target == "cpu" and not options.unchecked
-    front = front_passes(name, types, options.handlers, target, guard=guard)
-    small = CheckSize(operations=options.max_operations)
-    passes = [small, *front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
 
 

@@ -85,7 +85,15 @@ class UnknownTarget(CompileError):
 
     code = "C010"
     template = "unknown target '{target}'"
-    remedy = "Use one of cpu, cuda, sim, auto"
+    remedy = "Use one of {known}"
+
+
+class TargetExists(CompileError):
+    """A target that is registered twice."""
+
+    code = "C026"
+    template = "target '{target}' exists"
+    remedy = "Choose another name, or call unregister first"
 
 
 class NoDevice(CompileError):

@@ -13,7 +13,5 @@ Comes in: MLIR. Goes out: an `explanation.Explanation`. In the order of processi
 
 from __future__ import annotations
 
-TARGETS = ("cuda", "cpu")
-"""The mappings that are shown."""
 PICTURES = ("space", "tree", "kernel")
 """Two loops of a nest, its schedule tree, who writes what in a kernel made from it."""

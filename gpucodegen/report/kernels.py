@@ -15,6 +15,7 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.compiling.lowering import map_module
+from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.locations import FileLoc, file_location
@@ -114,7 +115,7 @@ def mapping(
     module: Module, name: str, target: str, types: Sequence[Type | None]
 ) -> Mapping:
     """What `gpucodegen.compile` makes of a function for arguments of these types."""
-    options = Options(target=target, verify=False, tuned=False)
+    options = Options(target=find(target).name, verify=False, tuned=False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.CodegenWarning)

@@ -89,7 +89,7 @@ def k({", ".join(inputs)}, out, n):
 """
     params = [Param(x, "pointer", kind) for x in (*inputs, "out")]
     params.append(Param("n", "scalar", "index"))
-    spec = KernelSpec("k", source, tuple(params), "cpu", fastmath=("contract",))
+    spec = KernelSpec("k", source, tuple(params), fastmath=("contract",))
     return compile_cpu(spec).entry
 
 

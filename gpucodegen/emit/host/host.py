@@ -17,7 +17,7 @@ from gpucodegen.emit.host.context import HostEmitter, tuple_text
 from gpucodegen.emit.kernel.context import Emitter, Handlers
 from gpucodegen.emit.kernel.kernel import PLAIN_NAMES, EmittedKernel
 from gpucodegen.emit.kernel.kinds import is_index
-from gpucodegen.emit.kernel.target import HOST
+from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
 from gpucodegen.emit.tables.control.cfg import emit_blocks
@@ -99,13 +99,13 @@ def _declare(
 
 
 def _used_here(e: HostEmitter, function: Function) -> set[Value]:
-    """What the host function does more with than to hand it to a kernel for the CPU."""
+    """What the host does more with than to hand it to a kernel that converts it."""
     used = set[Value]()
     for block in function.blocks:
         for root in block.operations:
             for op in root.walk():
                 kernel = _kernel_of(e, op)
-                if kernel is None or kernel.source.target != "cpu":
+                if kernel is None or not kernel.spelling.converts_arguments:
                     used.update(op.operands)
     return used
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering
 from gpucodegen.intrinsics.vector_math import (
     error_function,
     exponential,
@@ -36,9 +36,9 @@ FORMULAS: dict[str, Callable[..., Lanes]] = {
 }
 
 
-def formulas(engine: Engine) -> dict[str, Callable[..., Any]]:
-    """By name the code for pieces of tiles; only the CPU has vector registers."""
-    return dict.fromkeys(FORMULAS, formula) if engine.name == "cpu" else {}
+def formulas(face: Face) -> dict[str, Callable[..., Any]]:
+    """By name the code for pieces of tiles, where there are vector registers."""
+    return dict.fromkeys(FORMULAS, formula) if face.register_bytes else {}
 
 
 def formula(low: Lowering, name: str, *pieces: Any) -> Any:

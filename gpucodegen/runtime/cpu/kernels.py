@@ -53,7 +53,7 @@ def assembly(spec: KernelSpec) -> str:
 def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     import numba
 
-    from gpucodegen.intrinsics.cpu.engine import parameter
+    from gpucodegen.intrinsics.cpu.face import parameter
     from gpucodegen.intrinsics.cpu.target import jit
 
     module = modules.load(spec.source)

@@ -33,7 +33,6 @@ class KernelSpec:
     name: str
     source: str
     params: tuple[Param, ...]
-    target: str = "cpu"
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0

@@ -134,15 +134,15 @@ def allocate(e: Emitter, op: Operation) -> None:
     """``memref.alloca`` and ``memref.alloc``: shared, private, or heap memory."""
     ty = memref_type(op, op.result, e)
     count = static_elements(ty, op.location)
-    kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.target.name)
+    kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.spelling.name)
     hint = f"{count}x{kind}"
     name, alignment = e.variable(op.result), 0
-    if e.target.name == "cuda" and is_shared(ty.memory_space):
+    if e.spelling.in_blocks and is_shared(ty.memory_space):
         made = call(e.make(f"shared_{hint}", "shared", count, kind))
         e.shared_bytes += count * stored_bytes(kind)
         e.facts.shared.add(name)
         alignment = SHARED_ALIGNMENT
-    elif op.name == "memref.alloc" and e.target.name == "cpu" and kind != "tag":
+    elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
     else:
         made = call(e.make(f"local_{hint}", "local", count, kind))
@@ -157,16 +157,16 @@ def deallocate(e: Emitter, op: Operation) -> None:
     """``memref.dealloc``: only heap memory has to be given back."""
     (operand,) = op.operands
     buffer = buffer_of(e, op, operand)
-    if e.target.name == "cpu" and buffer.dtype != "tag":
+    if e.spelling.has_heap and buffer.dtype != "tag":
         free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
         e.writer.line(str(call(free, buffer.pointer)))
 
 
 def prefetch(e: Emitter, op: Operation) -> None:
-    """``memref.prefetch`` and ``affine.prefetch``: a hint that GPUs do not take."""
+    """``memref.prefetch`` and ``affine.prefetch``: a hint."""
     hint = op.attributes.get("localityHint")
     write = op.attributes.get("isWrite")
-    if e.target.name != "cpu" or not isinstance(hint, IntegerAttr):
+    if not e.spelling.takes_hints or not isinstance(hint, IntegerAttr):
         return
     buffer, indices = access(e, op, 0)
     is_write = isinstance(write, IntegerAttr) and bool(write.value)

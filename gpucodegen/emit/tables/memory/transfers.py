@@ -65,7 +65,7 @@ def start(e: Emitter, op: Operation) -> None:
 
 
 def wait(e: Emitter, op: Operation) -> None:
-    """``dma_wait``; on a GPU all threads of the block meet after it."""
+    """``dma_wait``; the threads of a block meet after it."""
     (end,) = ends_of(op)
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
@@ -73,7 +73,7 @@ def wait(e: Emitter, op: Operation) -> None:
     (count,) = (_index(e, e.index(v)) for v in lengths_of(op))
     where = _index(e, tag.at(indices_of(e, end)))
     e.writer.line(str(call(function, tag.pointer, where, count)))
-    if e.target.name == "cuda":
+    if e.spelling.in_blocks:
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
         noted(e, op, "wait_group", "all copies end, then a barrier")
     else:
@@ -97,7 +97,7 @@ def _plan(
     lengths: Sequence[tuple[str, AffineExpr]],
 ) -> CopyPlan:
     """Asynchronous or not: decided by what divides each address and length."""
-    if e.target.name != "cuda":
+    if not e.spelling.in_blocks:
         return CopyPlan(0, "the CPU copies when it waits")
     size = stored_bytes(addresses[0][1].dtype)
     multiples = {

@@ -1,4 +1,4 @@
-"""Numba for the CPU as an `Engine`: the models of pointers and tiles."""
+"""Numba for the CPU as a `Face`: the models of pointers and tiles."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from numba.core.extending import (
 
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.host import register_bytes
-from gpucodegen.intrinsics.framework.lowering import Engine
+from gpucodegen.intrinsics.framework.lowering import Face
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
-ENGINE = Engine("cpu", intrinsic(prefer_literal=True), register_bytes())
+FACE = Face(intrinsic(prefer_literal=True), register_bytes())
 
 
 class Address(types.CPointer):
@@ -42,7 +42,7 @@ class _TileModel(models.PrimitiveModel):
     """A tile is an array of vector registers."""
 
     def __init__(self, manager: Any, tile: Tile) -> None:
-        super().__init__(manager, tile, llvm_tile(tile, ENGINE.register_bytes))
+        super().__init__(manager, tile, llvm_tile(tile, FACE.register_bytes))
 
 
 def pointer(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The one place that imports the CUDA engine, and that engine as an `Engine`.
+"""The one place that imports Numba CUDA, and the CUDA `Face`.
 
 numba-cuda is in maintenance; its successor numba-cuda-mlir is reached by changing the
 imports here.
@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-# Without it, numba has an older engine of this name.
+# Without it, numba has an older compiler of this name.
 import numba_cuda  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from numba import cuda
 from numba.core import types
 from numba.cuda import extending
 
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.intrinsics.framework.lowering import Engine
+from gpucodegen.intrinsics.framework.lowering import Face
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
-__all__ = ["ENGINE", "cuda", "parameter", "pointer"]
+__all__ = ["FACE", "cuda", "parameter", "pointer"]
 
 # `extending.intrinsic` is this decorator without the literals.
 _intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)  # noqa: SLF001
 
-ENGINE = Engine("cuda", _intrinsic, 0)
+FACE = Face(_intrinsic, 0, index_bits=32, global_space=1, atomic_bits=32, is_nvvm=True)
 
 
 @extending.register_model(Tile)
@@ -31,7 +31,7 @@ class _TileModel(extending.models.PrimitiveModel):
     """A tile is an array of scalars, which the compiler keeps in registers."""
 
     def __init__(self, manager: Any, tile: Tile) -> None:
-        super().__init__(manager, tile, llvm_tile(tile, ENGINE.register_bytes))
+        super().__init__(manager, tile, llvm_tile(tile, FACE.register_bytes))
 
 
 def pointer(name: str) -> Any:
@@ -76,8 +76,8 @@ def assembly(
     return ptx, library._entry_name  # noqa: SLF001 - nor for the name
 
 
-def engine_version() -> str:
-    """The version of the engine and of the toolkit under it."""
+def compiler_version() -> str:
+    """The version of the compiler and of the toolkit under it."""
     from importlib import metadata
 
     found = [f"{n} {metadata.version(n)}" for n in TOOLKIT if _is_installed(n)]
