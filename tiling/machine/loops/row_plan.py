@@ -8,11 +8,10 @@ part of the time themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
 
 from gpucodegen.tiling.machine.loops.strip_plan import FEW
 from gpucodegen.tiling.machine.loops.vector_plan import NARROWEST
-from gpucodegen.tiling.machine.products.problem import WAY, WAYS
+from gpucodegen.tiling.machine.model import clashes
 from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
 
@@ -81,7 +80,7 @@ def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> i
     line = row * loop.arrays
 
     def is_too_many(lanes: int) -> bool:
-        if row and loop.operations <= FEW and lanes * gcd(row, WAY) > WAYS * WAY:
+        if row and loop.operations <= FEW and clashes(lanes, row):
             return True
         if loop.passes > 1 and line * lanes > cache // 2:
             return True

@@ -15,14 +15,16 @@ where these are too few to fill registers.  It reorders sums, which must be perm
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
+from gpucodegen.tiling.machine.model import Level, Machine, Share
+from gpucodegen.tiling.machine.products.candidates import DotProducts
+from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.products.register_tile import (
-    VectorUnit,
     choose_register_tile,
     tile_cycles,
 )
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 FOLD_CYCLES = 3
 """Per register of partial sums: two shuffles and an addition."""
@@ -36,18 +38,6 @@ COPIED_CYCLES = 2
 """Per element of a factor that is copied to be contiguous along the reduction."""
 TRANSPOSED_CYCLES = 1
 """Per element of a panel that is transposed while it is packed."""
-
-LOW_SHARE = 0.25
-"""Share of the second cache that the factor of the columns may fill."""
-
-
-@dataclass(frozen=True, slots=True)
-class DotTile:
-    """``rows x columns`` inner products of ``lanes`` partial sums each."""
-
-    rows: int
-    columns: int
-    lanes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,7 @@ class Products:
     turned: bool = False
 
 
-def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
+def candidates(unit: VectorUnit, products: Products) -> Iterator[DotProducts]:
     """Tiles whose partial sums and factors fit the registers.
 
     Rows that several columns meet are held; others are operands from memory.
@@ -77,10 +67,10 @@ def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
             for vectors in (1, 2, 4, 8):
                 held = rows + 1 if columns > 1 else 1
                 if (rows * columns + held) * vectors < unit.registers:
-                    yield DotTile(rows, columns, vectors * width)
+                    yield DotProducts(rows, columns, vectors * width)
 
 
-def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
+def dot_cycles(products: Products, tile: DotProducts, unit: VectorUnit) -> float:
     """Modelled cycles of all inner products, without cache misses."""
     vectors = tile.lanes // unit.lanes(products.element_bits)
     registers = tile.rows * tile.columns * vectors
@@ -94,27 +84,34 @@ def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
     return count * (steps * step + FOLD_CYCLES * registers + TILE_CYCLES) + copies
 
 
-def choose_dot_tile(products: Products, unit: VectorUnit) -> DotTile:
+def choose_dot_tile(products: Products, unit: VectorUnit) -> DotProducts:
     """The tile of least modelled cycles.
 
     >>> unit = VectorUnit(512, 32)
     >>> choose_dot_tile(Products(4096, 1, 4096, 32), unit)
-    DotTile(rows=8, columns=1, lanes=16)
+    DotProducts(rows=8, columns=1, lanes=16, threads=1)
     >>> choose_dot_tile(Products(1, 1, 100000, 32), unit)
-    DotTile(rows=1, columns=1, lanes=64)
+    DotProducts(rows=1, columns=1, lanes=64, threads=1)
     """
     tiles = candidates(unit, products)
     return min(tiles, key=lambda t: (dot_cycles(products, t, unit), t.lanes))
 
 
-def dots_pay(products: Products, problem: Problem, model: CpuModel) -> bool:
+def in_dots(products: Products, machine: Machine, work: int) -> DotProducts:
+    """The kernel of least modelled cycles, on threads if its ``work`` pays for them."""
+    tile = choose_dot_tile(products, machine.unit)
+    return replace(tile, threads=machine.threads_for(work))
+
+
+def dots_pay(products: Products, problem: Problem, machine: Machine) -> bool:
     """Whether inner products beat register tiles with lanes along the columns.
 
     Every tile of the rows reads the factor of the columns again, which is not cut into
     blocks: it has to stay in the second cache.
     """
-    unit, bits, steps = model.unit, problem.element_bits, products.steps
-    if products.columns * steps * bits // 8 > model.cache * LOW_SHARE:
+    unit, bits, steps = machine.unit, problem.element_bits, products.steps
+    low = products.columns * steps * bits // 8
+    if not machine.fits(low, Level.SECOND, Share.QUARTER):
         return False
     extents = problem.rows, problem.columns
     summing = problem.summing(unit)
