@@ -153,6 +153,7 @@ def _gpu(options: Options) -> Sequence[ModulePass]:
 def _cpu(options: Options) -> Sequence[ModulePass]:
     """Private scalars, then loops in tiles and vectors, and kernels of them."""
     from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
+    from gpucodegen.passes.loops.cells.carry_stores import CarryStores
     from gpucodegen.passes.loops.cells.privatize import Privatize
     from gpucodegen.passes.loops.iterations.coalesce import Coalesce
     from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
@@ -165,7 +166,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
         Privatize(),
         ExpandCopies(host.caches.second),
         *_time_tiles(options, host, threads),
-        *_rows(options, host),
+        CarryStores(),
         _register_tiles(options, host, threads),
         Coalesce(),
         OutlineCpu(),
@@ -181,23 +182,6 @@ def _time_tiles(options: Options, host: Cpu, threads: int) -> Sequence[ModulePas
     if not options.time_tiles or options.tile_sizes:
         return []
     return [Wavefront((), 0, threads, host.caches.second, host.caches.shared)]
-
-
-def _rows(options: Options, host: Cpu) -> Sequence[ModulePass]:
-    """What several iterations of an outer loop do together."""
-    from gpucodegen.passes.loops.cells.carry_stores import CarryStores
-    from gpucodegen.passes.loops.iterations.jam_rows import JamRows
-
-    jam = JamRows(
-        vector_bits=host.vector_bits,
-        registers=host.vector_registers,
-        cache=host.caches.second,
-        shared=host.caches.shared_by(1),
-        relaxed=options.reassociate,
-        exact=options.exact,
-        first_cache=host.caches.first,
-    )
-    return [CarryStores(), jam]
 
 
 def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
@@ -223,14 +207,15 @@ def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
 def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
     """Innermost loops of kernels."""
     from gpucodegen.passes.cpu.vectorize import Vectorize
+    from gpucodegen.tiling.machine.loops.streaming_stores import kept_bytes
 
+    caches = host.caches
     return Vectorize(
         vector_bits=host.vector_bits,
         registers=host.vector_registers,
         threads=threads,
-        cache=host.caches.second,
+        cache=caches.second,
+        kept=kept_bytes(caches.second, caches.shared_by(threads), caches.first),
         relaxed=options.reassociate,
         exact=options.exact,
-        first_cache=host.caches.first,
-        shared=host.caches.shared_by(threads),
     )

@@ -19,8 +19,8 @@ CACHES = st.sampled_from([0, 1 << 20])
 
 
 def vectorized(text: str, bits: int = 256, cache: int = 1 << 20) -> gcg.Module:
-    """The module behind the pass, verified, its text read back."""
-    made = run_pipeline(gcg.parse(text), [Vectorize(bits, cache=cache)])
+    """The module after the pass, verified, its text read back."""
+    made = run_pipeline(gcg.parse(text), [Vectorize(bits, cache=cache, kept=4 * cache)])
     assert str(gcg.parse(str(made))) == str(made)
     return made
 

@@ -19,7 +19,7 @@ from gpucodegen.tiling.machine.loops.time_cost import (
     time_cost,
     untiled_cost,
 )
-from gpucodegen.tiling.machine.loops.vector_plan import MOST_STREAMS
+from gpucodegen.tiling.machine.loops.vector_plan import MOST_ACCESSES
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule.schedule import Nest
 from gpucodegen.tiling.schedule.skew import Band
@@ -130,7 +130,7 @@ def _computes_long(nest: Nest) -> bool:
     """
     counts = Counter(reference.instances.name for reference in nest.model.references)
     return any(
-        sum(counts[name] for name in unit.statements) > MOST_STREAMS
+        sum(counts[name] for name in unit.statements) > MOST_ACCESSES
         for unit in nest.units
     )
 

@@ -19,7 +19,10 @@ from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.tiling.machine.loops.streaming_stores import Caches, goes_past_caches
+from gpucodegen.tiling.machine.loops.streaming_stores import (
+    goes_past_caches,
+    kept_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class ExpandCopies(ModulePass):
         whole = all(None not in shape for shape in shapes) and bool(extents)
         bits = element_bits(element_type(types[0]))
         footprint = 2 * prod(extents) * bits // 8
-        return whole and goes_past_caches(footprint, Caches(self.cache))
+        return whole and goes_past_caches(footprint, kept_bytes(self.cache))
 
 
 def _loops(op: Operation) -> list[Operation]:

@@ -1,39 +1,23 @@
-"""Reductions along rows: partial results of one row, or several rows side by side.
+"""Outer-loop vectorization: an iteration of the outer loop, a row, in each lane.
 
-A chain of combinations takes ``latency`` cycles a step.  As many chains as the unit
-starts operations in that time keep it busy; operations beside the combination fill
-part of the time themselves.
+The inner loops run in order, so each row keeps the order of its operations.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.loops.strip_plan import FEW
 from gpucodegen.tiling.machine.loops.vector_plan import NARROWEST
 from gpucodegen.tiling.machine.model import clashes
 from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
-
-def partial_results(vectors: int | None, operations: int, unit: VectorUnit) -> int:
-    """Accumulators for a row of so many vectors, None if their number is not known.
-
-    ``operations``: vector operations for each vector, the combination among them.
-
-    >>> unit = VectorUnit(512, 32)
-    >>> partial_results(None, 1, unit), partial_results(4, 2, unit)
-    (8, 4)
-    >>> partial_results(None, 30, unit), partial_results(1, 1, unit)
-    (1, 1)
-    """
-    wanted = -(-unit.latency * unit.fma_per_cycle // operations)
-    fitting = min(wanted, unit.registers // 4)
-    return max(1, fitting if vectors is None else min(fitting, vectors))
+FEW = 4
+"""Operations of an iteration up to which its time is that of its loads."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowLoop:
-    """A loop over rows whose inner loops run in order.
+class OuterLoopShape:
+    """A loop over rows, as far as its plan depends on it; its inner loops run in order.
 
     ``rows``, ``columns``: iterations, None if not known.  ``bits``: of the elements.
     ``arrays``: how many arrays have such rows; so many ``passes`` go over them.
@@ -49,11 +33,13 @@ class RowLoop:
 
 
 FEWEST_ROWS = 4
-"""Lanes below which a strip is no shorter: what one row waits for, others do not."""
+"""Lanes below which there are no fewer: what one row waits for, others do not."""
 
 
-def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> int:
-    """How many rows run side by side, one in each lane; 0 leaves them one by one.
+def outer_lanes(
+    loop: OuterLoopShape, unit: VectorUnit, threads: int, cache: int
+) -> int:
+    """How many rows run at once, one in each lane; 0 leaves them one by one.
 
     A register holds the most.  Fewer do where the rows of all arrays would not stay in
     half of a second-level ``cache`` from one pass to the next, where some of the
@@ -62,15 +48,15 @@ def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> i
     Zen 4: 26 GB/s by sixteen rows, 36 by eight).
 
     >>> unit = VectorUnit(512, 32)
-    >>> rows_abreast(RowLoop(4096, 4096, 32, 1), unit, 1, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(4096, 4096, 32, 1), unit, 1, 1 << 20)
     16
-    >>> rows_abreast(RowLoop(64, 30000, 32, 2, passes=3), unit, 2, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(64, 30000, 32, 2, passes=3), unit, 2, 1 << 20)
     4
-    >>> rows_abreast(RowLoop(64, 30000, 32, 1), unit, 2, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(64, 30000, 32, 1), unit, 2, 1 << 20)
     16
-    >>> rows_abreast(RowLoop(1024, 1024, 32, 1, operations=1), unit, 1, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(1024, 1024, 32, 1, operations=1), unit, 1, 1 << 20)
     8
-    >>> rows_abreast(RowLoop(1, 4096, 32, 1), unit, 1, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(1, 4096, 32, 1), unit, 1, 1 << 20)
     0
     """
     lanes = unit.lanes(max(NARROWEST, loop.bits))
@@ -93,18 +79,20 @@ def rows_abreast(loop: RowLoop, unit: VectorUnit, threads: int, cache: int) -> i
 
 
 SHORT = 2
-"""Vectors of a row up to which rows of any order run side by side.
+"""Vectors of a row up to which lanes take rows, though its order is free.
 
 Maxima of rows of 8, 16 and 30 f32 take 0.35, 0.7 and 0.55 of the time then, a softmax
 of 30 about 0.8; with 64 they take 1.6 times as long, for the order binds them.
 """
 
 
-def is_short_row(rows: int | None, columns: int | None, lanes: int) -> bool:
-    """Whether rows of so many elements, in any order, better run side by side.
+def is_short_inner_loop(rows: int | None, columns: int | None, lanes: int) -> bool:
+    """Whether lanes better take rows than the few elements of a row.
 
-    >>> is_short_row(1000, 32, 16), is_short_row(1000, 64, 16), is_short_row(8, 32, 16)
-    (True, False, False)
+    >>> [is_short_inner_loop(rows, 32, 16) for rows in (1000, 8)]
+    [True, False]
+    >>> is_short_inner_loop(1000, 64, 16)
+    False
     """
     enough = rows is None or rows >= lanes
     return enough and columns is not None and columns <= SHORT * lanes

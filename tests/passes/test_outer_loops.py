@@ -1,4 +1,4 @@
-"""Loops that pass values on along rows: rows side by side, every bit as in order."""
+"""Loops that pass values on along rows: a row in each lane, every bit as in order."""
 
 from __future__ import annotations
 

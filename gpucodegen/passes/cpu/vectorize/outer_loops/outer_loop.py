@@ -1,6 +1,6 @@
-"""Whether the rows of a loop run side by side, and which of its inner loops do.
+"""The form of an outer loop with an iteration, a row, in each lane.
 
-Those do that pass values on in an order that must be kept, and those on short rows.
+The inner loops that gain pass values on in an order that must be kept, or are short.
 """
 
 from __future__ import annotations
@@ -10,39 +10,45 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import Analysis
-from gpucodegen.passes.cpu.vectorize.loops import Range, range_of
+from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite, VectorHost
+from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_of
 from gpucodegen.passes.cpu.vectorize.operations import cost
-from gpucodegen.passes.cpu.vectorize.outer_loops.row_blocks import (
-    RowBlocks,
-    RowBody,
-    row_body,
+from gpucodegen.passes.cpu.vectorize.outer_loops.strip_mining import (
+    OuterBody,
+    StripMining,
+    outer_body,
 )
-from gpucodegen.passes.cpu.vectorize.recognize import Body
-from gpucodegen.passes.cpu.vectorize.rows.accumulations import Order, accumulating
-from gpucodegen.passes.cpu.vectorize.rows.argminmax import record_of
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
+from gpucodegen.passes.cpu.vectorize.reductions.accumulations import Order, accumulating
+from gpucodegen.passes.cpu.vectorize.reductions.argminmax import argminmax_of
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.loops.row_plan import RowLoop, is_short_row, rows_abreast
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.loops.outer_loop_plan import (
+    OuterLoopShape,
+    is_short_inner_loop,
+    outer_lanes,
+)
+
+
+def outer_loop(site: LoopSite) -> list[Operation]:
+    """The loop over rows in strips, whose rows are loops for the other forms."""
+    rows = site.range
+    if not rows or site.op.results or not rows.is_single:
+        return []
+    choice = _OuterLoopChoice(rows, site.host, site.order)
+    if not any(map(choice.is_vectorized, inner_operations(site.op))):
+        return []
+    return choice.strips(site.op, site.analysis(fine=True))
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
-    """The choice for a range of ``rows``.
+class _OuterLoopChoice:
+    """Which inner loops of a range of ``rows`` run on a row in each lane."""
 
-    ``cache``: bytes of the second level of a core; ``order``: which sums may have.
-    """
-
-    rows: Range
-    unit: VectorUnit
-    threads: int
-    cache: int
+    rows: LoopRange
+    host: VectorHost
     order: Order
 
-    def may_pay(self, op: Operation) -> bool:
-        """Whether a loop has inner loops that would run side by side."""
-        return any(map(self.runs_abreast, inner_operations(op)))
-
-    def runs_abreast(self, loop: Operation) -> bool:
+    def is_vectorized(self, loop: Operation) -> bool:
         """Whether an inner loop passes values on, and not better along its row."""
         if loop.name != "affine.for" or not _passes_on(loop):
             return False
@@ -50,14 +56,16 @@ class SideBySide:
         if body is None:
             return True
         range_ = range_of(loop)
-        lanes = self.unit.lanes(max(32, *body.bits))
-        return range_ is not None and is_short_row(self.rows.trips, range_.trips, lanes)
+        lanes = self.host.unit.lanes(max(32, *body.bits))
+        return range_ is not None and is_short_inner_loop(
+            self.rows.trips, range_.trips, lanes
+        )
 
-    def _along_row(self, loop: Operation) -> Body | None:
+    def _along_row(self, loop: Operation) -> LoopBody | None:
         """What a loop computes in lanes along its row, if no order forbids it."""
-        record, range_ = record_of(loop), range_of(loop)
-        if record and range_ and record.row(range_, self.unit):
-            return record.body
+        best, range_ = argminmax_of(loop), range_of(loop)
+        if best and range_ and best.vector_range(range_, self.host.unit):
+            return best.body
         found = accumulating(loop)
         free = found and all(map(self.order.frees, found.accumulations))
         return found.body if found and free else None
@@ -66,14 +74,14 @@ class SideBySide:
         """The loop over the rows in strips, if it is parallel and there are any."""
         if op.name != "affine.parallel" and not analysis.is_parallel(op):
             return []
-        body = row_body(op, analysis, self.runs_abreast)
+        body = outer_body(op, analysis, self.is_vectorized)
         if body is None:
             return []
-        width = self.unit.lanes(_bits(body))
-        threads = self.threads if op.name == "affine.parallel" else 1
-        loop = _row_loop(op, body, self.rows)
-        lanes = rows_abreast(loop, self.unit, threads, self.cache)
-        return RowBlocks(body, lanes, width).strips(op, self.rows) if lanes else []
+        width = self.host.unit.lanes(_bits(body))
+        threads = self.host.threads if op.name == "affine.parallel" else 1
+        loop = _shape(op, body, self.rows)
+        lanes = outer_lanes(loop, self.host.unit, threads, self.host.cache)
+        return StripMining(body, lanes, width).strips(op, self.rows) if lanes else []
 
 
 def _passes_on(loop: Operation) -> bool:
@@ -86,13 +94,13 @@ def _passes_on(loop: Operation) -> bool:
     return bool(loop.results) or any(moved.isdisjoint(op.operands[1:]) for op in stores)
 
 
-def _bits(body: RowBody) -> int:
+def _bits(body: OuterBody) -> int:
     """Width of the narrowest elements that fill registers."""
     widths = {bits for r in body.recurrences for bits in r.chain.bits}
     return max(32, min(widths))
 
 
-def _row_loop(op: Operation, body: RowBody, range_: Range) -> RowLoop:
+def _shape(op: Operation, body: OuterBody, range_: LoopRange) -> OuterLoopShape:
     trips = [(r.end - r.first).constant for r in body.recurrences]
     known = [count for count in trips if count is not None]
     arrays = {
@@ -108,6 +116,8 @@ def _row_loop(op: Operation, body: RowBody, range_: Range) -> RowLoop:
         cost(inner)
         for recurrence in body.recurrences
         for inner in recurrence.chain.operations
-        if inner not in recurrence.chain.streams
+        if inner not in recurrence.chain.accesses
     )
-    return RowLoop(range_.trips, columns, _bits(body), len(arrays), passes, operations)
+    return OuterLoopShape(
+        range_.trips, columns, _bits(body), len(arrays), passes, operations
+    )

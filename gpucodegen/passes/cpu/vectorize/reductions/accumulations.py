@@ -14,7 +14,7 @@ from gpucodegen.dialects.shared.combiners import COMBINERS, Combiner, of_operato
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.walk.reductions import Combination, Combinations
 from gpucodegen.passes.cpu.vectorize.operations import cost
-from gpucodegen.passes.cpu.vectorize.recognize import Body
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
 
@@ -45,7 +45,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class StoredTotal:
     """A total in memory: the load and the store of an iteration."""
 
     load: Operation
@@ -53,7 +53,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedTotal:
     """A total that the loop carries: what it starts from, and the loop's result."""
 
     initial: Value
@@ -70,15 +70,15 @@ class Accumulation:
     before: Value
     after: Value
     kind: Combiner
-    home: Cell | Carried
+    home: StoredTotal | CarriedTotal
     reassociable: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Accumulating:
-    """A body of streams, and the accumulations around it."""
+    """A body of contiguous accesses, and the accumulations around it."""
 
-    body: Body
+    body: LoopBody
     accumulations: tuple[Accumulation, ...]
 
     @property
@@ -88,14 +88,14 @@ class Accumulating:
         What is the same in every iteration is computed in front of the loop.
         """
         body = self.body
-        rest = [op for op in body.operations if op not in body.streams]
+        rest = [op for op in body.operations if op not in body.accesses]
         return sum(cost(op) for op in rest if body.is_varying(op))
 
     @property
     def carried(self) -> tuple[Value, ...]:
         """The results of the loop."""
         homes = (a.home for a in self.accumulations)
-        return tuple(home.result for home in homes if isinstance(home, Carried))
+        return tuple(home.result for home in homes if isinstance(home, CarriedTotal))
 
 
 def accumulating(loop: Operation) -> Accumulating | None:
@@ -107,14 +107,14 @@ def accumulating(loop: Operation) -> Accumulating | None:
     found = _Finder(loop).accumulations()
     if not found:
         return None
-    cells = (a.home for a in found if isinstance(a.home, Cell))
+    cells = (a.home for a in found if isinstance(a.home, StoredTotal))
     ends = {id(op) for cell in cells for op in (cell.load, cell.store)}
     rest = tuple(op for op in operations if id(op) not in ends)
-    body = Body(iv, rest, varying={iv, *(a.before for a in found)})
+    body = LoopBody(iv, rest, varying={iv, *(a.before for a in found)})
     admitted = all(body.admit(op) for op in rest)
     held = all(body.holds((a.before,)) for a in found)
     all_vary = all(body.varying.issuperset([a.after]) for a in found)
-    if not (admitted and held and all_vary and body.streams and body.takes_masks):
+    if not (admitted and held and all_vary and body.accesses and body.takes_masks):
         return None
     return Accumulating(body, tuple(found))
 
@@ -145,7 +145,7 @@ class _Finder:
             kind = combination and _kind_of(combination, after)
             if combination is None or kind is None:
                 return None
-            home, free = Carried(initial, result), combination.reassociable
+            home, free = CarriedTotal(initial, result), combination.reassociable
             found.append(Accumulation(argument, after, kind, home, free))
         return found
 
@@ -164,7 +164,7 @@ class _Finder:
             kind = combination and _kind_of(combination, after)
             if combination and kind and moved.isdisjoint(op.operands[1:]):
                 before, free = combination.accumulator, combination.reassociable
-                home = Cell(same[before], op)
+                home = StoredTotal(same[before], op)
                 found.append(Accumulation(before, after, kind, home, free))
         return found
 

@@ -20,14 +20,15 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine, arith
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType
-from gpucodegen.passes.cpu.vectorize.loops import Range
+from gpucodegen.passes.cpu.vectorize.loops import LoopRange
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body
-from gpucodegen.passes.cpu.vectorize.rows.rows import Row
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
+from gpucodegen.passes.cpu.vectorize.reductions.vector_range import (
+    VectorRange,
+    vector_range,
+)
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.loops.row_plan import partial_results
-from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop, plan_lanes
 from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
 COMPARISONS = {"arith.cmpf": "o", "arith.cmpi": "su"}
@@ -44,7 +45,7 @@ COST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ArgMinMaxRule:
     """Which value is kept: the largest (``is_most``), at its first or last place.
 
     ``sign``: the first letter of the predicate, "o" of floats, "s" or "u" of integers.
@@ -58,8 +59,8 @@ class Rule:
     def reduction(self) -> str:
         """The kind of ``vector.reduction``.
 
-        >>> Rule("o", True, True).reduction, Rule("u", False, True).reduction
-        ('maximumf', 'minui')
+        >>> ArgMinMaxRule("o", is_most=True, is_first=True).reduction
+        'maximumf'
         """
         name = "max" if self.is_most else "min"
         return name + {"o": "imumf", "s": "si", "u": "ui"}[self.sign]
@@ -76,7 +77,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptValue:
     """One carried value: what an iteration offers, the first value, the last one."""
 
     offered: Value
@@ -85,17 +86,17 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """A loop that keeps a record: ``body`` makes the value that is compared.
+class ArgMinMax:
+    """A loop that finds the best value: ``body`` makes the value that is compared.
 
     ``sources``: the operations that make all that is ``kept``, the value first.
     """
 
-    body: Body
+    body: LoopBody
     compare: Operation
     best: Value
-    rule: Rule
-    kept: tuple[Kept, ...]
+    rule: ArgMinMaxRule
+    kept: tuple[KeptValue, ...]
     sources: tuple[Operation, ...]
 
     @property
@@ -103,20 +104,16 @@ class Record:
         """What is compared."""
         return self.kept[0].offered
 
-    def row(self, range_: Range, unit: VectorUnit) -> Row | None:
+    def vector_range(self, range_: LoopRange, unit: VectorUnit) -> VectorRange | None:
         """How the iterations are cut; None if vectors do not pay."""
         trips = range_.trips
         if trips is None or trips >= 1 << 31:
             return None
-        lanes = plan_lanes(InnerLoop(trips, frozenset(self.body.bits)), unit)
-        if not lanes:
-            return None
-        chains = partial_results(trips // lanes, COST, unit)
-        return Row(range_.lowers[0], range_.uppers[0], lanes, chains)
+        return vector_range(range_, frozenset(self.body.bits), COST, unit)
 
 
-def record_of(loop: Operation) -> Record | None:
-    """The record that an ``affine.for`` keeps, if that is all it does."""
+def argminmax_of(loop: Operation) -> ArgMinMax | None:
+    """The argmin or argmax of an ``affine.for``, if that is all it finds."""
     operations, view = inner_operations(loop), affine.For(loop)
     if not loop.results or not all(map(_is_pure, operations)):
         return None
@@ -131,7 +128,7 @@ def record_of(loop: Operation) -> Record | None:
     if compare is None or any(s.operands[0] is not compare.results[0] for s in picked):
         return None
     kept = [
-        Kept(select.operands[1], initial, result)
+        KeptValue(select.operands[1], initial, result)
         for select, initial, result in zip(
             picked, view.inits, loop.results, strict=True
         )
@@ -140,7 +137,7 @@ def record_of(loop: Operation) -> Record | None:
         rule = _rule(compare, kept[position].offered, argument)
         if rule is not None:
             ordered = (kept.pop(position), *kept)
-            return _record(loop, compare, argument, rule, ordered)
+            return _argminmax(loop, compare, argument, rule, ordered)
     return None
 
 
@@ -148,7 +145,7 @@ def _is_pure(op: Operation) -> bool:
     return not op.regions and (op.name == "affine.load" or has_no_effect(op))
 
 
-def _rule(compare: Operation, value: Value, best: Value) -> Rule | None:
+def _rule(compare: Operation, value: Value, best: Value) -> ArgMinMaxRule | None:
     """What a comparison of an iteration's value and the best one keeps."""
     if compare.name not in COMPARISONS:
         return None
@@ -159,16 +156,16 @@ def _rule(compare: Operation, value: Value, best: Value) -> Rule | None:
         order = MIRRORED[order]
     elif compare.operands != (value, best):
         return None
-    return Rule(sign, order[0] == "g", order[1] == "t")
+    return ArgMinMaxRule(sign, order[0] == "g", order[1] == "t")
 
 
-def _record(
+def _argminmax(
     loop: Operation,
     compare: Operation,
     best: Value,
-    rule: Rule,
-    kept: tuple[Kept, ...],
-) -> Record | None:
+    rule: ArgMinMaxRule,
+    kept: tuple[KeptValue, ...],
+) -> ArgMinMax | None:
     sources = _sources(loop, [k.offered for k in kept])
     own = _sources(loop, [kept[0].offered])
     arguments = set(affine.For(loop).iter_args)
@@ -178,8 +175,8 @@ def _record(
     if not all(op.name in REPEATABLE for op in own):
         return None
     iv = loop.body.arguments[0]
-    body = Body(iv, own, varying={iv})
-    if not all(map(body.admit, own)) or not body.takes_masks or not body.streams:
+    body = LoopBody(iv, own, varying={iv})
+    if not all(map(body.admit, own)) or not body.takes_masks or not body.accesses:
         return None
     value = kept[0].offered
     plain = isinstance(value.type, FloatType | IntegerType)
@@ -187,7 +184,7 @@ def _record(
         return None
     if body.bits != {lane_bits(value.type)} or not body.bits <= {32, 64}:
         return None
-    return Record(body, compare, best, rule, kept, sources)
+    return ArgMinMax(body, compare, best, rule, kept, sources)
 
 
 def _sources(loop: Operation, values: Collection[Value]) -> tuple[Operation, ...]:

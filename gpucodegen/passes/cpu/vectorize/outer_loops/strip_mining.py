@@ -20,28 +20,28 @@ from dataclasses import dataclass, field
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.queries import Analysis
-from gpucodegen.passes.cpu.vectorize.loops import Range, in_blocks
+from gpucodegen.passes.cpu.vectorize.loops import LoopRange, in_blocks
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
 from gpucodegen.passes.cpu.vectorize.outer_loops.recurrence_lanes import (
-    Abreast,
     Scratch,
+    VectorRecurrence,
     scratch_for,
 )
 from gpucodegen.passes.cpu.vectorize.outer_loops.recurrences import (
+    OuterLoop,
     Recurrence,
-    Rows,
     recurrence_of,
 )
-from gpucodegen.passes.cpu.vectorize.outer_loops.strips import Strip, used_by
+from gpucodegen.passes.cpu.vectorize.outer_loops.strip import Strip, used_by
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.framework.nests import inner_operations
 
-Part = tuple[Operation, ...] | Recurrence
+BodyPart = tuple[Operation, ...] | Recurrence
 
 
 @dataclass(slots=True)
-class RowBody:
+class OuterBody:
     """The body of a loop over rows, in parts that run one after the other.
 
     ``constants`` are the same for all rows.
@@ -49,7 +49,7 @@ class RowBody:
 
     iv: Value
     constants: list[Operation] = field(default_factory=list[Operation])
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[BodyPart] = field(default_factory=list[BodyPart])
 
     @property
     def recurrences(self) -> list[Recurrence]:
@@ -68,31 +68,31 @@ class RowBody:
         ]
 
 
-def _made(part: Part) -> list[Value]:
+def _made(part: BodyPart) -> list[Value]:
     if isinstance(part, Recurrence):
         return [carry.result for carry in part.carries]
     return [value for op in part for value in op.results]
 
 
-def _used(part: Part) -> set[Value]:
+def _used(part: BodyPart) -> set[Value]:
     return part.used if isinstance(part, Recurrence) else used_by(part)
 
 
-def row_body(
-    loop: Operation, analysis: Analysis, runs_abreast: Callable[[Operation], bool]
-) -> RowBody | None:
+def outer_body(
+    loop: Operation, analysis: Analysis, is_vectorized: Callable[[Operation], bool]
+) -> OuterBody | None:
     """The parts of a loop over rows, if some of its inner loops are recurrences.
 
-    ``runs_abreast``: which of them shall be.
+    ``is_vectorized``: which of them shall be.
     """
-    body, rows = RowBody(loop.body.arguments[0]), list[Operation]()
+    body, rows = OuterBody(loop.body.arguments[0]), list[Operation]()
     varying = {body.iv}
     for op in inner_operations(loop):
         if any(isinstance(value.type, MemRefType) for value in op.results):
             return None
         found = None
-        if op.name == "affine.for" and runs_abreast(op):
-            own = Rows(body.iv, frozenset(varying - {body.iv}))
+        if op.name == "affine.for" and is_vectorized(op):
+            own = OuterLoop(body.iv, frozenset(varying - {body.iv}))
             found = recurrence_of(op, own, analysis)
         if found:
             body.parts += [(*rows, *found.before), found.recurrence]
@@ -109,14 +109,14 @@ def row_body(
 
 
 @dataclass(frozen=True, slots=True)
-class RowBlocks:
+class StripMining:
     """A loop over rows in strips of ``lanes`` rows, and tiles of ``width`` columns."""
 
-    body: RowBody
+    body: OuterBody
     lanes: int
     width: int
 
-    def strips(self, op: Operation, range_: Range) -> list[Operation]:
+    def strips(self, op: Operation, range_: LoopRange) -> list[Operation]:
         """The loop ``op`` over a range of rows, in strips."""
         if op.name == "affine.parallel":
             size = self.lanes
@@ -129,19 +129,19 @@ class RowBlocks:
         def strip(inner: Builder, at: Value) -> None:
             ends = (Index.of(at) + self.lanes,)
             more = () if range_.trips is not None else (end,)
-            self._strip(inner, Range((Index.of(at),), (*ends, *more)))
+            self._strip(inner, LoopRange((Index.of(at),), (*ends, *more)))
 
         if full != first:
             b.loop(first, full, strip, step=self.lanes, hint=self.body.iv.name)
         if full != end:
-            self._strip(b, Range((full,), (end,)))
+            self._strip(b, LoopRange((full,), (end,)))
         return b.operations
 
     def _whole(self, first: Index, trips: int) -> Index:
         """The end of the last strip that has all rows."""
         return compact(first + trips // self.lanes * self.lanes)
 
-    def _strip(self, b: Builder, range_: Range) -> None:
+    def _strip(self, b: Builder, range_: LoopRange) -> None:
         """The rows of a range: as many as there are lanes, or fewer."""
         first, trips = range_.lowers[0], range_.trips
         saved = {
@@ -167,6 +167,6 @@ class RowBlocks:
         scratch = iter(tiles)
         for part in self.body.parts:
             if isinstance(part, Recurrence):
-                Abreast(part, strip, self.width, next(scratch)).build(b)
+                VectorRecurrence(part, strip, self.width, next(scratch)).build(b)
             elif part:
                 strip.row_by_row(b, part)

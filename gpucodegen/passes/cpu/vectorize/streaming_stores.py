@@ -7,7 +7,7 @@ is more than the caches hold.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import takewhile
@@ -18,9 +18,13 @@ from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body, Stream, layout_of
+from gpucodegen.passes.cpu.vectorize.recognize import (
+    ContiguousAccess,
+    LoopBody,
+    layout_of,
+)
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.loops.streaming_stores import Caches, goes_past_caches
+from gpucodegen.tiling.machine.loops.streaming_stores import goes_past_caches
 from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop
 
 BITS = frozenset({32, 64})
@@ -30,8 +34,8 @@ MOVED = BITS | {8, 16}
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """A loop: its variable and how many values it has, None if not known.
+class EnclosingLoop:
+    """A loop around others: its variable, how many values that has, None if not known.
 
     ``reads``: the buffers that are loaded from anywhere in it.
     """
@@ -41,7 +45,7 @@ class Around:
     reads: frozenset[Value] = frozenset()
 
 
-Loops = tuple[Around, ...]
+EnclosingLoops = tuple[EnclosingLoop, ...]
 
 LOADS = frozenset(
     "affine.load affine.vector_load memref.load vector.load vector.transfer_read "
@@ -55,48 +59,49 @@ def reads_of(op: Operation) -> frozenset[Value]:
 
 
 def mark_streaming(
-    body: Body, loops: Sequence[Around], caches: Caches
-) -> Stream | None:
+    body: LoopBody, loops: Sequence[EnclosingLoop], kept: int
+) -> ContiguousAccess | None:
     """Mark the stores of a body that go past the caches; the first one, if any.
 
     The body must take masks: iterations before the first whole register are masked.
     ``loops``: those around the body, its own last.
     """
-    read = {s.memref for op, s in body.streams.items() if op.results}
+    read = {s.memref for op, s in body.accesses.items() if op.results}
     read = read.union(*(loop.reads for loop in loops))
-    stores = {op: s for op, s in body.streams.items() if not op.results}
+    stores = {op: s for op, s in body.accesses.items() if not op.results}
     trips = loops[-1].trips
     chosen = [
         op
-        for op, stream in stores.items()
-        if stream.memref not in read
+        for op, store in stores.items()
+        if store.memref not in read
         and body.takes_masks
-        and _is_plain(stream, MOVED if body.moves else BITS)
-        and body.has_place_outside(stream)
+        and _is_plain(store, MOVED if body.moves else BITS)
+        and body.has_place_outside(store)
         and goes_past_caches(
-            footprint(body.streams.values(), stream, loops),
-            caches,
-            trips and trips * _size(stream),
+            footprint(body.accesses.values(), store, loops),
+            kept,
+            trips and trips * _size(store),
         )
     ]
     body.streaming.update(chosen)
     return stores[chosen[0]] if chosen else None
 
 
-def inner_loop(body: Body, trips: int | None) -> InnerLoop:
+def inner_loop(body: LoopBody, trips: int | None) -> InnerLoop:
     """A body as its plans see it: narrow elements fill vectors on their way past."""
     moves = bool(body.streaming) and body.moves
     return InnerLoop(trips, frozenset(body.bits), moves)
 
 
-def _is_plain(stream: Stream, widths: AbstractSet[int]) -> bool:
-    form = layout_of(stream.memref)
+def _is_plain(store: ContiguousAccess, widths: AbstractSet[int]) -> bool:
+    """Whether elements of these widths fill registers as they lie in memory."""
+    form = layout_of(store.memref)
     known = form is not None and None not in form.strides
-    bits = lane_bits(element_type(stream.memref.type))
-    return known and stream.is_last and bits in widths and bits == 8 * _size(stream)
+    bits = lane_bits(element_type(store.memref.type))
+    return known and store.is_last and bits in widths and bits == 8 * _size(store)
 
 
-class Access(Protocol):
+class MemoryAccess(Protocol):
     """Elements of a buffer."""
 
     @property
@@ -111,7 +116,9 @@ class Access(Protocol):
 
 
 def footprint(
-    accesses: Collection[Access], store: Access, loops: Sequence[Around]
+    accesses: Collection[MemoryAccess],
+    store: MemoryAccess,
+    loops: Sequence[EnclosingLoop],
 ) -> int:
     """Bytes of all arrays that the loops touch while each iteration stores elsewhere.
 
@@ -120,41 +127,27 @@ def footprint(
     moving = {value for index in store.indices for value in index.values}
     chain = list(takewhile(lambda loop: loop.iv in moving, reversed(loops)))
     largest = {access.memref: 0 for access in accesses}
-    for stream in accesses:
-        values = {value for index in stream.indices for value in index.values}
+    for access in accesses:
+        values = {value for index in access.indices for value in index.values}
         cells = prod(loop.trips or 1 for loop in chain if loop.iv in values)
-        bytes_ = cells * _size(stream)
-        largest[stream.memref] = max(largest[stream.memref], bytes_)
+        bytes_ = cells * _size(access)
+        largest[access.memref] = max(largest[access.memref], bytes_)
     return sum(largest.values())
 
 
-def _size(stream: Access) -> int:
+def _size(access: MemoryAccess) -> int:
     """Bytes of an element in memory."""
-    return -(-element_bits(element_type(stream.memref.type)) // 8)
+    return -(-element_bits(element_type(access.memref.type)) // 8)
 
 
-def misalignment(stream: Stream, address: Value, lanes: int) -> Index:
-    """How many elements after ``stream`` the next multiple of ``lanes`` of them begins.
+def misalignment(start: ContiguousAccess, address: Value, lanes: int) -> Index:
+    """How many elements after ``start`` the next multiple of ``lanes`` of them begins.
 
     ``address``: that of the buffer in bytes, a multiple of the size of an element.
     """
-    form = layout_of(stream.memref)
+    form = layout_of(start.memref)
     assert form is not None
-    position = Index.of(address) // _size(stream)
-    for index, stride in zip(stream.indices, form.strides, strict=True):
+    position = Index.of(address) // _size(start)
+    for index, stride in zip(start.indices, form.strides, strict=True):
         position = position + index * (stride or 0)
     return (position * -1) % lanes
-
-
-POINTER = "memref.extract_aligned_pointer_as_index"
-
-
-def asking(
-    buffers: Sequence[Value], addresses: Mapping[Value, Value]
-) -> list[Operation]:
-    """Operations that ask for the addresses of those buffers that are needed."""
-    return [
-        Operation(POINTER, (v,), (addresses[v],), location=v.location)
-        for v in buffers
-        if v in addresses
-    ]

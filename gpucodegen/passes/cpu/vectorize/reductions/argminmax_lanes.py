@@ -1,4 +1,4 @@
-"""A record on the vectors of a row: what each lane keeps, and what remains of them."""
+"""The form of argmin and argmax: what each lane keeps, and the best of the lanes."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from gpucodegen.dialects import arith
 from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import I1, INDEX, IntegerType, VectorType
-from gpucodegen.passes.cpu.vectorize.loops import Range
-from gpucodegen.passes.cpu.vectorize.rows.argminmax import Record, record_of
-from gpucodegen.passes.cpu.vectorize.rows.rows import Row
+from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite
+from gpucodegen.passes.cpu.vectorize.reductions.argminmax import ArgMinMax, argminmax_of
+from gpucodegen.passes.cpu.vectorize.reductions.vector_range import VectorRange
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.lower_affine.straight import LOWERINGS
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
 
 
-def record_kept(op: Operation, range_: Range, unit: VectorUnit) -> list[Operation]:
-    """What replaces a loop that keeps a record; nothing of another one."""
-    record = record_of(op) if op.name == "affine.for" else None
-    row = record and record.row(range_, unit)
+def argminmax(site: LoopSite) -> list[Operation]:
+    """What replaces a loop that keeps the best value and what belongs to it."""
+    op, range_ = site.op, site.range
+    loop = argminmax_of(op) if op.name == "affine.for" else None
+    row = loop and range_ and loop.vector_range(range_, site.host.unit)
     b = Builder(op.location)
-    if record and row:
-        _Keeping(record, row).build(b)
+    if loop and row:
+        _ArgMinMaxLanes(loop, row).build(b)
     return b.operations
 
 
-Lanes = tuple[Value, Value]
+BestLanes = tuple[Value, Value]
 """The best values, and the steps in which they were met: -1 where none was taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Keeping:
-    """A record on the vectors of a row."""
+class _ArgMinMaxLanes:
+    """An argmin or argmax on the vectors of a row."""
 
-    record: Record
-    row: Row
+    loop: ArgMinMax
+    row: VectorRange
 
     def build(self, b: Builder) -> None:
-        """Append the loops, and define what the loop of the record gave."""
-        row, kept = self.row, self.record.kept[0]
+        """Append the loops, and define what the loop gave."""
+        row, kept = self.row, self.loop.kept[0]
         best = b.broadcast(kept.initial, self._vector(kept.initial), "best")
         start = (best, b.constant(-1, VectorType((row.lanes,), self._places)))
-        wide, full = row.until(row.lanes * row.chains), row.until(row.lanes)
-        chains = self._loop(b, row.first, wide, [start] * row.chains)
-        while len(chains) > 1:
-            pairs = zip(chains[::2], chains[1::2], strict=False)
-            odd = chains[len(chains) & ~1 :]
-            chains = [*(self._better(b, *pair) for pair in pairs), *odd]
-        if row.chains > 1:
-            chains = self._loop(b, wide, full, chains)
-        lanes = chains[0]
+        wide, full = row.until(row.lanes * row.accumulators), row.until(row.lanes)
+        accumulators = self._loop(b, row.first, wide, [start] * row.accumulators)
+        while len(accumulators) > 1:
+            pairs = zip(accumulators[::2], accumulators[1::2], strict=False)
+            odd = accumulators[len(accumulators) & ~1 :]
+            accumulators = [*(self._better(b, *pair) for pair in pairs), *odd]
+        if row.accumulators > 1:
+            accumulators = self._loop(b, wide, full, accumulators)
+        lanes = accumulators[0]
         if row.rest.constant != 0:
             lanes = self._step(b, full, lanes, row.left(b))
         self._finish(b, lanes)
@@ -61,15 +61,15 @@ class _Keeping:
     @property
     def _places(self) -> IntegerType:
         """Integers as wide as the values."""
-        return IntegerType(next(iter(self.record.body.bits)))
+        return IntegerType(next(iter(self.loop.body.bits)))
 
     def _vector(self, value: Value) -> VectorType:
         return VectorType((self.row.lanes,), value.type)
 
     def _loop(
-        self, b: Builder, first: Index, end: Index, chains: Sequence[Lanes]
-    ) -> list[Lanes]:
-        step = len(chains) * self.row.lanes
+        self, b: Builder, first: Index, end: Index, accumulators: Sequence[BestLanes]
+    ) -> list[BestLanes]:
+        step = len(accumulators) * self.row.lanes
 
         def body(inner: Builder, iv: Value, values: Sequence[Value]) -> Sequence[Value]:
             made = [
@@ -79,37 +79,37 @@ class _Keeping:
             return [value for lanes in made for value in lanes]
 
         if compact(end - first).constant == 0:
-            return [*chains]
-        initial = [value for lanes in chains for value in lanes]
-        hint = self.record.body.iv.name
+            return [*accumulators]
+        initial = [value for lanes in accumulators for value in lanes]
+        hint = self.loop.body.iv.name
         return _paired(b.carried_loop(first, end, initial, body, step=step, hint=hint))
 
     def _step(
-        self, b: Builder, at: Index, lanes: Lanes, left: Value | None = None
-    ) -> Lanes:
+        self, b: Builder, at: Index, lanes: BestLanes, left: Value | None = None
+    ) -> BestLanes:
         """A vector of iterations, the first ``left`` of them if that is given."""
-        record, (best, places) = self.record, lanes
-        widened = Widened(record.body, b, at, self.row.lanes, left)
+        loop, (best, places) = self.loop, lanes
+        widened = Widened(loop.body, b, at, self.row.lanes, left)
         widened.build()
-        known = {record.value: widened.vector(record.value), record.best: best}
-        compared = [known[value] for value in record.compare.operands]
-        bits, flags = [VectorType((self.row.lanes,), I1)], record.compare.attributes
-        (taken,) = b.add(record.compare.name, compared, bits, flags, hint="taken")
+        known = {loop.value: widened.vector(loop.value), loop.best: best}
+        compared = [known[value] for value in loop.compare.operands]
+        bits, flags = [VectorType((self.row.lanes,), I1)], loop.compare.attributes
+        (taken,) = b.add(loop.compare.name, compared, bits, flags, hint="taken")
         if widened.mask is not None:
             (taken,) = b.add("arith.andi", (taken, widened.mask), bits, hint="taken")
         step = b.index(compact(at - self.row.first), "step")
         (number,) = b.add("arith.index_cast", (step,), [self._places], hint="step")
         here = b.broadcast(number, self._vector(number), "step")
         return (
-            _selected(b, taken, known[record.value], best),
+            _selected(b, taken, known[loop.value], best),
             _selected(b, taken, here, places),
         )
 
-    def _better(self, b: Builder, one: Lanes, other: Lanes) -> Lanes:
-        """Of each lane of two chains, the one that the loop would have kept."""
-        is_better = self._compare(b, self.record.rule.better, other[0], one[0])
-        is_same = self._compare(b, self.record.rule.same, other[0], one[0])
-        order = "ult" if self.record.rule.is_first else "sgt"
+    def _better(self, b: Builder, one: BestLanes, other: BestLanes) -> BestLanes:
+        """Of each lane of two accumulators, the one that the loop would have kept."""
+        is_better = self._compare(b, self.loop.rule.better, other[0], one[0])
+        is_same = self._compare(b, self.loop.rule.same, other[0], one[0])
+        order = "ult" if self.loop.rule.is_first else "sgt"
         is_nearer = _compare_integers(b, order, other[1], one[1])
         (tie,) = b.add("arith.andi", (is_same, is_nearer), [is_same.type], hint="tie")
         (taken,) = b.add("arith.ori", (is_better, tie), [tie.type], hint="taken")
@@ -118,11 +118,11 @@ class _Keeping:
         return best, places
 
     def _compare(self, b: Builder, predicate: str, one: Value, other: Value) -> Value:
-        if self.record.rule.sign != "o":
+        if self.loop.rule.sign != "o":
             return _compare_integers(b, predicate, one, other)
         return _compared(b, "arith.cmpf", predicate, one, other)
 
-    def _finish(self, b: Builder, lanes: Lanes) -> None:
+    def _finish(self, b: Builder, lanes: BestLanes) -> None:
         """What was kept: made again where the first or last of the best ones was."""
         place = self._place(b, lanes)
         zero = b.constant(0, self._places)
@@ -131,11 +131,11 @@ class _Keeping:
         (trip,) = b.add("arith.index_cast", (inside,), [INDEX], hint="place")
         first = b.index(self.row.first)
         (at,) = b.add("arith.addi", (first, trip), [INDEX], hint="place")
-        record = self.record
-        known = {record.body.iv: at}
-        for op in record.sources:
+        loop = self.loop
+        known = {loop.body.iv: at}
+        for op in loop.sources:
             _repeat(b, op, known)
-        for kept in record.kept:
+        for kept in loop.kept:
             new = known.get(kept.offered, kept.offered)
             select = Operation(
                 "arith.select",
@@ -145,10 +145,10 @@ class _Keeping:
             )
             b.operations.append(select)
 
-    def _place(self, b: Builder, lanes: Lanes) -> Value:
+    def _place(self, b: Builder, lanes: BestLanes) -> Value:
         """The iteration whose values are kept, -1 for none."""
-        rule, (best, places) = self.record.rule, lanes
-        initial = self.record.kept[0].initial
+        rule, (best, places) = self.loop.rule, lanes
+        initial = self.loop.kept[0].initial
         extreme = _reduced(b, rule.reduction, best, initial)
         is_best = self._compare(
             b, rule.same, best, b.broadcast(extreme, self._vector(extreme), "best")
@@ -176,7 +176,7 @@ def _repeat(b: Builder, op: Operation, known: dict[Value, Value]) -> None:
     known.update(zip(op.results, lower(b, copy), strict=True))
 
 
-def _paired(values: Sequence[Value]) -> list[Lanes]:
+def _paired(values: Sequence[Value]) -> list[BestLanes]:
     return list(zip(values[::2], values[1::2], strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Loops that stream in several places at once: each element once, as written."""
+"""Stores that go past the caches: each element once, from any place in a line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import gpucodegen as gcg
 
 RNG = np.random.default_rng(5)
 LONG = 25000
-"""Elements for two rounds of strips at most, and some that are left."""
+"""Elements of many whole lines, and some that are left."""
 
 
 def loop(body: str, size: int, kind: str = "affine.for %i = 0 to {}") -> str:
@@ -46,7 +46,7 @@ def converted(size: int, source: str = "f32") -> str:
 
 
 def shifted(size: int, offset: int, dtype: str) -> np.ndarray:
-    """An array that begins ``offset`` elements behind a cache line."""
+    """An array that begins ``offset`` elements after the start of a cache line."""
     width = np.dtype(dtype).itemsize
     whole = np.zeros(size + 128, dtype)
     start = -whole.ctypes.data // width % (64 // width) + offset
@@ -82,7 +82,7 @@ def test_each_element_is_stored(form: Form, kind: str):
     body = loop(form.body(LONG, form.source), LONG, kind)
     text = kernel(arguments(LONG, form.source, form.target), body, "cpu")
     module = vectorized(text, form.bits, cache=0)
-    assert "affine.prefetch" in str(module)
+    assert "nontemporal" in str(module)
     a, b = (RNG.standard_normal(LONG).astype(TYPES[form.source]) for _ in range(2))
     for offset in (0, 1, 7):
         c = shifted(LONG, offset, TYPES[form.target])
@@ -91,44 +91,9 @@ def test_each_element_is_stored(form: Form, kind: str):
         np.testing.assert_array_equal(c, form.answer(a, b))
 
 
-@pytest.mark.parametrize("size", [8192, 8193, 8207, 16384 + 33])
-def test_what_is_left_of_the_strips(size: int):
-    text = kernel(arguments(size, "f32", "f32"), loop(copied(size), size), "sim")
-    module = vectorized(text, 256, cache=0)
-    a, c = RNG.standard_normal(size).astype("f4"), shifted(size, 3, "f4")
-    run(module, "sim", a, a, c)
-    np.testing.assert_array_equal(c, a)
-
-
-STORE_FIRST = f"""%one = arith.constant 1.0 : f32
-    affine.store %one, %C[%i] : memref<{LONG}xf32>
-    %x = affine.load %A[%i] : memref<{LONG}xf32>
-    affine.store %x, %B[%i] : memref<{LONG}xf32>"""
-ALONE = {
-    "reads nothing": f"""%one = arith.constant 1.0 : f32
-        affine.store %one, %C[%i] : memref<{LONG}xf32>""",
-    "stores before it loads": STORE_FIRST,
-    "reads what it stores": copied(LONG).replace("%A", "%C"),
-    "computes": copied(LONG).replace(
-        "affine.store %x", "%e = math.exp %x : f32\n affine.store %e"
-    ),
-}
-
-
-@pytest.mark.parametrize("body", ALONE.values(), ids=ALONE)
-def test_what_goes_on_in_one_place(body: str):
-    text = kernel(arguments(LONG, "f32", "f32"), loop(body, LONG), "cpu")
-    assert "affine.prefetch" not in str(vectorized(text, 512, cache=0))
-
-
-def test_short_loops_go_on_in_one_place():
-    text = kernel(arguments(2000, "f32", "f32"), loop(copied(2000), 2000), "cpu")
-    assert "affine.prefetch" not in str(vectorized(text, 512, cache=0))
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_that_are_no_matrix_of_their_own(threads: int):
-    """Views of longer rows: each row is interleaved, from its first whole line."""
+    """Views of longer rows: each row streams from its first whole line."""
     rows, columns = 40, 40001
     view = f"memref<{rows}x{columns}xf32, strided<[40013, 1]>>"
     text = f"""func.func @f(%A: {view}, %C: {view}) {{
@@ -157,7 +122,7 @@ def test_narrow_elements_are_moved_by_whole_registers(source: str, bits: int):
     )
     module = vectorized(text, bits, cache=0)
     assert f"vector<{bits // int(source[1:])}x{source}>" in str(module)
-    assert "affine.prefetch" in str(module)
+    assert "nontemporal" in str(module)
     a = RNG.integers(-100, 100, size).astype(dtype)
     for offset in (0, 1, 9):
         c = shifted(size, offset, dtype)
