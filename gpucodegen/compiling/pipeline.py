@@ -164,7 +164,7 @@ def _cpu(options: Options) -> Sequence[ModulePass]:
     threads = options.threads or host.threads
     return [
         Privatize(),
-        ExpandCopies(host.caches.second),
+        ExpandCopies(host.caches.kept_by(threads)),
         *_time_tiles(options, host, threads),
         CarryStores(),
         _register_tiles(options, host, threads),
@@ -201,13 +201,13 @@ def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
         relaxed=options.reassociate,
         narrowest=host.word_parts,
         first_cache=host.caches.first,
+        kept=host.caches.kept_by(threads),
     )
 
 
 def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
     """Innermost loops of kernels."""
     from gpucodegen.passes.cpu.vectorize import Vectorize
-    from gpucodegen.tiling.machine.loops.streaming_stores import kept_bytes
 
     caches = host.caches
     return Vectorize(
@@ -215,7 +215,7 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
         registers=host.vector_registers,
         threads=threads,
         cache=caches.second,
-        kept=kept_bytes(caches.second, caches.shared_by(threads), caches.first),
+        kept=caches.kept_by(threads),
         relaxed=options.reassociate,
         exact=options.exact,
     )

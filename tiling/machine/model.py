@@ -53,22 +53,27 @@ KEPT_SHARED = 2
 """The part of its share of the common cache that a kernel finds its data in later: the
 rest holds what came between."""
 SLOW_SHARED = 48 << 10
-"""Bytes of a first cache from which on the common cache is taken to be a slow one."""
+"""Bytes of the first cache of a core whose shared cache is no faster than memory.
+
+Copies on an Ice Lake server with 48 MiB of it and 1.25 MiB for each core: of 1 MiB at
+0.7, of 8 MiB at 0.5 of the rate of streaming stores.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A processor as far as plans depend on it.
 
-    ``first``, ``second``: bytes of the caches of a core, of data.  ``shared``: bytes
-    that all threads together may count on of the cache that cores share, 0 where
-    nothing is known of one.
+    ``first``, ``second``: bytes of the caches of a core, of data.  ``kept``: bytes that
+    a core finds again in any cache after it has touched so many (`kept_bytes`).
+    ``shared``: bytes of the cache that all cores share, 0 where none is known.
     """
 
     threads: int = 2
     unit: VectorUnit = field(default_factory=VectorUnit)
     second: int = 1 << 20
     first: int = 1 << 15
+    kept: int = 1 << 22
     shared: int = 0
 
     def room(self, level: Level, share: Share = Share.WHOLE) -> int:
@@ -89,33 +94,10 @@ class Machine:
         """
         return size <= self.room(level, share)
 
-    @property
-    def kept(self) -> int:
-        """Bytes that a core finds again after a while.
-
-        A common cache may be no faster than memory: copies of 1 MiB run at 0.7, of 8
-        MiB at 0.5 of the rate of streaming stores on an Ice Lake server with 48 MiB of
-        it and 1.25 MiB for each core; `SLOW_SHARED` tells it from the others.
-
-        On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run
-        at 1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50;
-        in two at 1.4 at 4 MiB and 8, 1.4 at 11, 1.25 at 16, 1.2 at 22, 0.9 at 32.
-        Transposed ones in one thread at 1.0 at 8 MiB, 0.8 at 11; in two at 1.4 at 11
-        and 1.0 at 16.  While others use the cache, all of this holds for half as much.
-
-        >>> Machine(second=1 << 20, first=1 << 15, shared=32 << 20).kept == 16 << 20
-        True
-        >>> Machine(second=5 << 18, first=3 << 14, shared=48 << 20).kept == 5 << 20
-        True
-        """
-        own = KEPT_SECOND * self.second
-        slow = self.first >= SLOW_SHARED
-        return own if slow else max(own, self.shared // KEPT_SHARED)
-
     def streams(self, size: int) -> bool:
         """Whether so many bytes come from memory each time, and go there.
 
-        >>> [Machine(second=1 << 20).streams(size << 20) for size in (1, 16)]
+        >>> [Machine(kept=4 << 20).streams(size << 20) for size in (1, 16)]
         [False, True]
         """
         return size > self.kept
@@ -146,6 +128,28 @@ class Machine:
         (1, 4)
         """
         return self.threads if self.pays_threads(work) else 1
+
+
+def kept_bytes(second: int, shared: int = 0, first: int = SLOW_SHARED) -> int:
+    """Bytes that a core finds again after it has touched so many.
+
+    ``second``: bytes of the second level of a core.  ``shared``: bytes that the threads
+    of a kernel may count on of the cache of all cores, 0 where that is not known.
+    ``first``: bytes of the first level, by which `SLOW_SHARED` knows a core.
+
+    On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run
+    at 1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50;
+    in two at 1.4 at 4 MiB and 8, 1.4 at 11, 1.25 at 16, 1.2 at 22, 0.9 at 32.
+    Transposed ones in one thread at 1.0 at 8 MiB, 0.8 at 11; in two at 1.4 at 11
+    and 1.0 at 16.  While others use the cache, all of this holds for half as much.
+
+    >>> kept_bytes(1 << 20, 32 << 20, 1 << 15) == 16 << 20
+    True
+    >>> kept_bytes(5 << 18, 48 << 20, 3 << 14) == 5 << 20
+    True
+    """
+    near = KEPT_SECOND * second
+    return near if first >= SLOW_SHARED else max(near, shared // KEPT_SHARED)
 
 
 def clashes(lines: int, stride: int) -> bool:

@@ -39,13 +39,13 @@ class MapCpu(ModulePass):
     relaxed: bool = False
     narrowest: int = 32
     first_cache: int = 1 << 15
-    shared: int = 0
+    kept: int = 1 << 22
 
     @property
     def machine(self) -> Machine:
         """The processor that is mapped to."""
         unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
-        caches = self.cache, self.first_cache, self.shared
+        caches = self.cache, self.first_cache, self.kept
         return Machine(self.threads, unit, *caches)
 
     def apply(self, module: Module) -> Module:

@@ -85,7 +85,7 @@ class Im2Row:
 
 @dataclass(frozen=True, slots=True)
 class OuterPanels:
-    """Panels meet the rows of all outer axes: these loops are inside of those over panels.
+    """Panels meet the rows of all outer axes, whose loops are inside those of panels.
 
     ``parts``: of the longest outer axis, which different tasks take.  ``packs``: the
     first row tile of a panel also packs it; else it is packed before its use.
