@@ -23,7 +23,7 @@ from gpucodegen.tiling.machine.products.candidates import (
     Stripes,
     TileSizes,
 )
-from gpucodegen.tiling.machine.products.dots import Products, dots_pay
+from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_pay
 from gpucodegen.tiling.machine.products.plan import plan_contraction as plan
 from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.vector_unit import VectorUnit

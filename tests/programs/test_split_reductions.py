@@ -9,8 +9,8 @@ import gpucodegen as gcg
 from gpucodegen.runtime.machine.processor import Cpu, stated
 from gpucodegen.runtime.machine.processors import AVX2, AVX512, NEON, SSE2
 from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.kinds.split_k import reduction_parts
 from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.products.split_k import reduction_parts
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from tests.programs.products import integers
 

@@ -19,10 +19,8 @@ from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis, analyse
 from gpucodegen.passes.analysis.work import Middles, expected_work, inside
-from gpucodegen.passes.contraction.cpu.choice import (
-    lower_contraction,
-    paying_contraction,
-)
+from gpucodegen.passes.contraction.cpu.choice import lower_contraction
+from gpucodegen.passes.contraction.cpu.forms import paying_contraction
 from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
@@ -132,7 +130,9 @@ def _pieces(
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
-    contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
+    contractions = [
+        paying_contraction(nest, relaxed=mapping.relaxed) for nest in wanted
+    ]
     if not any(contractions):
         return [Piece(op, lambda: _parallelise(op, analysis, mapping))]
     pieces: list[Piece] = []
@@ -174,7 +174,10 @@ def _with_inner(
     within = inside(op, middles)
     pieces: list[Piece] = []
     for inner in op.body.operations:
-        found = _inner_contraction(inner, mapping, within)
+        found = None
+        if mapping.contractions:
+            relaxed = mapping.relaxed
+            found = paying_contraction(inner, relaxed=relaxed, inside_of=within)
         is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
         pieces.append(
             Piece(
@@ -184,21 +187,6 @@ def _with_inner(
             )
         )
     return op.with_body(_mapped(pieces, mapping))
-
-
-def _inner_contraction(
-    op: Operation, mapping: CpuMapping, middles: Middles
-) -> Contraction | None:
-    """A contraction large enough for the copies that each run of it makes."""
-    if not mapping.contractions or op.name != "affine.for":
-        return None
-    work = expected_work(op, middles)
-    is_small = work is None or work < INNER_WORK
-    return None if is_small else paying_contraction(op, mapping.relaxed)
-
-
-INNER_WORK = 1 << 18
-"""Operations of a contraction inside loops that copies of its panels pay for."""
 
 
 def _pays(op: Operation, mapping: CpuMapping, middles: Middles) -> bool:

@@ -21,15 +21,15 @@ from gpucodegen.tiling.machine.products.candidates import (
     TileSizes,
     TransposedResult,
 )
-from gpucodegen.tiling.machine.products.dots import Products, dots_pay, in_dots
-from gpucodegen.tiling.machine.products.im2row import in_lines
-from gpucodegen.tiling.machine.products.in_place import in_place
-from gpucodegen.tiling.machine.products.outer_panels import in_outer_panels
+from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_pay, in_dots
+from gpucodegen.tiling.machine.products.kinds.im2row import in_lines
+from gpucodegen.tiling.machine.products.kinds.in_place import in_place
+from gpucodegen.tiling.machine.products.kinds.outer_panels import in_outer_panels
+from gpucodegen.tiling.machine.products.kinds.split_k import reduction_parts
+from gpucodegen.tiling.machine.products.kinds.stripes import in_stripes
+from gpucodegen.tiling.machine.products.kinds.transposed_result import transposed_pays
 from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.products.split_k import reduction_parts
-from gpucodegen.tiling.machine.products.stripes import in_stripes
 from gpucodegen.tiling.machine.products.tiling import Request
-from gpucodegen.tiling.machine.products.transposed_result import transposed_pays
 
 Planner = Callable[[Problem, Machine], Candidate]
 """Chooses among the kernels with register tiles."""

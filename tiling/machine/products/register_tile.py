@@ -5,7 +5,7 @@ Model: one step of the reduction loop of an ``rows x lanes*vectors`` tile loads
 fused multiply-adds, so it takes
 
     max(rows*vectors / products_per_cycle, (rows + vectors) / loads_per_cycle,
-        rows / BROADCASTS, bytes of the vectors / PANEL_BANDWIDTH, latency)
+        rows / broadcasts, bytes of the vectors / panel_bytes, latency)
 
 cycles, and needs fewer than all vector registers for its sums, its vectors of B and
 the broadcasts that the compiler's scheduler holds ahead of their use
@@ -22,10 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
-
-PANEL_BANDWIDTH = 40
-"""Bytes of B per cycle: panels come from the second cache (2x8 zmm tiles, measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +103,13 @@ def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
         yield rest, 1
 
 
-BROADCASTS = 1.5
-"""Elements of A per cycle: operands of multiply-adds of smaller registers (Zen 4)."""
-EXPOSED_LOADS = 0.1
-"""Share of the loads' cycles that multiply-adds do not hide."""
-EXPOSED_STREAM = 0.05
-"""The same of the cycles in which B comes from the second cache."""
-
-
 def _cycles(rows: int, row_bits: int, unit: VectorUnit) -> float:
     vectors = -(-row_bits // unit.bits)
-    loads = max((rows + vectors) / unit.loads_per_cycle, rows / BROADCASTS)
-    streamed = vectors * unit.bits / 8 / PANEL_BANDWIDTH
+    loads = max((rows + vectors) / unit.loads_per_cycle, rows / COSTS.broadcasts)
+    streamed = vectors * unit.bits / 8 / COSTS.panel_bytes
     products = rows * vectors / unit.products_per_cycle
     busy = max(products, loads, streamed, unit.latency)
-    return busy + EXPOSED_LOADS * loads + EXPOSED_STREAM * streamed
+    return busy + COSTS.exposed_loads * loads + COSTS.exposed_stream * streamed
 
 
 def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:

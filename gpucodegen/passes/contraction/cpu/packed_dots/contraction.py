@@ -33,7 +33,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.packed_dots import (
+from gpucodegen.tiling.machine.products.kinds.packed_dots import (
     WORD,
     PackedDots,
     Part,

@@ -20,7 +20,7 @@ from math import prod
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
-from gpucodegen.passes.contraction.cpu.dot_sides import Sides, extent_of
+from gpucodegen.passes.contraction.cpu.kernels.dot_sides import Sides, extent_of
 from gpucodegen.passes.contraction.cpu.packing.transposed_packing import copy_turned
 from gpucodegen.passes.contraction.cpu.ranges import (
     Positions,

@@ -32,7 +32,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.window import (
+from gpucodegen.tiling.machine.products.kinds.window import (
     Window,
     pixels_of_a_tile,
     unrolling_pays,

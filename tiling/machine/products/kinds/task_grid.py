@@ -4,7 +4,7 @@ A task copies its stripe of the right factor, which then stays in the second cac
 streams its rows past it, so tasks share nothing and need no barrier.  Copying costs as
 much as some more rows, streaming as much as some more columns:
 
-    cost of a task = (rows + COPIED) (columns + STREAMED)
+    cost of a task = (rows + pack_stripe) (columns + fetch_rows)
 
 Threads get the same number of tasks, up to one.  The grid of the least
 
@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COPIED = 24
-"""Rows that take as long as copying the columns."""
-STREAMED = 16
-"""Columns that take as long as fetching the rows."""
+from gpucodegen.tiling.machine.costs import COSTS
+
 WAIT = (0.25, 0.5)
 """Shares of a task that threads wait at the end: even and uneven numbers of tasks."""
 WAIT_OF_DIFFERENT = 3.0
@@ -66,8 +64,12 @@ def choose_task_grid(
 
     def time(rows: int, columns: int) -> float:
         down, across = -(-tiles // rows), -(-panels // columns)
-        total = (extents[0] + down * COPIED) * (extents[1] + across * STREAMED)
-        task = (rows * tile[0] + COPIED) * (columns * tile[1] + STREAMED)
+        total = (extents[0] + down * COSTS.pack_stripe) * (
+            extents[1] + across * COSTS.fetch_rows
+        )
+        task = (rows * tile[0] + COSTS.pack_stripe) * (
+            columns * tile[1] + COSTS.fetch_rows
+        )
         wait = WAIT_OF_DIFFERENT if uneven else WAIT[down * across % threads > 0]
         wait = wait if threads > 1 else 0
         return total / threads + wait * task

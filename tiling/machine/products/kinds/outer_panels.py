@@ -6,8 +6,8 @@ pass by once for each panel, so they have to stay in the second cache.  Threads 
 longest outer axis (the lines of an image) and the panels, l x p = threads.  A task
 copies its panels, and its rows come from beyond the second cache:
 
-    steps lines tile_cycles(rows, columns) (1 + PASSED / (lines rows))
-      + STREAMED share of different elements lines rows steps
+    steps lines tile_cycles(rows, columns) (1 + pack / (lines rows))
+      + stream share of different elements lines rows steps
 
 The split of the least cost wins.
 """
@@ -18,15 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
+from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import OuterPanels, Tiling
 from gpucodegen.tiling.machine.products.register_tile import RegisterTile, tile_cycles
 from gpucodegen.tiling.machine.products.tiling import Request
 
-PASSED = 4
-"""Rows that take as long as copying a panel beside the first row tile."""
-STREAMED = 0.3
-"""Cycles per element of the left factor."""
 EVEN = 0.9
 """Least share of the time of the largest task that threads compute on average."""
 
@@ -134,8 +131,8 @@ class _Tasks:
         problem, steps = self.request.problem, prod(self.request.problem.reduction)
         rows = self.rows(split)
         each = self._tile_cycles(self._columns(split)) * rows / problem.rows
-        streamed = STREAMED * problem.left_shares[0] * rows * steps
-        return steps * each * (1 + PASSED / rows) + streamed
+        streamed = COSTS.stream * problem.left_shares[0] * rows * steps
+        return steps * each * (1 + COSTS.pack / rows) + streamed
 
     def _fits(self, split: _Split) -> bool:
         """Whether the rows of a task stay, and threads have about as much to do."""

@@ -5,7 +5,7 @@ parts, the reduction makes p times as many, each of 1/p of the steps; the partia
 results are added up at the end.  In steps of a tile, with n tasks on t threads, the
 contraction takes
 
-    ceil(p n / t) steps / p + (p > 1) ADDED p n
+    ceil(p n / t) steps / p + (p > 1) add_part p n
 
 and the p of the least time wins if it saves a SAVED part.  A row times a matrix from
 memory has a part for each thread: each then reads whole rows, which lie in one piece.
@@ -15,13 +15,12 @@ every run.
 
 from __future__ import annotations
 
+from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.kinds.task_grid import FEWEST_ROWS
 from gpucodegen.tiling.machine.products.problem import SKINNY, Problem
 from gpucodegen.tiling.machine.products.register_tile import choose_register_tile
-from gpucodegen.tiling.machine.products.task_grid import FEWEST_ROWS
 
-ADDED = 16
-"""Steps that take as long as adding a partial tile, which another core wrote."""
 SAVED = 0.3
 """Share of the time that must be saved: parts read memory that threads share."""
 FEWEST_STEPS = 256
@@ -56,7 +55,7 @@ def reduction_parts(problem: Problem, machine: Machine) -> int:
     tasks = -(-problem.rows // (FEWEST_ROWS * tile.rows)) * across
 
     def time(parts: int) -> float:
-        added = ADDED * parts * tasks if parts > 1 else 0
+        added = COSTS.add_part * parts * tasks if parts > 1 else 0
         return -(-parts * tasks // threads) * steps / parts + added
 
     most = max(1, min(threads, steps // FEWEST_STEPS))

@@ -4,8 +4,8 @@ Threads share rows and columns, r x s = threads.  A task of the result copies it
 reads every pixel of a panel once more than its row tiles do, and fetches its rows of
 the left factor:
 
-    steps tile_cycles(rows, columns) (1 + PASSED / rows)
-      + COPIED (elements of the lines) + STREAMED rows steps
+    steps tile_cycles(rows, columns) (1 + pack / rows)
+      + copy (elements of the lines) + stream rows steps
 
 The split of the least cost wins, and with it the register tile: that of the whole
 result, or that of a task, if this saves a SAVED part: tasks are of whole tiles.
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import Im2Row, Tiling
 from gpucodegen.tiling.machine.products.problem import Pixels
@@ -32,12 +33,6 @@ LINES_PAY = 16
 """Rows of a result for which lines are copied: two register tiles."""
 LEAST_PANELS = 2
 """Panels of a stripe for which lines are copied, at least."""
-PASSED = 4
-"""Rows that take as long as copying a panel beside the first row tile."""
-COPIED = 0.4
-"""Cycles per element of the lines."""
-STREAMED = 0.3
-"""Cycles per element of the left factor."""
 SAVED = 0.01
 """Share of the cycles that another register tile must save."""
 
@@ -108,8 +103,12 @@ class _Lines:
         rows, steps = min(split.rows, problem.rows), problem.steps
         columns = _share(problem.columns, split)
         each = tile_cycles(rows, columns, problem.element_bits, unit, split.tile)
-        copied = COPIED * self.pixels.copied(steps, columns)
-        cycles = steps * each * (1 + PASSED / rows) + copied + STREAMED * rows * steps
+        copied = COSTS.copy * self.pixels.copied(steps, columns)
+        cycles = (
+            steps * each * (1 + COSTS.pack / rows)
+            + copied
+            + COSTS.stream * rows * steps
+        )
         return cycles if split.tile == self.request.tile else cycles / (1 - SAVED)
 
     def in_cache(self, split: _Split) -> int:

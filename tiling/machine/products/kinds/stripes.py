@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from gpucodegen.tiling.machine.model import LINE, Level, Share
 from gpucodegen.tiling.machine.products.candidates import Stripes
+from gpucodegen.tiling.machine.products.kinds.task_grid import choose_task_grid
 from gpucodegen.tiling.machine.products.problem import packed_stride
 from gpucodegen.tiling.machine.products.register_tile import split_reduction
-from gpucodegen.tiling.machine.products.task_grid import choose_task_grid
 from gpucodegen.tiling.machine.products.tiling import K_BLOCK_LIMIT, Request
 
 STORED_STEPS = 12

@@ -4,22 +4,20 @@ Lanes walk the longer side then, and a left factor that lies along the rows, whi
 to be transposed or read element by element, becomes a right factor, read as it lies.
 In cycles of one core, with the register tile's own model for a step:
 
-    steps tile_cycles(rows, columns) + TRANSPOSED (elements of factors or the result)
+    steps tile_cycles(rows, columns) + transpose (elements of factors or the result)
 
 The transposed result waits in the second cache to be transposed, by one thread.
 """
 
 from __future__ import annotations
 
+from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.model import Level, Machine, Share
 from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.products.register_tile import (
     choose_register_tile,
     tile_cycles,
 )
-
-TRANSPOSED = 1.5
-"""Cycles per element that is transposed in registers."""
 
 
 def transposed_pays(problem: Problem, machine: Machine) -> bool:
@@ -39,10 +37,10 @@ def transposed_pays(problem: Problem, machine: Machine) -> bool:
     rows, columns = problem.rows, problem.columns
     threads = machine.threads_for(problem.work)
     against = not problem.right_is_contiguous
-    turned = against * TRANSPOSED * columns * problem.steps
+    turned = against * COSTS.transpose * columns * problem.steps
     now = _cycles(rows, columns, problem, machine) + turned
     after = _cycles(columns, rows, problem, machine)
-    return after / threads + TRANSPOSED * rows * columns < now / threads
+    return after / threads + COSTS.transpose * rows * columns < now / threads
 
 
 def _cycles(rows: int, columns: int, problem: Problem, machine: Machine) -> float:

@@ -4,7 +4,7 @@ Where both factors are contiguous along the reduction, or the small one is copie
 ``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
 One step takes
 
-    max(products, loads, SLACK latency) + EXPOSED min(products, loads)
+    max(products, loads, dot_latency latency) + dot_loads min(products, loads)
         with products = rows*columns*vectors / products_per_cycle
 
 cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.model import Level, Machine, Share
 from gpucodegen.tiling.machine.products.candidates import DotProducts
 from gpucodegen.tiling.machine.products.problem import Problem
@@ -25,19 +26,6 @@ from gpucodegen.tiling.machine.products.register_tile import (
     tile_cycles,
 )
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
-
-FOLD_CYCLES = 3
-"""Per register of partial sums: two shuffles and an addition."""
-SLACK = 1.25
-"""Sums that wait for each other start that much later than their latency says."""
-EXPOSED = 0.5
-"""Share of the loads that multiply-adds do not hide: they lie across cache lines."""
-TILE_CYCLES = 12
-"""Per tile: filling the pipeline, reading and writing the results."""
-COPIED_CYCLES = 2
-"""Per element of a factor that is copied to be contiguous along the reduction."""
-TRANSPOSED_CYCLES = 1
-"""Per element of a panel that is transposed while it is packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +64,14 @@ def dot_cycles(products: Products, tile: DotProducts, unit: VectorUnit) -> float
     registers = tile.rows * tile.columns * vectors
     loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
     added = registers / unit.products_per_cycle
-    step = max(added, loads, SLACK * unit.latency) + EXPOSED * min(added, loads)
+    step = max(added, loads, COSTS.dot_latency * unit.latency) + COSTS.dot_loads * min(
+        added, loads
+    )
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
-    each = TRANSPOSED_CYCLES if products.turned else COPIED_CYCLES
+    each = COSTS.transpose if products.turned else COSTS.gather
     copies = products.copied * each * products.columns * products.steps
-    return count * (steps * step + FOLD_CYCLES * registers + TILE_CYCLES) + copies
+    return count * (steps * step + COSTS.fold * registers + COSTS.dot_tile) + copies
 
 
 def choose_dot_tile(products: Products, unit: VectorUnit) -> DotProducts:
@@ -117,6 +107,6 @@ def dots_pay(products: Products, problem: Problem, machine: Machine) -> bool:
     summing = problem.summing(unit)
     tile = choose_register_tile(*extents, bits, summing)
     against = not problem.right_is_contiguous
-    packing = against * TRANSPOSED_CYCLES * problem.columns * steps
+    packing = against * COSTS.transpose * problem.columns * steps
     outer = steps * tile_cycles(*extents, bits, summing, tile) + packing
     return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer
