@@ -33,6 +33,8 @@ class Share(Enum):
 
     WHOLE = 1.0
     """Nothing else passes through the cache in between."""
+    NEARLY = 0.8
+    """Little else passes through it: some panels."""
     MOST = 0.65
     """The rest is for what streams past."""
     HALF = 0.5

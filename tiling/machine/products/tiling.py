@@ -19,7 +19,7 @@ K_BLOCK_LIMIT = 512
 """Steps of the longest reduction block: a panel of 32 columns of it streams from the
 second cache."""
 PACKING_PAYS = 4
-"""Row tiles that must read a panel before copying it is cheaper than not."""
+"""Row tiles, or rows of words, that must read a panel before copies of it pay."""
 FETCHED_STEPS = 320
 """Steps: shorter reduction blocks wait for a result that is not in the second cache."""
 

@@ -64,9 +64,8 @@ def dot_cycles(products: Products, tile: DotProducts, unit: VectorUnit) -> float
     registers = tile.rows * tile.columns * vectors
     loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
     added = registers / unit.products_per_cycle
-    step = max(added, loads, COSTS.dot_latency * unit.latency) + COSTS.dot_loads * min(
-        added, loads
-    )
+    waits = COSTS.dot_latency * unit.latency
+    step = max(added, loads, waits) + COSTS.dot_loads * min(added, loads)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
     each = COSTS.transpose if products.turned else COSTS.gather

@@ -8,7 +8,7 @@ the left factor:
       + copy (elements of the lines) + stream rows steps
 
 The split of the least cost wins, and with it the register tile: that of the whole
-result, or that of a task, if this saves a SAVED part: tasks are of whole tiles.
+result, or that of a task: tasks are of whole tiles.
 """
 
 from __future__ import annotations
@@ -31,10 +31,6 @@ from gpucodegen.tiling.machine.products.tiling import Request
 
 LINES_PAY = 16
 """Rows of a result for which lines are copied: two register tiles."""
-LEAST_PANELS = 2
-"""Panels of a stripe for which lines are copied, at least."""
-SAVED = 0.01
-"""Share of the cycles that another register tile must save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +100,13 @@ class _Lines:
         columns = _share(problem.columns, split)
         each = tile_cycles(rows, columns, problem.element_bits, unit, split.tile)
         copied = COSTS.copy * self.pixels.copied(steps, columns)
-        cycles = (
-            steps * each * (1 + COSTS.pack / rows)
-            + copied
-            + COSTS.stream * rows * steps
-        )
-        return cycles if split.tile == self.request.tile else cycles / (1 - SAVED)
+        tiles = steps * each * (1 + COSTS.pack / rows)
+        return tiles + copied + COSTS.stream * rows * steps
 
     def in_cache(self, split: _Split) -> int:
         """A multiple of its stripes whose lines stay in the second cache."""
-        problem, machine, stripes = (
-            self.request.problem,
-            self.request.machine,
-            split.stripes,
-        )
-        most = max(stripes, self._panels(split.tile) // LEAST_PANELS)
+        problem, machine = self.request.problem, self.request.machine
+        stripes, most = split.stripes, self._panels(split.tile)
         for count in range(stripes, most + 1, stripes):
             columns = _share(problem.columns, replace(split, stripes=count))
             copied = self.pixels.copied(self.tiling.k_chunk, columns)

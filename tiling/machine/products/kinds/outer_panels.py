@@ -2,8 +2,8 @@
 
 Such a panel is copied once, by the first of its row tiles, not by all threads together,
 which would meet twice for every block of the reduction.  The rows that meet it then
-pass by once for each panel, so they have to stay in the second cache.  Threads share the
-longest outer axis (the lines of an image) and the panels, l x p = threads.  A task
+pass by once for each panel, so they have to stay in the second cache.  Threads share
+the longest outer axis (the lines of an image) and the panels, l x p = threads.  A task
 copies its panels, and its rows come from beyond the second cache:
 
     steps lines tile_cycles(rows, columns) (1 + pack / (lines rows))
@@ -23,9 +23,6 @@ from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import OuterPanels, Tiling
 from gpucodegen.tiling.machine.products.register_tile import RegisterTile, tile_cycles
 from gpucodegen.tiling.machine.products.tiling import Request
-
-EVEN = 0.9
-"""Least share of the time of the largest task that threads compute on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +125,18 @@ class _Tasks:
 
     def cycles(self, split: _Split) -> float:
         """Modelled cycles of the largest task."""
-        problem, steps = self.request.problem, prod(self.request.problem.reduction)
+        problem, steps = self.request.problem, self.request.problem.steps
         rows = self.rows(split)
         each = self._tile_cycles(self._columns(split)) * rows / problem.rows
         streamed = COSTS.stream * problem.left_shares[0] * rows * steps
         return steps * each * (1 + COSTS.pack / rows) + streamed
 
     def _fits(self, split: _Split) -> bool:
-        """Whether the rows of a task stay, and threads have about as much to do."""
+        """Whether the rows of a task stay in the second cache."""
         problem, rows = self.request.problem, self.rows(split)
-        all_rows = problem.outer * problem.rows
-        average = all_rows * self._tile_cycles(problem.columns) / self.threads
-        even = average >= EVEN * rows * self._tile_cycles(self._columns(split))
         block, whole = problem.left_shares
-        steps = min(self.steps * block, prod(problem.reduction) * whole)
-        return rows * steps <= self._room(Share.MOST) and even
+        steps = min(self.steps * block, problem.steps * whole)
+        return rows * steps <= self._room(Share.NEARLY)
 
     def _tile_cycles(self, columns: int) -> float:
         """Cycles of one step of the rows of one line."""

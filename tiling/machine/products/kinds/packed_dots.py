@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gpucodegen.tiling.machine.products.tiling import PACKING_PAYS
+
 WORD = 32
 """Bits of a word, and of a sum."""
 BYTE = 8
-MIN_ROWS = 4
-"""Rows of a result that must use a packed right factor."""
 MIN_COLUMNS = 32
 """Columns that must use the sums of a left factor, which take as long as a few."""
 
@@ -70,7 +70,7 @@ def plan_packed_dots(
     True
     """
     rows, columns = shape
-    if rows < MIN_ROWS or narrowest > 2 * BYTE:
+    if rows < PACKING_PAYS or narrowest > 2 * BYTE:
         return None
     if left.bits == right.bits == BYTE == narrowest:
         if left.signed != right.signed:

@@ -23,8 +23,6 @@ from gpucodegen.tiling.machine.products.register_tile import choose_register_til
 
 SAVED = 0.3
 """Share of the time that must be saved: parts read memory that threads share."""
-FEWEST_STEPS = 256
-"""Shortest part: each thread packs, starts and stores tiles of its own."""
 
 
 def reduction_parts(problem: Problem, machine: Machine) -> int:
@@ -58,7 +56,7 @@ def reduction_parts(problem: Problem, machine: Machine) -> int:
         added = COSTS.add_part * parts * tasks if parts > 1 else 0
         return -(-parts * tasks // threads) * steps / parts + added
 
-    most = max(1, min(threads, steps // FEWEST_STEPS))
+    most = min(threads, steps)
     if (
         problem.rows == 1
         and problem.right_is_wide

@@ -61,15 +61,12 @@ def choose_task_grid(
     TaskGrid(row_block=200, stripes=10)
     """
     tiles, panels = (-(-e // t) for e, t in zip(extents, tile, strict=True))
+    packed, fetched = COSTS.pack_stripe, COSTS.fetch_rows
 
     def time(rows: int, columns: int) -> float:
         down, across = -(-tiles // rows), -(-panels // columns)
-        total = (extents[0] + down * COSTS.pack_stripe) * (
-            extents[1] + across * COSTS.fetch_rows
-        )
-        task = (rows * tile[0] + COSTS.pack_stripe) * (
-            columns * tile[1] + COSTS.fetch_rows
-        )
+        total = (extents[0] + down * packed) * (extents[1] + across * fetched)
+        task = (rows * tile[0] + packed) * (columns * tile[1] + fetched)
         wait = WAIT_OF_DIFFERENT if uneven else WAIT[down * across % threads > 0]
         wait = wait if threads > 1 else 0
         return total / threads + wait * task
