@@ -307,7 +307,7 @@ def test_rows_from_memory_are_fetched_for_the_next_block(m: int):
 
 
 def planned(m: int, n: int, k: int, rows: int = 0, **more: bool) -> Candidate:
-    problem = Problem(m, n, (k,), 1, 32, True, False, k, **more)
+    problem = replace(Problem(m, n, (k,), 1, 32, True, False, k), **more)
     return plan(problem, Machine(2), TileSizes(rows))
 
 

@@ -43,20 +43,14 @@ def private_panels(request: Request) -> PrivatePanels | None:
     return PrivatePanels(tiling) if whole else None
 
 
-def shared_panels(request: Request) -> SharedPanels:
-    """Any other contraction."""
-    return SharedPanels(request.tiling())
-
-
 KINDS: tuple[Callable[[Request], Candidate | None], ...] = (
     in_lines,
     in_place,
     in_outer_panels,
     in_stripes,
     private_panels,
-    shared_panels,
 )
-"""The kinds of kernel with register tiles: the first that serves a problem is taken."""
+"""Kernels with register tiles: the first that serves a problem is taken."""
 
 
 def plan_contraction(
@@ -71,7 +65,11 @@ def plan_contraction(
     ('Stripes', 64, 512)
     """
     request = Request.of(problem, machine, sizes or TileSizes())
-    return next(made for kind in KINDS if (made := kind(request)) is not None)
+    for kind in KINDS:
+        made = kind(request)
+        if made is not None:
+            return made
+    return SharedPanels(request.tiling())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +94,9 @@ def plan_kernel(
 ) -> DotProducts | TransposedResult | SplitK | Candidate | None:
     """The kernel of a contraction in one of its forms; None: it has none.
 
-    >>> plan_kernel(Forms(Problem(6, 32, (100000,), 1, 32, True, False), splits=True),
-    ...             Machine(8))
-    SplitK(parts=8)
+    >>> sums = Problem(6, 32, (100000,), 1, 32, True, False)
+    >>> plan_kernel(Forms(sums, splits=True), Machine(4))
+    SplitK(parts=4)
     """
     problem, products = forms.tiles, forms.products
     if products is not None and (

@@ -71,7 +71,7 @@ def streaming(request: Request) -> Streaming:
     ...     machine = Machine(1, VectorUnit(512, 32), first=first)
     ...     print(streaming(Request.of(vector, machine, TileSizes())))
     Streaming(columns=64, steps=8, next_panel=False, ahead=8)
-    Streaming(columns=112, steps=16, next_panel=True, ahead=0)
+    Streaming(columns=128, steps=16, next_panel=True, ahead=0)
     """
     problem, machine, tile = request.problem, request.machine, request.tile
     near, line = problem.right_is_near(machine), problem.rows == 1
