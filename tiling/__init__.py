@@ -12,6 +12,6 @@ package knows nothing of MLIR or of Numba. The modules, in the order of processi
 * `bounds`, `footprint`: cells outside their array, cells that a tile touches
 * `contraction`: matrix products and convolutions, recognised from their accesses
 * `ordering`, `races`: what orders threads, and the race proof of a mapped kernel
-* `register_tile`, `cpu_plan`, `gpu_plan`: tile sizes from machine models
+* `machine`: the model of a machine, and plans made for it
 * `space`, `search`, `store`: tuning among legal tiles, and the memory of it
 """

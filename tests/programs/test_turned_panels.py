@@ -8,9 +8,10 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
+from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.products.problem import Problem
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from tests.programs.products import integers, product
 
 SHAPES = {
@@ -70,10 +71,10 @@ def test_batches_share_nothing(threads: int):
 
 
 def test_blocks_of_the_reduction_begin_at_squares():
-    model = CpuModel(1, VectorUnit(512, 32))
+    model = Machine(1, VectorUnit(512, 32))
     for rows in (30, 130, 400):
         turned = Problem(rows, 330, (1103,), 1, 32, False, False, 1103)
-        assert plan_contraction(turned, model).k_chunk % 16 == 0
+        assert plan_contraction(turned, model).tiling.k_chunk % 16 == 0
 
 
 @pytest.mark.parametrize("k", [5, 64, 155])

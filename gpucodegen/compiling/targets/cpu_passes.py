@@ -20,7 +20,6 @@ from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAlias
 from gpucodegen.passes.prepare.memory.expand_copies import ExpandCopies
 from gpucodegen.passes.prepare.memory.heap_allocations import HeapAllocations
 from gpucodegen.runtime.machine.processor import Cpu, cpu
-from gpucodegen.tiling.machine.loops.streaming_stores import kept_bytes
 
 
 def mapped(options: Options) -> list[ModulePass]:
@@ -32,7 +31,7 @@ def mapped(options: Options) -> list[ModulePass]:
         *_contractions(options),
         Privatize(),
         *_order(options, threads),
-        ExpandCopies(host.caches.second),
+        ExpandCopies(host.caches.kept_by(threads)),
         *_time_tiles(options, host, threads),
         CarryStores(),
         _register_tiles(options, host, threads),
@@ -81,6 +80,7 @@ def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
         relaxed=options.reassociate,
         narrowest=host.word_parts,
         first_cache=host.caches.first,
+        kept=host.caches.kept_by(threads),
     )
 
 
@@ -92,7 +92,7 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
         registers=host.vector_registers,
         threads=threads,
         cache=caches.second,
-        kept=kept_bytes(caches.second, caches.shared_by(threads), caches.first),
+        kept=caches.kept_by(threads),
         relaxed=options.reassociate,
         exact=options.exact,
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gpucodegen.intrinsics.framework import host
 from gpucodegen.runtime.machine.quota import quota
+from gpucodegen.tiling.machine.model import kept_bytes
 
 SECOND = 1 << 20
 FIRST = 1 << 15
@@ -54,6 +55,14 @@ class Caches:
         [16, 16, 32, 256]
         """
         return max(self.shared // 2, self.shared * threads // self.sharers)
+
+    def kept_by(self, threads: int) -> int:
+        """Bytes that a core finds again where so many threads work at once.
+
+        >>> Caches(32 << 10, 1 << 20, 32 << 20, 8).kept_by(1) >> 20
+        8
+        """
+        return kept_bytes(self.second, self.shared_by(threads), self.first)
 
     def __str__(self) -> str:
         sizes = map(_size, (self.first, self.second, self.shared))

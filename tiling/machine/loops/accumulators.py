@@ -7,7 +7,7 @@ part of the time themselves.
 
 from __future__ import annotations
 
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
 def split_accumulators(vectors: int | None, operations: int, unit: VectorUnit) -> int:

@@ -6,11 +6,9 @@ The inner loops run in order, so each row keeps the order of its operations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
 
 from gpucodegen.tiling.machine.loops.vector_plan import NARROWEST
-from gpucodegen.tiling.machine.products.problem import WAY, WAYS
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.model import Level, Machine, Share, clashes
 
 FEW = 4
 """Operations of an iteration up to which its time is that of its loads."""
@@ -37,41 +35,41 @@ FEWEST_ROWS = 4
 """Lanes below which there are no fewer: what one row waits for, others do not."""
 
 
-def outer_lanes(
-    loop: OuterLoopShape, unit: VectorUnit, threads: int, cache: int
-) -> int:
+def outer_lanes(loop: OuterLoopShape, machine: Machine) -> int:
     """How many rows run at once, one in each lane; 0 leaves them one by one.
 
     A register holds the most.  Fewer do where the rows of all arrays would not stay in
-    half of a second-level ``cache`` from one pass to the next, where some of the
-    ``threads`` had no rows, or where lines of so many rows crowd a set of the first
+    half of a second cache from one pass to the next, where some of the threads that
+    share the loop had no rows, or where lines of so many rows crowd a set of the first
     cache and the loop does little else than to read them (sums of 1024 x 1024 f32 on a
     Zen 4: 26 GB/s by sixteen rows, 36 by eight).
 
-    >>> unit = VectorUnit(512, 32)
-    >>> outer_lanes(OuterLoopShape(4096, 4096, 32, 1), unit, 1, 1 << 20)
+    >>> from gpucodegen.tiling.machine.vector_unit import VectorUnit
+    >>> one, two = (Machine(threads, VectorUnit(512, 32)) for threads in (1, 2))
+    >>> outer_lanes(OuterLoopShape(4096, 4096, 32, 1), one)
     16
-    >>> outer_lanes(OuterLoopShape(64, 30000, 32, 2, passes=3), unit, 2, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(64, 30000, 32, 2, passes=3), two)
     4
-    >>> outer_lanes(OuterLoopShape(64, 30000, 32, 1), unit, 2, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(64, 30000, 32, 1), two)
     16
-    >>> outer_lanes(OuterLoopShape(1024, 1024, 32, 1, operations=1), unit, 1, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(1024, 1024, 32, 1, operations=1), one)
     8
-    >>> outer_lanes(OuterLoopShape(1, 4096, 32, 1), unit, 1, 1 << 20)
+    >>> outer_lanes(OuterLoopShape(1, 4096, 32, 1), one)
     0
     """
-    lanes = unit.lanes(max(NARROWEST, loop.bits))
+    lanes = machine.unit.lanes(max(NARROWEST, loop.bits))
     if loop.rows is not None and loop.rows < 2:
         return 0
     row = (loop.columns or 0) * loop.bits // 8
     line = row * loop.arrays
 
     def is_too_many(lanes: int) -> bool:
-        if row and loop.operations <= FEW and lanes * gcd(row, WAY) > WAYS * WAY:
+        if row and loop.operations <= FEW and clashes(lanes, row):
             return True
-        if loop.passes > 1 and line * lanes > cache // 2:
+        stays = machine.fits(line * lanes, Level.SECOND, Share.HALF)
+        if loop.passes > 1 and not stays:
             return True
-        rows = loop.rows
+        rows, threads = loop.rows, machine.threads
         return rows is not None and (lanes // 2 >= rows or -(-rows // lanes) < threads)
 
     while lanes > FEWEST_ROWS and is_too_many(lanes):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.loops.streaming_stores import LINE
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit, split_evenly
+from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.products.register_tile import split_evenly
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 NARROWEST = 32
 """Bits of the elements that count as one lane, whatever is narrower beside them."""

@@ -20,7 +20,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value, replaced
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.cpu.choice import paying_contraction
+from gpucodegen.passes.contraction.cpu.forms import paying_contraction
 from gpucodegen.passes.contraction.recognition.expansion import expansions
 from gpucodegen.passes.contraction.recognition.multiply_add import MULTIPLY
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import (

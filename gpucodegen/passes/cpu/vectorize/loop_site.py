@@ -17,23 +17,9 @@ from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_in
 from gpucodegen.passes.cpu.vectorize.reductions.accumulations import Order
 from gpucodegen.passes.cpu.vectorize.streaming_stores import EnclosingLoops
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.model import Machine
 
 POINTER = "memref.extract_aligned_pointer_as_index"
-
-
-@dataclass(frozen=True, slots=True)
-class VectorHost:
-    """The processor: its vector unit, and the ``threads`` that share a parallel loop.
-
-    ``cache``: bytes of the second level of a core.  ``kept``: bytes that a core finds
-    again in any cache after it has touched so many.
-    """
-
-    unit: VectorUnit
-    threads: int
-    cache: int
-    kept: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +58,7 @@ class LoopSite:
     op: Operation
     context: Sequence[Operation]
     loops: EnclosingLoops
-    host: VectorHost
+    machine: Machine
     order: Order
     surroundings: Surroundings
     addresses: Addresses

@@ -26,6 +26,7 @@ from gpucodegen.passes.cpu.vectorize.recognize import (
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.loops.streaming_stores import goes_past_caches
 from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop
+from gpucodegen.tiling.machine.model import Machine
 
 BITS = frozenset({32, 64})
 """Widths of elements whose vectors fill a register."""
@@ -59,7 +60,7 @@ def reads_of(op: Operation) -> frozenset[Value]:
 
 
 def mark_streaming(
-    body: LoopBody, loops: Sequence[EnclosingLoop], kept: int
+    body: LoopBody, loops: Sequence[EnclosingLoop], machine: Machine
 ) -> ContiguousAccess | None:
     """Mark the stores of a body that go past the caches; the first one, if any.
 
@@ -79,7 +80,7 @@ def mark_streaming(
         and body.has_place_outside(store)
         and goes_past_caches(
             footprint(body.accesses.values(), store, loops),
-            kept,
+            machine,
             trips and trips * _size(store),
         )
     ]

@@ -27,7 +27,6 @@ from gpucodegen.passes.cpu.vectorize.loop_site import (
     Addresses,
     LoopSite,
     VectorForm,
-    VectorHost,
 )
 from gpucodegen.passes.cpu.vectorize.loops import range_in, variables_of
 from gpucodegen.passes.cpu.vectorize.outer_loops.outer_loop import outer_loop
@@ -41,7 +40,8 @@ from gpucodegen.passes.cpu.vectorize.streaming_stores import (
 )
 from gpucodegen.passes.cpu.vectorize.transposed.tiles import transposed_tiles
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 FORMS: tuple[VectorForm, ...] = (
     transposed_tiles,  # two loops that transpose
@@ -103,7 +103,7 @@ class Vectorize(ModulePass):
         """Vectorize in every function with a body."""
         unit = VectorUnit(self.vector_bits, self.registers)
         rewriter = _Vectorizer(
-            VectorHost(unit, self.threads, self.cache, self.kept),
+            Machine(self.threads, unit, self.cache, kept=self.kept),
             Order(self.relaxed, self.exact),
             Surroundings.of(module),
         )
@@ -114,7 +114,7 @@ class Vectorize(ModulePass):
 class _Vectorizer:
     """Rewrites the functions of a module; ``addresses`` are those of one function."""
 
-    host: VectorHost
+    machine: Machine
     order: Order
     surroundings: Surroundings
     addresses: Addresses = field(default_factory=Addresses)
@@ -156,7 +156,7 @@ class _Vectorizer:
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> list[Operation]:
         """A loop in the first form that it has; one without is rewritten inside."""
-        facts = self.host, self.order, self.surroundings, self.addresses
+        facts = self.machine, self.order, self.surroundings, self.addresses
         site = LoopSite(op, context, loops, *facts)
         for form in self.forms:
             made = form(site)

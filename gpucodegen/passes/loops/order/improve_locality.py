@@ -26,7 +26,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis, analyse
-from gpucodegen.passes.contraction.cpu.choice import holds_product
+from gpucodegen.passes.contraction.cpu.forms import holds_contraction
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import shared_buffers
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
@@ -112,7 +112,7 @@ class ImproveLocality(ModulePass):
 
     def _is_left_alone(self, op: Operation, analysis: Analysis) -> bool:
         """Whether register tiles are made of the nest."""
-        return self.contractions and holds_product(op, analysis)
+        return self.contractions and holds_contraction(op, analysis)
 
     def _by_rows(
         self,

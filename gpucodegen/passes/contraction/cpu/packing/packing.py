@@ -90,7 +90,7 @@ class Panels:
 
 
 @dataclass(frozen=True, slots=True)
-class InPassing:
+class PackedOnUse:
     """Elements of the array, which are copied to ``panels`` when they are read."""
 
     source: Right

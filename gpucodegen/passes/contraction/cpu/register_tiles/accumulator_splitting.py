@@ -1,7 +1,7 @@
-"""Sums whose steps take turns between registers, so that none waits for the last one.
+"""Sums of several accumulators (accumulator splitting): no step waits for the last one.
 
     acc[0] = what the sum is now;  acc[1..] = 0
-    for k in the block, by turns t:
+    for k in the block, by t steps:
       acc[i] += the step k + i                            for i < t
     for k in what is left of the block:  acc[0] += the step k
     acc[0] + acc[1] + ..
@@ -27,10 +27,10 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 
 
-def in_turns(
+def split_accumulators(
     b: Builder, ranges: Sequence[Range], at: Positions, acc: Value, step: Step, t: int
 ) -> Value:
-    """The accumulator with all steps of the ranges, in ``t`` turns where they divide.
+    """The sum of all steps of the ranges, in ``t`` accumulators where they divide.
 
     Those of the last range do; what is left over stands at the end of its axis.
     """

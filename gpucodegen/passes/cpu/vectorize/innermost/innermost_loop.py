@@ -41,7 +41,7 @@ from gpucodegen.tiling.machine.loops.vector_plan import plan_lanes, thread_block
 
 def innermost_loop(site: LoopSite) -> list[Operation]:
     """What replaces an innermost loop whose iterations are independent."""
-    op, range_, host = site.op, site.range, site.host
+    op, range_, machine = site.op, site.range, site.machine
     body = None
     if range_ and not op.results:
         body = recognize(op.body.arguments[0], inner_operations(op))
@@ -51,15 +51,15 @@ def innermost_loop(site: LoopSite) -> list[Operation]:
     if trips is None and not body.takes_masks:
         return []
     loops = (*site.loops, EnclosingLoop(body.iv, trips))
-    first = mark_streaming(body, loops, host.kept)
+    first = mark_streaming(body, loops, machine)
     loop = inner_loop(body, trips)
-    lanes = plan_lanes(loop, host.unit)
+    lanes = plan_lanes(loop, machine.unit)
     if not lanes or not site.is_parallel():
         return []
-    neighbours = tuple(loads_in_registers(body, trips, lanes, host.unit))
+    neighbours = tuple(loads_in_registers(body, trips, lanes, machine.unit))
     vectors = _VectorLoop(body, lanes, first, neighbours, site.addresses)
     if site.shares_threads:
-        size, counted = thread_block(loop, host.threads), first is None
+        size, counted = thread_block(loop, machine.threads), first is None
         return [in_blocks(op, range_, size, vectors.build, counted=counted)]
     b = Builder(op.location)
     vectors.build(b, range_)

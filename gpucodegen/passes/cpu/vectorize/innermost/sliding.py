@@ -24,7 +24,7 @@ from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.loops.vector_plan import rows_in_registers
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
 def loads_in_registers(

@@ -5,12 +5,12 @@ The inner loops that gain pass values on in an order that must be kept, or are s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import Analysis
-from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite, VectorHost
+from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite
 from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_of
 from gpucodegen.passes.cpu.vectorize.operations import cost
 from gpucodegen.passes.cpu.vectorize.outer_loops.strip_mining import (
@@ -27,6 +27,7 @@ from gpucodegen.tiling.machine.loops.outer_loop_plan import (
     is_short_inner_loop,
     outer_lanes,
 )
+from gpucodegen.tiling.machine.model import Machine
 
 
 def outer_loop(site: LoopSite) -> list[Operation]:
@@ -34,7 +35,7 @@ def outer_loop(site: LoopSite) -> list[Operation]:
     rows = site.range
     if not rows or site.op.results or not rows.is_single:
         return []
-    choice = _OuterLoopChoice(rows, site.host, site.order)
+    choice = _OuterLoopChoice(rows, site.machine, site.order)
     if not any(map(choice.is_vectorized, inner_operations(site.op))):
         return []
     return choice.strips(site.op, site.analysis(fine=True))
@@ -45,7 +46,7 @@ class _OuterLoopChoice:
     """Which inner loops of a range of ``rows`` run on a row in each lane."""
 
     rows: LoopRange
-    host: VectorHost
+    machine: Machine
     order: Order
 
     def is_vectorized(self, loop: Operation) -> bool:
@@ -56,7 +57,7 @@ class _OuterLoopChoice:
         if body is None:
             return True
         range_ = range_of(loop)
-        lanes = self.host.unit.lanes(max(32, *body.bits))
+        lanes = self.machine.unit.lanes(max(32, *body.bits))
         return range_ is not None and is_short_inner_loop(
             self.rows.trips, range_.trips, lanes
         )
@@ -64,7 +65,7 @@ class _OuterLoopChoice:
     def _along_row(self, loop: Operation) -> LoopBody | None:
         """What a loop computes in lanes along its row, if no order forbids it."""
         best, range_ = argminmax_of(loop), range_of(loop)
-        if best and range_ and best.vector_range(range_, self.host.unit):
+        if best and range_ and best.vector_range(range_, self.machine.unit):
             return best.body
         found = accumulating(loop)
         free = found and all(map(self.order.frees, found.accumulations))
@@ -77,10 +78,10 @@ class _OuterLoopChoice:
         body = outer_body(op, analysis, self.is_vectorized)
         if body is None:
             return []
-        width = self.host.unit.lanes(_bits(body))
-        threads = self.host.threads if op.name == "affine.parallel" else 1
+        width = self.machine.unit.lanes(_bits(body))
+        threads = self.machine.threads if op.name == "affine.parallel" else 1
         loop = _shape(op, body, self.rows)
-        lanes = outer_lanes(loop, self.host.unit, threads, self.host.cache)
+        lanes = outer_lanes(loop, replace(self.machine, threads=threads))
         return StripMining(body, lanes, width).strips(op, self.rows) if lanes else []
 
 

@@ -22,7 +22,7 @@ def argminmax(site: LoopSite) -> list[Operation]:
     """What replaces a loop that keeps the best value and what belongs to it."""
     op, range_ = site.op, site.range
     loop = argminmax_of(op) if op.name == "affine.for" else None
-    row = loop and range_ and loop.vector_range(range_, site.host.unit)
+    row = loop and range_ and loop.vector_range(range_, site.machine.unit)
     b = Builder(op.location)
     if loop and row:
         _ArgMinMaxLanes(loop, row).build(b)

@@ -43,7 +43,7 @@ def reduction(site: LoopSite) -> list[Operation]:
     if loop is None:
         return []
     bits = frozenset(loop.body.bits)
-    row = vector_range(range_, bits, loop.cost, site.host.unit)
+    row = vector_range(range_, bits, loop.cost, site.machine.unit)
     verdict = site.analysis().verdict(op) if row else None
     if row is None or verdict is None or not site.order.is_free(verdict):
         return []

@@ -14,7 +14,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.tiling.machine.loops.accumulators import split_accumulators
 from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop, plan_lanes
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
 @dataclass(frozen=True, slots=True)

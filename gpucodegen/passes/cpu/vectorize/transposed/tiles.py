@@ -38,24 +38,27 @@ from gpucodegen.tiling.machine.loops.streaming_stores import (
     goes_past_caches,
 )
 from gpucodegen.tiling.machine.loops.vector_plan import transposed_side
+from gpucodegen.tiling.machine.model import Machine
 
 
 def transposed_tiles(site: LoopSite) -> list[Operation]:
     """What replaces two parallel loops that transpose."""
     nest = transposition_of(site.op)
-    lanes = nest and site.host.unit.lanes(nest.bits)
+    lanes = nest and site.machine.unit.lanes(nest.bits)
     if not nest or not lanes or min(nest.rows.trips, nest.columns.trips) < lanes:
         return []
     if not site.are_both_parallel():
         return []
-    streams = _streams(nest, site.loops, lanes, site.host.kept)
+    streams = _streams(nest, site.loops, lanes, site.machine)
     address = site.addresses.of(nest.stored.memref) if streams else None
     side = transposed_side(nest.bits, lanes)
     tiles = _TransposedTiles(nest, lanes, side, address)
     return tiles.build(parallel=site.shares_threads)
 
 
-def _streams(nest: Transposition, loops: EnclosingLoops, lanes: int, kept: int) -> bool:
+def _streams(
+    nest: Transposition, loops: EnclosingLoops, lanes: int, machine: Machine
+) -> bool:
     """Whether whole tiles of the result go past the caches.
 
     Nothing in the loops may read the result.
@@ -67,7 +70,7 @@ def _streams(nest: Transposition, loops: EnclosingLoops, lanes: int, kept: int) 
         return False
     own = (EnclosingLoop(loop.iv, loop.trips) for loop in (nest.rows, columns))
     size = footprint(nest.accesses.values(), store, (*loops, *own))
-    return goes_past_caches(size, kept, columns.trips * nest.bits // 8, FEWEST_TILED)
+    return goes_past_caches(size, machine, columns.trips * nest.bits // 8, FEWEST_TILED)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from math import prod
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
-from gpucodegen.passes.contraction.cpu.dot_sides import Sides, extent_of
+from gpucodegen.passes.contraction.cpu.kernels.dot_sides import Sides, extent_of
 from gpucodegen.passes.contraction.cpu.packing.transposed_packing import copy_turned
 from gpucodegen.passes.contraction.cpu.ranges import (
     Positions,
@@ -36,17 +36,17 @@ from gpucodegen.passes.contraction.recognition.operands import Operand, buffer_o
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.dot_plan import DotTile
+from gpucodegen.tiling.machine.products.candidates import DotProducts
 from gpucodegen.tiling.machine.products.register_tile import split_evenly
 
 
-def lower(sides: Sides, tile: DotTile, lanes: int, threads: int) -> list[Operation]:
-    """Operations that replace the nest; ``threads`` share the high side.
+def lower(sides: Sides, tile: DotProducts, lanes: int) -> list[Operation]:
+    """Operations that replace the nest; threads share the high side.
 
     ``lanes``: of a register.
     """
     builder = Builder(sides.contraction.location)
-    dots = _Dots(sides, tile, lanes, threads)
+    dots = _Dots(sides, tile, lanes)
     if not sides.copied or sides.low_differs:
         dots.build(builder)
         return builder.operations
@@ -58,9 +58,8 @@ def lower(sides: Sides, tile: DotTile, lanes: int, threads: int) -> list[Operati
 @dataclass(frozen=True, slots=True)
 class _Dots:
     sides: Sides
-    tile: DotTile
+    tile: DotProducts
     lanes: int
-    threads: int
 
     def copied(self, b: Builder, at: Positions, body: Callable[[_Dots], None]) -> None:
         """Copy the low factor of one position of the outer axes, and go on with it."""
@@ -83,8 +82,8 @@ class _Dots:
     def build(self, b: Builder) -> None:
         """Blocks of the high side and the outer axes, shared by the threads."""
         tall, outer = self.sides.tall, self.sides.outer
-        alone = prod(axis.extent for axis in outer) >= self.threads
-        parts = 1 if alone and self.sides.copied else self.threads
+        alone = prod(axis.extent for axis in outer) >= self.tile.threads
+        parts = 1 if alone and self.sides.copied else self.tile.threads
         size = split_evenly(
             extent_of(tall), -(-extent_of(tall) // parts), self.tile.rows
         )
@@ -110,7 +109,7 @@ class _Dots:
             b.once(lambda i: block(i, ()))
             return
         names = [*(axis.name for axis in outer), "block"][: len(extents)]
-        grid(b, extents, block, names, parallel=self.threads > 1)
+        grid(b, extents, block, names, parallel=self.tile.threads > 1)
 
     def _rows(
         self, b: Builder, at: Positions, tall: Axis, first: Index, size: int

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit, split_evenly
+from gpucodegen.tiling.machine.products.register_tile import split_evenly
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 MOST_PRODUCTS = 128
 """Multiply-adds of an unrolled tile: longer texts compile slowly."""

@@ -31,8 +31,8 @@ from gpucodegen.passes.contraction.recognition.windows import slides
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.problem import CpuModel
-from gpucodegen.tiling.machine.products.window_plan import (
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.kinds.window import (
     Window,
     pixels_of_a_tile,
     unrolling_pays,
@@ -119,11 +119,11 @@ def pays(found: Sliding) -> bool:
     return unrolling_pays(found.window)
 
 
-def lower(found: Sliding, model: CpuModel) -> list[Operation]:
+def lower(found: Sliding, machine: Machine) -> list[Operation]:
     """Operations that replace the nest."""
     b, outer = Builder(found.contraction.location), found.outer
-    width = model.unit.lanes(found.window.element_bits)
-    tile = pixels_of_a_tile(found.window, model.unit)
+    width = machine.unit.lanes(found.window.element_bits)
+    tile = pixels_of_a_tile(found.window, machine.unit)
     work = prod(axis.extent for axis in found.contraction.axes)
 
     def body(inner: Builder, ivs: Sequence[Value]) -> None:
@@ -145,7 +145,7 @@ def lower(found: Sliding, model: CpuModel) -> list[Operation]:
         [axis.extent for axis in outer],
         body,
         [axis.name for axis in outer],
-        parallel=model.threads_for(work) > 1,
+        parallel=machine.threads_for(work) > 1,
     )
     return b.operations
 

@@ -31,7 +31,7 @@ Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
 """Lowers the contraction of the transposed result."""
 
 
-def can_flip(contraction: Contraction) -> bool:
+def can_transpose(contraction: Contraction) -> bool:
     """Whether the result has two axes, and the left factor lies along its rows."""
     plain = contraction.is_plain and contraction.reassociable
     other = contraction.image or contraction.scale or contraction.words
@@ -44,15 +44,15 @@ def can_flip(contraction: Contraction) -> bool:
     return axes == set(contraction.axes)
 
 
-def lower(contraction: Contraction, lanes: int, flipped: Lower) -> list[Operation]:
+def lower(contraction: Contraction, lanes: int, transposed: Lower) -> list[Operation]:
     """Operations that replace the nest; squares have ``lanes`` rows and columns."""
     b = Builder(contraction.location)
     row, column = row_axis(contraction), column_axis(contraction)
     assert row is not None
-    result = buffer_of(b, (column, row), contraction.element, "flipped")
+    result = buffer_of(b, (column, row), contraction.element, "transposed")
     zero = b.constant(0, contraction.element)
     fill = Operation("affine.store", (zero, result.memref))
-    b.operations += flipped(
+    b.operations += transposed(
         replace(
             contraction,
             axes=(column, row, *contraction.reduction),

@@ -1,14 +1,14 @@
-"""Narrow integers packed into words, whose products a processor adds at once."""
+"""Packed dot products: narrow integers in words, whose products a processor adds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gpucodegen.tiling.machine.products.tiling import PACKING_PAYS
+
 WORD = 32
 """Bits of a word, and of a sum."""
 BYTE = 8
-MIN_ROWS = 4
-"""Rows of a result that must use a packed right factor."""
 MIN_COLUMNS = 32
 """Columns that must use the sums of a left factor, which take as long as a few."""
 
@@ -37,7 +37,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class WordPlan:
+class PackedDots:
     """What parts words of two factors have.
 
     ``shift``: how far elements of the right factor lie above what is multiplied.
@@ -48,9 +48,9 @@ class WordPlan:
     shift: int = 0
 
 
-def plan_words(
+def plan_packed_dots(
     left: Part, right: Part, narrowest: int, shape: tuple[int, int]
-) -> WordPlan | None:
+) -> PackedDots | None:
     """What parts words of two factors have; None where words do not pay.
 
     ``narrowest``: bits of the narrowest parts that the processor multiplies: 16, pairs
@@ -60,23 +60,23 @@ def plan_words(
     right one is shifted.
 
     >>> i8, u8 = Part(8), Part(8, signed=False)
-    >>> plan_words(u8, i8, 8, (64, 64)) == WordPlan(u8, i8)
+    >>> plan_packed_dots(u8, i8, 8, (64, 64)) == PackedDots(u8, i8)
     True
-    >>> plan_words(i8, i8, 8, (64, 64)) == WordPlan(i8, u8, shift=-128)
+    >>> plan_packed_dots(i8, i8, 8, (64, 64)) == PackedDots(i8, u8, shift=-128)
     True
-    >>> plan_words(i8, i8, 16, (64, 64)) == WordPlan(Part(16), Part(16))
+    >>> plan_packed_dots(i8, i8, 16, (64, 64)) == PackedDots(Part(16), Part(16))
     True
-    >>> plan_words(Part(16, signed=False), i8, 8, (64, 64)) is None
+    >>> plan_packed_dots(Part(16, signed=False), i8, 8, (64, 64)) is None
     True
     """
     rows, columns = shape
-    if rows < MIN_ROWS or narrowest > 2 * BYTE:
+    if rows < PACKING_PAYS or narrowest > 2 * BYTE:
         return None
     if left.bits == right.bits == BYTE == narrowest:
         if left.signed != right.signed:
-            return WordPlan(left, right)
+            return PackedDots(left, right)
         if columns >= MIN_COLUMNS:
-            return WordPlan(left, right.turned, -128 if right.signed else 128)
+            return PackedDots(left, right.turned, -128 if right.signed else 128)
     pair = Part(2 * BYTE)
     fits = pair.holds(left) and pair.holds(right)
-    return WordPlan(pair, pair) if fits else None
+    return PackedDots(pair, pair) if fits else None

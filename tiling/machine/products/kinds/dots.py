@@ -4,7 +4,7 @@ Where both factors are contiguous along the reduction, or the small one is copie
 ``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
 One step takes
 
-    max(products, loads, SLACK latency) + EXPOSED min(products, loads)
+    max(products, loads, dot_latency latency) + dot_loads min(products, loads)
         with products = rows*columns*vectors / products_per_cycle
 
 cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
@@ -15,39 +15,17 @@ where these are too few to fill registers.  It reorders sums, which must be perm
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
+from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.model import Level, Machine, Share
+from gpucodegen.tiling.machine.products.candidates import DotProducts
+from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.products.register_tile import (
-    VectorUnit,
     choose_register_tile,
     tile_cycles,
 )
-
-FOLD_CYCLES = 3
-"""Per register of partial sums: two shuffles and an addition."""
-SLACK = 1.25
-"""Sums that wait for each other start that much later than their latency says."""
-EXPOSED = 0.5
-"""Share of the loads that multiply-adds do not hide: they lie across cache lines."""
-TILE_CYCLES = 12
-"""Per tile: filling the pipeline, reading and writing the results."""
-COPIED_CYCLES = 2
-"""Per element of a factor that is copied to be contiguous along the reduction."""
-TRANSPOSED_CYCLES = 1
-"""Per element of a panel that is transposed while it is packed."""
-
-LOW_SHARE = 0.25
-"""Share of the second cache that the factor of the columns may fill."""
-
-
-@dataclass(frozen=True, slots=True)
-class DotTile:
-    """``rows x columns`` inner products of ``lanes`` partial sums each."""
-
-    rows: int
-    columns: int
-    lanes: int
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +44,7 @@ class Products:
     turned: bool = False
 
 
-def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
+def candidates(unit: VectorUnit, products: Products) -> Iterator[DotProducts]:
     """Tiles whose partial sums and factors fit the registers.
 
     Rows that several columns meet are held; others are operands from memory.
@@ -77,49 +55,57 @@ def candidates(unit: VectorUnit, products: Products) -> Iterator[DotTile]:
             for vectors in (1, 2, 4, 8):
                 held = rows + 1 if columns > 1 else 1
                 if (rows * columns + held) * vectors < unit.registers:
-                    yield DotTile(rows, columns, vectors * width)
+                    yield DotProducts(rows, columns, vectors * width)
 
 
-def dot_cycles(products: Products, tile: DotTile, unit: VectorUnit) -> float:
+def dot_cycles(products: Products, tile: DotProducts, unit: VectorUnit) -> float:
     """Modelled cycles of all inner products, without cache misses."""
     vectors = tile.lanes // unit.lanes(products.element_bits)
     registers = tile.rows * tile.columns * vectors
     loads = (tile.rows + tile.columns) * vectors / unit.loads_per_cycle
     added = registers / unit.products_per_cycle
-    step = max(added, loads, SLACK * unit.latency) + EXPOSED * min(added, loads)
+    waits = COSTS.dot_latency * unit.latency
+    step = max(added, loads, waits) + COSTS.dot_loads * min(added, loads)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
-    each = TRANSPOSED_CYCLES if products.turned else COPIED_CYCLES
+    each = COSTS.transpose if products.turned else COSTS.gather
     copies = products.copied * each * products.columns * products.steps
-    return count * (steps * step + FOLD_CYCLES * registers + TILE_CYCLES) + copies
+    return count * (steps * step + COSTS.fold * registers + COSTS.dot_tile) + copies
 
 
-def choose_dot_tile(products: Products, unit: VectorUnit) -> DotTile:
+def choose_dot_tile(products: Products, unit: VectorUnit) -> DotProducts:
     """The tile of least modelled cycles.
 
     >>> unit = VectorUnit(512, 32)
     >>> choose_dot_tile(Products(4096, 1, 4096, 32), unit)
-    DotTile(rows=8, columns=1, lanes=16)
+    DotProducts(rows=8, columns=1, lanes=16, threads=1)
     >>> choose_dot_tile(Products(1, 1, 100000, 32), unit)
-    DotTile(rows=1, columns=1, lanes=64)
+    DotProducts(rows=1, columns=1, lanes=64, threads=1)
     """
     tiles = candidates(unit, products)
     return min(tiles, key=lambda t: (dot_cycles(products, t, unit), t.lanes))
 
 
-def dots_pay(products: Products, problem: Problem, model: CpuModel) -> bool:
+def in_dots(products: Products, machine: Machine, work: int) -> DotProducts:
+    """The kernel of least modelled cycles, on threads if its ``work`` pays for them."""
+    tile = choose_dot_tile(products, machine.unit)
+    return replace(tile, threads=machine.threads_for(work))
+
+
+def dots_pay(products: Products, problem: Problem, machine: Machine) -> bool:
     """Whether inner products beat register tiles with lanes along the columns.
 
     Every tile of the rows reads the factor of the columns again, which is not cut into
     blocks: it has to stay in the second cache.
     """
-    unit, bits, steps = model.unit, problem.element_bits, products.steps
-    if products.columns * steps * bits // 8 > model.cache * LOW_SHARE:
+    unit, bits, steps = machine.unit, problem.element_bits, products.steps
+    low = products.columns * steps * bits // 8
+    if not machine.fits(low, Level.SECOND, Share.QUARTER):
         return False
     extents = problem.rows, problem.columns
     summing = problem.summing(unit)
     tile = choose_register_tile(*extents, bits, summing)
     against = not problem.right_is_contiguous
-    packing = against * TRANSPOSED_CYCLES * problem.columns * steps
+    packing = against * COSTS.transpose * problem.columns * steps
     outer = steps * tile_cycles(*extents, bits, summing, tile) + packing
     return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer

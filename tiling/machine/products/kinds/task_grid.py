@@ -4,7 +4,7 @@ A task copies its stripe of the right factor, which then stays in the second cac
 streams its rows past it, so tasks share nothing and need no barrier.  Copying costs as
 much as some more rows, streaming as much as some more columns:
 
-    cost of a task = (rows + COPIED) (columns + STREAMED)
+    cost of a task = (rows + pack_stripe) (columns + fetch_rows)
 
 Threads get the same number of tasks, up to one.  The grid of the least
 
@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COPIED = 24
-"""Rows that take as long as copying the columns."""
-STREAMED = 16
-"""Columns that take as long as fetching the rows."""
+from gpucodegen.tiling.machine.costs import COSTS
+
 WAIT = (0.25, 0.5)
 """Shares of a task that threads wait at the end: even and uneven numbers of tasks."""
 WAIT_OF_DIFFERENT = 3.0
@@ -63,11 +61,12 @@ def choose_task_grid(
     TaskGrid(row_block=200, stripes=10)
     """
     tiles, panels = (-(-e // t) for e, t in zip(extents, tile, strict=True))
+    packed, fetched = COSTS.pack_stripe, COSTS.fetch_rows
 
     def time(rows: int, columns: int) -> float:
         down, across = -(-tiles // rows), -(-panels // columns)
-        total = (extents[0] + down * COPIED) * (extents[1] + across * STREAMED)
-        task = (rows * tile[0] + COPIED) * (columns * tile[1] + STREAMED)
+        total = (extents[0] + down * packed) * (extents[1] + across * fetched)
+        task = (rows * tile[0] + packed) * (columns * tile[1] + fetched)
         wait = WAIT_OF_DIFFERENT if uneven else WAIT[down * across % threads > 0]
         wait = wait if threads > 1 else 0
         return total / threads + wait * task
