@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.definition import Op
@@ -11,10 +10,8 @@ from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.dialects.framework.syntax import State, Use
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.parser import unregistered
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import spellings as vintages
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 Names = list[tuple[str, int, int]]
 """Result names: name, number of values, start."""

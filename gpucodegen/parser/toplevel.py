@@ -11,6 +11,7 @@ from gpucodegen.ir.data.resources import RESOURCES, ResourceSection
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.parser.grammar import Grammar
 from gpucodegen.parser.names import aliases
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
 from gpucodegen.parser.unregistered import with_refined
@@ -53,7 +54,7 @@ def parse_module(
     """
     try:
         with deep_recursion():
-            parser = Parser(text, filename, allow_unregistered=allow_unregistered)
+            parser = Grammar(text, filename, allow_unregistered=allow_unregistered)
             parser.told = told if told is not None else []
             module = _module(parser)
             if verify:

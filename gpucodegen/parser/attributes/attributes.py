@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.affine.maps import AffineMap
@@ -26,12 +25,10 @@ from gpucodegen.ir.location_text import LocationAttr
 from gpucodegen.ir.types import I1, FloatType, IntegerType, NoneType, Type
 from gpucodegen.parser.attributes import dense, elements
 from gpucodegen.parser.names import aliases
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.tokens import numbers
 from gpucodegen.parser.types.memrefs import parse_strided
 from gpucodegen.parser.types.types import dialect_body
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 Entries = dict[str, Attribute]
 

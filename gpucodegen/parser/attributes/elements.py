@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, TypeAttr
@@ -16,9 +15,7 @@ from gpucodegen.ir.data.elements import (
 from gpucodegen.ir.data.packing import element_size
 from gpucodegen.ir.types import TensorType, Type, element_type
 from gpucodegen.parser.attributes import dense, resources
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 _SHAPED = ("tensor", "vector", "memref")
 

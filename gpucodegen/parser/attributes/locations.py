@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpucodegen import errors
 from gpucodegen.ir.locations import (
     UNKNOWN,
@@ -14,9 +12,7 @@ from gpucodegen.ir.locations import (
     NameLoc,
 )
 from gpucodegen.parser.names import aliases
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 
 def parse_location(p: Parser) -> Location:

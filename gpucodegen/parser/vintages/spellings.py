@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import generic as vintage_generic
 from gpucodegen.parser.vintages import gpu as vintage_gpu
 from gpucodegen.parser.vintages import scf as vintage_scf
@@ -22,10 +22,7 @@ from gpucodegen.parser.vintages.names import RENAMED
 from gpucodegen.parser.vintages.vector import forms as vintage_vector
 from gpucodegen.parser.vintages.vector import generic as vintage_vector_generic
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-OldForm = Callable[["Parser", State], None]
+OldForm = Callable[[Parser, State], None]
 
 _FORMS = ChainMap(
     vintage_2019.FORMS,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.syntax import State, Use
@@ -19,12 +18,10 @@ from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, element_type
 from gpucodegen.parser.names import aliases
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
 from gpucodegen.parser.vintages import text_2019 as vintage_2019
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-    from gpucodegen.parser.vintages.text_2019 import OldForm
+from gpucodegen.parser.vintages.text_2019 import OldForm
 
 _FUNCTION = re.compile(r"^\s*(?:mlfunc|cfgfunc|extfunc)\b", re.MULTILINE)
 

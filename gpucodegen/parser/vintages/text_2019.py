@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.bufferization.syntax import tensor_like
 from gpucodegen.dialects.framework import registry
@@ -24,13 +23,11 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import memrefs as memref_types
 from gpucodegen.parser.vintages import generic, literals
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-OldForm = Callable[["Parser", State], None]
+OldForm = Callable[[Parser, State], None]
 
 
 def renamed(name: str) -> OldForm:
