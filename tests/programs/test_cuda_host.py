@@ -13,7 +13,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.gpu import grid_chunks
 from gpucodegen.runtime.cuda import compilation as cuda
-from gpucodegen.runtime.devices import emulated_array as xp
+from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import Limits
 from tests.emit.running import loaded

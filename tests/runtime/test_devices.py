@@ -14,7 +14,7 @@ import pytest
 from gpucodegen import errors
 from gpucodegen.commands import doctor
 from gpucodegen.runtime.devices import choice, cupy_device, emulated_device
-from gpucodegen.runtime.devices import emulated_array as xp
+from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import found as device
 from gpucodegen.runtime.devices.arguments import Layout
 from gpucodegen.runtime.host.buffers import Buffer

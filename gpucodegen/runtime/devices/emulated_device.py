@@ -19,31 +19,14 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.emulated_array import EmulatedArray, Place
+from gpucodegen.runtime.devices.emulated_array import Allocation, EmulatedArray, Place
 from gpucodegen.runtime.devices.protocol import Limits, Shape, Triple, failure
-from gpucodegen.runtime.host.buffers import row_major
+from gpucodegen.runtime.devices.strides import row_major
 
 MEMORY = 8 << 30
 """Bytes that one device has."""
 
 _HINT = "Correct the kernel, or report it: a kernel of the compiler should not fault"
-
-
-@dataclass(eq=False)
-class Allocation:
-    """Memory of a device, given back when the last array on it dies.
-
-    ``owner``: who gives it back instead.
-    """
-
-    device: EmulatedDevice
-    address: int
-    size: int
-    owner: object = None
-
-    def __del__(self) -> None:
-        if self.owner is None:
-            self.device.memory.free(self.address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +62,7 @@ class EmulatedDevice:
         except _ptx().OutOfMemory as problem:
             raise errors.OutOfMemory(size=size) from problem
         strides = tuple(step * kind.itemsize for step in row_major(shape))
-        memory = Allocation(self, address, size)
+        memory = Allocation(self, self.memory, address, size)
         return EmulatedArray(memory, Place(address), shape, strides, kind)
 
     def adopted(self, interface: Mapping[str, Any], owner: object) -> EmulatedArray:
@@ -89,7 +72,8 @@ class EmulatedDevice:
             step * kind.itemsize for step in row_major(shape)
         )
         address = int(interface["data"][0])
-        memory = Allocation(self, address, prod(shape) * kind.itemsize, owner)
+        size = prod(shape) * kind.itemsize
+        memory = Allocation(self, self.memory, address, size, owner)
         array = EmulatedArray(memory, Place(address), shape, tuple(strides), kind)
         try:
             array.cells()

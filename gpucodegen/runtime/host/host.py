@@ -16,7 +16,8 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.host.buffers import Buffer
-from gpucodegen.runtime.host.engines import Engine, Maker, engine_of
+from gpucodegen.runtime.host.engine_of import engine_of
+from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
 
