@@ -344,7 +344,7 @@ class Function:
         if target == "auto":
             target = "cuda" if any(map(_is_on_gpu, arguments)) else "cpu"
         if target == "cuda" and arguments:
-            from gpucodegen.runtime.devices.found import require_cuda
+            from gpucodegen.runtime.devices.inventory import require_cuda
 
             require_cuda()
         return target

@@ -64,6 +64,6 @@ def _version(name: str) -> str:
 
 def _devices() -> list[str]:
     from gpucodegen.commands.cache import summary
-    from gpucodegen.runtime.devices.found import describe
+    from gpucodegen.runtime.devices.inventory import describe
 
     return [*describe(), f"cache       {summary()}"]

@@ -16,8 +16,7 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Successor, Value
 from gpucodegen.ir.types import INDEX, FunctionType, Type
 from gpucodegen.parser import operations, regions
-from gpucodegen.parser.affine import maps as affine
-from gpucodegen.parser.affine import subscripts
+from gpucodegen.parser.affine import maps, subscripts
 from gpucodegen.parser.attributes import attributes, locations
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import types
@@ -104,20 +103,20 @@ class Grammar(Parser):
 
     def bare_affine_map(self) -> AffineMap:
         """``(d0) -> (d0)``."""
-        return affine.parse_map(self)
+        return maps.parse_map(self)
 
     def bare_integer_set(self) -> IntegerSet:
         """``(d0) : (d0 >= 0)``."""
-        return affine.parse_set(self)
+        return maps.parse_set(self)
 
     def affine_map_or_set(self) -> AffineMap | IntegerSet:
         """A bare map or set."""
-        return affine.parse_map_or_set(self)
+        return maps.parse_map_or_set(self)
 
     def affine_map(self) -> AffineMap:
         """A map, inline or by alias."""
         if self.token == "(":
-            return affine.parse_map(self)
+            return maps.parse_map(self)
         start = self.start
         value = self.attribute()
         if not isinstance(value, AffineMapAttr):
@@ -131,7 +130,7 @@ class Grammar(Parser):
     def integer_set(self) -> IntegerSet:
         """A set, inline or by alias."""
         if self.token == "(":
-            return affine.parse_set(self)
+            return maps.parse_set(self)
         start = self.start
         value = self.attribute()
         if not isinstance(value, IntegerSetAttr):
@@ -174,4 +173,4 @@ class Grammar(Parser):
 
     def looks_like_map(self) -> bool:
         """Whether ``(`` starts a bare map or set rather than a function type."""
-        return affine.looks_like_map(self)
+        return maps.looks_like_map(self)

@@ -13,9 +13,8 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.commands import doctor
-from gpucodegen.runtime.devices import choice, cupy_device, emulated_device
+from gpucodegen.runtime.devices import choice, cupy_device, emulated_device, inventory
 from gpucodegen.runtime.devices import emulated_cupy as xp
-from gpucodegen.runtime.devices import found as device
 from gpucodegen.runtime.devices.arguments import Layout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
@@ -120,7 +119,7 @@ def test_doctor_names_the_emulated_device(
     assert doctor.run(SimpleNamespace()) == 0  # pyright: ignore[reportArgumentType]
     assert "emulated device 0" in capsys.readouterr().out
     monkeypatch.delenv(choice.VARIABLE)
-    assert not any("emulated device 0" in line for line in device.describe())
+    assert not any("emulated device 0" in line for line in inventory.describe())
 
 
 # -- CuPy, as far as its calls go ------------------------------------------------------

@@ -24,7 +24,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.parser.parser import Parser
-from gpucodegen.parser.types import memrefs as memref_types
+from gpucodegen.parser.types import memrefs
 from gpucodegen.parser.vintages import generic, literals
 
 OldForm = Callable[[Parser, State], None]
@@ -133,7 +133,7 @@ def _alloc(name: str) -> OldForm:
         )
         state.attributes |= p.attr_dict()
         p.expect(":")
-        ty = memref_types.parse_bare_memref(p) if p.token == "<" else p.type()
+        ty = memrefs.parse_bare_memref(p) if p.token == "<" else p.type()
         groups = [literals.values(p, sizes), literals.values(p, symbols)]
         state.operands = [value for group in groups for value in group]
         state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpucodegen.ptx.execution.counting import wavefronts as cost
+from gpucodegen.ptx.execution.counting import cost
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.translation.program import Program
 from gpucodegen.ptx.types import FLOATS, Array, Mask
