@@ -15,7 +15,7 @@ from gpucodegen.passes.gpu import grid_chunks
 from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
-from gpucodegen.runtime.devices.protocol import Limits
+from gpucodegen.runtime.devices.protocol import LaunchLimits
 from tests.emit.running import loaded
 
 pytestmark = pytest.mark.cuda13
@@ -128,7 +128,7 @@ def small_grids(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     grid = (2**31 - 1, 3, 2)
     monkeypatch.setattr(grid_chunks, "GRID", grid)
-    device = emulated_device.EmulatedDevice(0, limits=Limits(grid=grid))
+    device = emulated_device.EmulatedDevice(0, limits=LaunchLimits(grid=grid))
     monkeypatch.setattr(emulated_device, "current", lambda: device)
 
 

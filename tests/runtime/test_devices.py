@@ -15,7 +15,7 @@ from gpucodegen import errors
 from gpucodegen.commands import doctor
 from gpucodegen.runtime.devices import choice, cupy_device, emulated_device, inventory
 from gpucodegen.runtime.devices import emulated_cupy as xp
-from gpucodegen.runtime.devices.arguments import Layout
+from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
@@ -31,9 +31,9 @@ SCALARS = {
 }
 
 
-def layout_of(*dtypes: str) -> Layout:
+def layout_of(*dtypes: str) -> ArgumentLayout:
     params = tuple(Param(f"p{i}", "scalar", ty) for i, ty in enumerate(dtypes))
-    return Layout.of(KernelSpec("k", "", params))
+    return ArgumentLayout.of(KernelSpec("k", "", params))
 
 
 def test_arguments_lie_at_their_natural_alignment() -> None:
@@ -57,7 +57,7 @@ def test_pointers_between_elements_are_refused() -> None:
     memory = xp.asarray(np.zeros(16, "u1"))
     place = memory.data.ptr + 1
     shifted = memory.device.view(memory, place, (2,), (4,), np.dtype("f4"))
-    layout = Layout.of(KernelSpec("k", "", (Param("a", "pointer", "f32"),)))
+    layout = ArgumentLayout.of(KernelSpec("k", "", (Param("a", "pointer", "f32"),)))
     with pytest.raises(errors.MisalignedAccess, match="4 bytes at a"):
         layout.pack([Buffer.of(shifted, "f32")])
 

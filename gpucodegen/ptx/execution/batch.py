@@ -17,8 +17,8 @@ from gpucodegen.ptx.execution.asynchronous.mbarriers import MBarriers
 from gpucodegen.ptx.execution.asynchronous.warpgroups import Warpgroups
 from gpucodegen.ptx.execution.barriers import Barriers, Divergence
 from gpucodegen.ptx.execution.counting.counters import Counters
-from gpucodegen.ptx.execution.groups import Groups, divided
-from gpucodegen.ptx.execution.lanes import Lanes
+from gpucodegen.ptx.execution.groups import LaneGroups, divided
+from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.execution.launch import Launch
 from gpucodegen.ptx.execution.marks import Marks, marks_of
 from gpucodegen.ptx.execution.matrices import Matrices
@@ -31,7 +31,7 @@ ENDLESS = 10**8
 """How often a basic block may run before it counts as an endless loop."""
 
 
-class Batch(Lanes):
+class Batch(BatchLanes):
     """Some blocks of a launch."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Batch(Lanes):
         self.shared_bytes, self.dynamic_bytes = launch.shared_bytes, launch.dynamic
         self.symbols = launch.symbols
         self.counters = counters
-        self.groups = Groups(len(launch.program.ranges))
+        self.groups = LaneGroups(len(launch.program.ranges))
         self.barriers = Barriers(blocks, self.threads)
         self.warps = Warps(self)
         self.accesses = Accesses(self.warps, counters, global_marks)

@@ -12,7 +12,7 @@ from gpucodegen.ptx.translation.special import place
 from gpucodegen.ptx.types import Array
 
 
-class Lanes:
+class BatchLanes:
     """Threads of some blocks of a launch; ``lanes`` is how many.
 
     ``marks`` tell who touches memory now: block, interval between barriers and thread.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.execution.lanes import Lanes
+from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.types import Array, Mask, Value
 
 WARP = 32
@@ -36,7 +36,7 @@ _REDUCTIONS: dict[str, np.ufunc] = {
 class Warps:
     """The warps of one batch."""
 
-    def __init__(self, batch: Lanes) -> None:
+    def __init__(self, batch: BatchLanes) -> None:
         self.batch = batch
         self.lane = batch.thread % WARP
         self.rows = -(-batch.threads // WARP)

@@ -36,7 +36,7 @@ _FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArgumentLayout:
     """How the arguments of one kernel are packed."""
 
     kernel: str
@@ -45,7 +45,7 @@ class Layout:
     offsets: tuple[int, ...]
 
     @classmethod
-    def of(cls, spec: KernelSpec) -> Layout:
+    def of(cls, spec: KernelSpec) -> ArgumentLayout:
         """The layout of a kernel's parameters.
 
         >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "index")

@@ -35,7 +35,7 @@ class Allocation:
             self.memory.free(self.address)
 
 
-class Place(NamedTuple):
+class DevicePointer(NamedTuple):
     """An address in a device's memory."""
 
     ptr: int
@@ -53,7 +53,7 @@ class EmulatedArray:
     """A strided array over an allocation, which lives as long as its arrays."""
 
     allocation: Allocation
-    data: Place
+    data: DevicePointer
     shape: Shape
     strides: Shape
     dtype: np.dtype[Any]
@@ -167,7 +167,7 @@ class EmulatedArray:
         return np.ndarray(self.shape, self.dtype, memory, -low, self.strides)
 
     def _with(self, address: int, shape: Shape, strides: Shape) -> EmulatedArray:
-        place = Place(address)
+        place = DevicePointer(address)
         return EmulatedArray(self.allocation, place, shape, strides, self.dtype)
 
     def _is_row(self, step: int = 1) -> bool:

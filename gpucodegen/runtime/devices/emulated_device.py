@@ -19,8 +19,12 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.emulated_array import Allocation, EmulatedArray, Place
-from gpucodegen.runtime.devices.protocol import Limits, Shape, Triple, failure
+from gpucodegen.runtime.devices.emulated_array import (
+    Allocation,
+    DevicePointer,
+    EmulatedArray,
+)
+from gpucodegen.runtime.devices.protocol import LaunchLimits, Shape, Triple, failure
 from gpucodegen.runtime.devices.strides import row_major
 
 MEMORY = 8 << 30
@@ -30,7 +34,7 @@ _HINT = "Correct the kernel, or report it: a kernel of the compiler should not f
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedKernel:
     """A kernel of a module; ``module`` is a `gpucodegen.ptx.Module`."""
 
     name: str
@@ -43,7 +47,7 @@ class EmulatedDevice:
 
     number: int
     form: str = "ptx"
-    limits: Limits = field(default_factory=Limits)
+    limits: LaunchLimits = field(default_factory=LaunchLimits)
     compute_capability: tuple[int, int] = (9, 0)
     memory: Any = field(default_factory=lambda: _ptx().Memory(MEMORY))
     launches: int = 0
@@ -63,7 +67,7 @@ class EmulatedDevice:
             raise errors.OutOfMemory(size=size) from problem
         strides = tuple(step * kind.itemsize for step in row_major(shape))
         memory = Allocation(self, self.memory, address, size)
-        return EmulatedArray(memory, Place(address), shape, strides, kind)
+        return EmulatedArray(memory, DevicePointer(address), shape, strides, kind)
 
     def adopted(self, interface: Mapping[str, Any], owner: object) -> EmulatedArray:
         """An array that another object describes; `ValueError` if it is not here."""
@@ -74,7 +78,9 @@ class EmulatedDevice:
         address = int(interface["data"][0])
         size = prod(shape) * kind.itemsize
         memory = Allocation(self, self.memory, address, size, owner)
-        array = EmulatedArray(memory, Place(address), shape, tuple(strides), kind)
+        array = EmulatedArray(
+            memory, DevicePointer(address), shape, tuple(strides), kind
+        )
         try:
             array.cells()
         except ValueError as problem:
@@ -90,7 +96,7 @@ class EmulatedDevice:
         dtype: Any,
     ) -> EmulatedArray:
         """Another array over the memory of one."""
-        place = Place(address)
+        place = DevicePointer(address)
         return EmulatedArray(array.allocation, place, shape, strides, np.dtype(dtype))
 
     def allocation(self, array: EmulatedArray) -> tuple[int, int]:
@@ -114,18 +120,18 @@ class EmulatedDevice:
         """One number to every element."""
         array[...] = value
 
-    def load(self, name: str, code: bytes) -> Loaded:
+    def load(self, name: str, code: bytes) -> LoadedKernel:
         """A kernel of a PTX module."""
         module = _module(code.decode())
         try:
             module.program(name)
         except _ptx().Unsupported as problem:
             raise errors.NotEmulated(kernel=name, reason=problem) from problem
-        return Loaded(name, module)
+        return LoadedKernel(name, module)
 
     def launch(
         self,
-        kernel: Loaded,
+        kernel: LoadedKernel,
         grid: Triple,
         block: Triple,
         arguments: bytes,
@@ -142,7 +148,7 @@ class EmulatedDevice:
 
     def _accept(
         self,
-        kernel: Loaded,
+        kernel: LoadedKernel,
         grid: Triple,
         block: Triple,
         arguments: bytes,

@@ -21,7 +21,7 @@ Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LaunchLimits:
     """Largest launches: blocks and threads by dimension, threads and bytes of a block.
 
     ``shared`` is what every kernel may declare, in bytes.
@@ -86,7 +86,7 @@ class Device(Protocol):
     """
 
     form: str
-    limits: Limits
+    limits: LaunchLimits
 
     @property
     def compute_capability(self) -> tuple[int, int]:

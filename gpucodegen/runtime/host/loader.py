@@ -38,7 +38,7 @@ CONTRACTED = ("contract",)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProgram:
     """Host functions by their Python names; each takes ``runtime`` first."""
 
     functions: Mapping[str, Callable[..., Any]]
@@ -50,7 +50,7 @@ def load_program(
     emitted: Emitted,
     target: str,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
-) -> Loaded:
+) -> LoadedProgram:
     """Load a program for a target; kernels compile when they first run.
 
     ``handlers`` run the operations that the program does not know.
@@ -66,7 +66,7 @@ def load_program(
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }
     runtime = make_host(target, kernels, emitted.constants, handlers)
-    return Loaded(functions, runtime, kernels)
+    return LoadedProgram(functions, runtime, kernels)
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.execution.asynchronous.warpgroups import Warpgroups
-from gpucodegen.ptx.execution.groups import Groups
+from gpucodegen.ptx.execution.groups import LaneGroups
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.tensor_maps import TensorMap
 from gpucodegen.ptx.translation.sites import Site
@@ -225,7 +225,7 @@ class MBarriers:
         phase.settle()
         self.progress += 1
 
-    def next(self, groups: Groups) -> int:
+    def next(self, groups: LaneGroups) -> int:
         """The block that runs next while some lanes poll."""
         free = groups.running(self.stalled)
         if free:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen.ptx.execution.counting import cost
 from gpucodegen.ptx.execution.warps import Warps
-from gpucodegen.ptx.translation.program import Program
+from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import FLOATS, Array, Mask
 
 WARP = 32
@@ -43,7 +43,7 @@ class Traffic:
 class Counters:
     """The counters of one launch."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: EntryProgram) -> None:
         self.program = program
         self.lanes: Counter[int] = Counter()
         self.warps: Counter[int] = Counter()
