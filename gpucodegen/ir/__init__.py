@@ -1,4 +1,16 @@
 """MLIR in memory: types, attributes, affine values, locations and operations.
 
 No knowledge of single operations lives here; that is ``gpucodegen.dialects``.
+
+- `bases`: what types and attributes derive from
+- `affine`: expressions, maps, sets
+- `types`: types of values
+- `data`: constants as bytes and text
+- `attributes`: compile-time constants on operations
+- `locations`: where operations come from
+- `location_text`: locations as MLIR writes them
+- `operation`: operations, blocks, regions, values
+- `segments`: groups of an operand list
+- `naming`: names of values and blocks in print
+- `recursion`: room for deep nesting
 """

@@ -1,10 +1,14 @@
 """Threads that share the iterations of parallel loops, as machine code.
 
-`layout` says what lies where in the memory of the pool, `words` and `system` are the
-instructions and the calls that it is made of, `shares` divides the units of a job,
-`cores` keeps workers off the caller's core, `interrupts` lets Python handle signals
-between units, `loops` is what both do.  `by_numba` is the
-same on Numba's pool.
+- `layout`: what lies where in the pool's memory
+- `words`: instructions on words that threads share
+- `system`: POSIX threads: starting, sleeping, waking
+- `python`: what a loop needs of the interpreter
+- `shares`: the units of a job, each done once
+- `cores`: workers off the caller's core
+- `interrupts`: signals between units
+- `loops`: what callers and workers do
+- `by_numba`: the same function on Numba's pool
 """
 
 from __future__ import annotations

@@ -1,3 +1,9 @@
-"""Accesses along different dimensions: tiles transposed in registers."""
+"""Accesses along different dimensions: tiles transposed in registers.
+
+- `accesses`: nests whose accesses move with both loops
+- `relays`: tiles on their way to rows of cache lines
+- `transposes`: tiles transposed in registers
+- `mirrors`: a triangle and its mirror image
+"""
 
 from __future__ import annotations
