@@ -1,15 +1,14 @@
 """MLIR text of any vintage to a module in memory.
 
-- `tokens`: words, numbers, strings
-- `names`: aliases, blocks, values
+- `tokens`: words and strings
+- `names`: blocks and values
 - `parser`: the state of one parse, which every rule knows
+- `definitions`: aliases and resources
 - `affine`: maps, sets, subscripts
 - `types`: types
 - `attributes`: attributes and locations
-- `unregistered`: operations without a definition, kept as text
 - `vintages`: text of earlier years
-- `operations`: operations in either form
-- `regions`: regions, blocks, successors
+- `operations`: operations and regions
 - `grammar`: all rules together
 - `toplevel`: a whole file
 """

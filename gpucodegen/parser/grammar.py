@@ -15,9 +15,9 @@ from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Successor, Value
 from gpucodegen.ir.types import INDEX, FunctionType, Type
-from gpucodegen.parser import operations, regions
 from gpucodegen.parser.affine import maps, subscripts
 from gpucodegen.parser.attributes import attributes, locations
+from gpucodegen.parser.operations import operations, regions
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import types
 from gpucodegen.parser.vintages import spellings

@@ -17,8 +17,8 @@ from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.syntax import Reader, State
 from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import Attribute
-from gpucodegen.ir.data.elements import DistinctAttr
-from gpucodegen.ir.data.resources import Resource
+from gpucodegen.ir.constants.elements import DistinctAttr
+from gpucodegen.ir.constants.resources import Resource
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type

@@ -90,6 +90,18 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return found
 
 
+def rooms(graph: Mapping[str, set[str]], folder: str) -> Graph:
+    """Which modules and folders of a folder import which others of it."""
+    depth = folder.count(".") + 1
+    found: Graph = {}
+    for module, targets in graph.items():
+        if module.startswith(f"{folder}."):
+            inside = {t for t in targets if t.startswith(f"{folder}.")}
+            room = found.setdefault(module.split(".")[depth], set())
+            room |= {target.split(".")[depth] for target in inside}
+    return found
+
+
 def row(module: str) -> str:
     """The row of the plan that a module belongs to; the package itself has none."""
     return module.split(".")[1] if "." in module else ""

@@ -4,6 +4,7 @@
 - `asynchronous`: operations that wait for tokens and give one
 - `binary`: compiled kernels
 - `identities`: where a thread is
+- `attributions`: buffers that a signature gives
 - `launch`: launches of kernels
 - `communication`: shuffles, reductions, votes
 - `memory`: memory of a device

@@ -1,7 +1,7 @@
-"""Attributes, dense literals, locations and resources.
+"""Attributes, numbers and locations.
 
+- `numbers`: numbers at their types
 - `dense`: lists of elements
-- `resources`: the section of data at the end of a file
 - `elements`: constants that are no lists
 - `attributes`: all others
 - `locations`: locations

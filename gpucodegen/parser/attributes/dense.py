@@ -18,8 +18,8 @@ from gpucodegen.ir.types import (
     Type,
     VectorType,
 )
+from gpucodegen.parser.attributes import numbers
 from gpucodegen.parser.parser import Parser
-from gpucodegen.parser.tokens import numbers
 from gpucodegen.parser.tokens.strings import unquote
 
 Item = tuple[str, int]

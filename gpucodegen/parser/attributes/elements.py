@@ -6,7 +6,7 @@ import re
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, TypeAttr
-from gpucodegen.ir.data.elements import (
+from gpucodegen.ir.constants.elements import (
     DenseResourceAttr,
     DistinctAttr,
     OpaqueElementsAttr,
@@ -14,7 +14,8 @@ from gpucodegen.ir.data.elements import (
 )
 from gpucodegen.ir.data.packing import element_size
 from gpucodegen.ir.types import TensorType, Type, element_type
-from gpucodegen.parser.attributes import dense, resources
+from gpucodegen.parser.attributes import dense
+from gpucodegen.parser.definitions import resources
 from gpucodegen.parser.parser import Parser
 
 _SHAPED = ("tensor", "vector", "memref")

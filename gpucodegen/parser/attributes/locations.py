@@ -11,7 +11,7 @@ from gpucodegen.ir.locations import (
     Location,
     NameLoc,
 )
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.parser import Parser
 
 

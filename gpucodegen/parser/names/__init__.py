@@ -1,8 +1,3 @@
-"""Names in the text: aliases, blocks, SSA values.
-
-- `aliases`: names of types, attributes and locations
-- `scopes`: what is visible where
-- `values`: uses and definitions of values
-"""
+"""Names in the text: blocks, and SSA values with their uses."""
 
 from __future__ import annotations

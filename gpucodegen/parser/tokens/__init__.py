@@ -1,8 +1,3 @@
-"""Characters to tokens, numbers and strings.
-
-- `strings`: literals in quotes
-- `lexer`: text to words
-- `numbers`: numbers at their types
-"""
+"""Characters to words and strings."""
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from gpucodegen.ir.attributes import (
     StringAttr,
 )
 from gpucodegen.ir.types import MemRefType, Type, UnrankedMemRefType
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import shaped_rules as rules
 from gpucodegen.parser.types.shaped import (

@@ -16,7 +16,7 @@ from gpucodegen.ir.types import (
     TupleType,
     Type,
 )
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import memrefs, shaped
 

@@ -14,8 +14,8 @@ from gpucodegen.ir.types import (
     Type,
     element_type,
 )
+from gpucodegen.parser.attributes import numbers
 from gpucodegen.parser.parser import Parser
-from gpucodegen.parser.tokens import numbers
 
 Written = Use | tuple[str, bool, int]
 """A value, or a literal: its token, whether it is negative, where it starts."""

@@ -17,7 +17,7 @@ from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, element_type
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals, text_2019
 from gpucodegen.parser.vintages.text_2019 import OldForm

@@ -11,7 +11,7 @@ import re
 from gpucodegen import errors
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
-from gpucodegen.parser.attributes import resources
+from gpucodegen.parser.definitions import resources
 from gpucodegen.parser.parser import Parser
 
 

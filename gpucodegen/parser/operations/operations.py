@@ -9,7 +9,7 @@ from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.dialects.framework.syntax import State, Use
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.parser import unregistered
+from gpucodegen.parser.operations import unregistered
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import spellings
 

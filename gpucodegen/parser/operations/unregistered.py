@@ -23,7 +23,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import INDEX, Type
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.names.values import UNKNOWN_TYPE
 from gpucodegen.parser.parser import Parser
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from gpucodegen import errors
-from gpucodegen.ir.data.resources import ALIGNMENT_BYTES, Resource
+from gpucodegen.ir.constants.resources import ALIGNMENT_BYTES, Resource
 from gpucodegen.parser.parser import Parser
 
 _BUILTIN = ("dialect_resources", "builtin")
