@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from gpucodegen import errors
-from gpucodegen.runtime.host.scalars import plain
+from gpucodegen.calls.scalars import plain
 
 TARGETS = ("auto", "cpu", "cuda", "sim")
 

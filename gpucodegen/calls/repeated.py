@@ -15,11 +15,11 @@ from typing import Any, cast
 import numpy as np
 
 from gpucodegen.calls.direct import Direct, Launch, Touching, only_launch
+from gpucodegen.calls.scalars import scalar_conversion
 from gpucodegen.compiling.executable import Executable
 from gpucodegen.intrinsics.direct import layout
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import storage
-from gpucodegen.runtime.host.scalars import scalar_conversion
 
 Form = Hashable
 Convert = Callable[[Any], Any]

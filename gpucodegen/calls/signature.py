@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.calls.scalars import scalar_conversion
 from gpucodegen.dialects.shared.flat_elements import elements_of, steps_of, vector_in
 from gpucodegen.dialects.shared.storage import box, stored_by_map
 from gpucodegen.ir.affine.expressions import Const
@@ -23,7 +24,6 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
-from gpucodegen.runtime.host.scalars import scalar_conversion
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.func import Function

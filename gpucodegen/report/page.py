@@ -44,7 +44,7 @@ h3, h4 { margin-bottom: 0.4rem; }
 def page(title: str, parts: Sequence[PagePart]) -> str:
     """The text of the page.
 
-    >>> text = page("f", [Part(2, "<f>", "a < b")])
+    >>> text = page("f", [PagePart(2, "<f>", "a < b")])
     >>> "&lt;f&gt;" in text, "a &lt; b" in text, "http" in text
     (True, True, False)
     """

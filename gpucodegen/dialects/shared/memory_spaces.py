@@ -43,7 +43,7 @@ def meaning(space: Attribute | None) -> MemorySpace | None:
 
     >>> from gpucodegen.ir.attributes import StringAttr
     >>> meaning(StringAttr("vmem"))
-    <Space.SHARED: 'shared'>
+    <MemorySpace.SHARED: 'shared'>
     """
     if space is None:
         return MemorySpace.GLOBAL

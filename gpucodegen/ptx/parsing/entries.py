@@ -105,7 +105,7 @@ class RegisterFile:
     def number(self, name: str) -> int | None:
         """The number of a register, or None if the name is none.
 
-        >>> registers = Registers(families={"%r": "b32"})
+        >>> registers = RegisterFile(families={"%r": "b32"})
         >>> registers.number("%r7"), registers.number("%tid.x"), registers.storage
         (0, None, ['i4'])
         """

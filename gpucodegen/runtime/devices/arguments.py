@@ -49,7 +49,7 @@ class ArgumentLayout:
         """The layout of a kernel's parameters.
 
         >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "index")
-        >>> Layout.of(KernelSpec("k", "", (*params, params[0]))).offsets
+        >>> ArgumentLayout.of(KernelSpec("k", "", (*params, params[0]))).offsets
         (0, 8, 16)
         """
         parts = "".join(map(_format, spec.params))

@@ -1,7 +1,6 @@
 """What a host program calls: buffers, launches, transfers.
 
 - `spec`: what emission tells of a kernel
-- `scalars`: numbers as arguments
 - `buffers`: arrays of any library, checked
 - `workspace`: memory that is used again
 - `engines`: what is asked of a target
