@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-import gpucodegen as gcg
+from gpucodegen import api
 from gpucodegen.kernels.arrays import Array, ArrayT, library, require_rank
 from gpucodegen.kernels.calls import Call, Calls, form_of
 from gpucodegen.kernels.sources import element_aliases, shift, source, vector
@@ -105,4 +105,4 @@ def _kernel(
         sides = {"#top": top, "#bottom": bottom, "#left": left, "#right": right}
         aliases |= {side: shift(width) for side, width in sides.items()}
         file = f"padded_{file}"
-    return gcg.compile(source(file, aliases), target=target).conv2d
+    return api.compile(source(file, aliases), target=target).conv2d

@@ -6,7 +6,7 @@ from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
 
-import gpucodegen as gcg
+from gpucodegen import api
 from gpucodegen.kernels.arrays import Array, ArrayT, is_turned, library, require_rank
 from gpucodegen.kernels.calls import Call, Calls, form_of
 from gpucodegen.kernels.sources import element_aliases, source
@@ -63,4 +63,4 @@ def _kernel(dtype: object, turned: tuple[bool, bool], target: str) -> Function:
         )
     }
     aliases = element_aliases(str(dtype), function="matmul", argument="a")
-    return gcg.compile(source("matmul.mlir", aliases | maps), target=target).matmul
+    return api.compile(source("matmul.mlir", aliases | maps), target=target).matmul

@@ -67,7 +67,7 @@ def _version(name: str) -> str:
 
 def _devices() -> list[str]:
     from gpucodegen.commands.cache import summary
-    from gpucodegen.runtime.devices.found import describe
+    from gpucodegen.runtime.devices.inventory import describe
 
     usable = ", ".join(filter(_runs, names()))
     return [*describe(), f"targets     {usable}", f"cache       {summary()}"]

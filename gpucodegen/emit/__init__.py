@@ -3,6 +3,12 @@
 In: a module after outlining (:mod:`gpucodegen.emit.program` says what it holds).
 The text of kernels is that of an :class:`Emission`, `CPU`, `CUDA` or another.
 Out: an :class:`EmittedProgram`: the host program and the source of every kernel.
+
+- `program`: a module with kernels outlined to its sources
+- `text`: expressions, names and lines of Python
+- `tables`: the line of each operation
+- `kernel`: one kernel function
+- `host`: one host function
 """
 
 from __future__ import annotations

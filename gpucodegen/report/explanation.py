@@ -16,7 +16,7 @@ from gpucodegen.ir.types import MemRefType, TensorType, Type
 from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
 from gpucodegen.report import kernels
 from gpucodegen.report.kernel_text import mapping_lines
-from gpucodegen.report.page import Part, page
+from gpucodegen.report.page import PagePart, page
 from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
@@ -126,21 +126,23 @@ class Explanation:
         for name, error in self.refused.items():
             yield from section(print_symbol(name), [f"refused: {error.message}"])
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[PagePart]:
         for function in self.functions:
-            yield Part(2, function.title)
+            yield PagePart(2, function.title)
             found = function.subject
             for number, nest in function.nests:
                 title = function.nest_title(number)
                 text = "\n".join(nest_lines(found, nest, self.source))
                 pictures = nest_pictures(found, nest, title, self.sizes)
-                yield Part(3, title, _visible(text), pictures)
+                yield PagePart(3, title, _visible(text), pictures)
             for mapping in function.mappings:
                 text = "\n".join(mapping_lines(mapping))
                 pictures = kernel_pictures(mapping)
-                yield Part(3, function.mapping_title(mapping), _visible(text), pictures)
+                yield PagePart(
+                    3, function.mapping_title(mapping), _visible(text), pictures
+                )
         for name, error in self.refused.items():
-            yield Part(2, print_symbol(name), _visible(f"refused: {error.message}"))
+            yield PagePart(2, print_symbol(name), _visible(f"refused: {error.message}"))
 
 
 def explain(

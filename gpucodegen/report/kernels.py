@@ -79,7 +79,7 @@ def length(side: Interval) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class MappedKernel:
     """A mapped kernel. ``grid`` and ``block`` are x, y, z and empty on the CPU.
 
     ``objection``: why it could not be proven free of races; empty when it was.
@@ -107,7 +107,7 @@ class Mapping:
     """The kernels of a function on one target, or why there are none."""
 
     target: str
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[MappedKernel, ...]
     refusal: str = ""
 
 
@@ -134,11 +134,11 @@ def _kernels(module: Module) -> Iterator[Operation]:
             yield op
 
 
-def _kernel(op: Operation, surroundings: Surroundings) -> Kernel:
+def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
     lifted = lift_function(op, surroundings)
     built = model(lifted.scop)
     grid, block = (_extents(op, f"gcg.{part}") for part in ("grid", "block"))
-    return Kernel(
+    return MappedKernel(
         symbol_name(op),
         tuple(None if extent < 0 else extent for extent in grid),
         block,

@@ -49,15 +49,6 @@ def _anchors(page: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in kept}
 
 
-def test_layout_names_every_module() -> None:
-    page = (readme.ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
-    folder = readme.ROOT / "gpucodegen"
-    modules = [path for path in folder.iterdir() if (path / "__init__.py").exists()]
-    names = [f"{path.name}/" for path in modules]
-    names += [path.name for path in folder.glob("*.py")]
-    assert [name for name in names if name not in page] == []
-
-
 def test_the_main_job_warns_of_nothing() -> None:
     """Warnings are errors here; of extents the analysis says what they must be."""
     path = readme.ROOT / "examples" / "matmul.mlir"

@@ -45,7 +45,7 @@ def assembly(spec: KernelSpec) -> str:
 
 def require() -> None:
     """Refuse where there is neither a GPU nor an emulated device."""
-    from gpucodegen.runtime.devices.found import require_cuda
+    from gpucodegen.runtime.devices.inventory import require_cuda
 
     require_cuda()
 

@@ -18,7 +18,7 @@ from gpucodegen.emit.kernel.kinds import CONSTRUCTORS, dtype, in_range, is_index
 from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import Spelling
 from gpucodegen.emit.kernel.variables import Sharing, is_inlined, uses_of
-from gpucodegen.emit.tables.memory.addressing import Buffer
+from gpucodegen.emit.tables.memory.addressing import Descriptor
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.offsets import Offsets
 from gpucodegen.emit.tables.memory.prefetches import Prefetches
@@ -103,7 +103,7 @@ class Emitter:
     literals: dict[Value, int | float] = field(default_factory=dict[Value, int | float])
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
     indices: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
-    buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
+    buffers: dict[Value, Descriptor] = field(default_factory=dict[Value, Descriptor])
     facts: Facts = field(default_factory=Facts)
     shared_bytes: int = 0
     transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])

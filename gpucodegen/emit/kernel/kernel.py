@@ -19,7 +19,12 @@ from gpucodegen.emit.kernel.spelling import Spelling
 from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
 from gpucodegen.emit.tables.memory import transfers
-from gpucodegen.emit.tables.memory.addressing import FAR, Buffer, sizes_of, strides_of
+from gpucodegen.emit.tables.memory.addressing import (
+    FAR,
+    Descriptor,
+    sizes_of,
+    strides_of,
+)
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import stored_dtype
 from gpucodegen.emit.text.header import Header
@@ -257,7 +262,7 @@ class _Parameters:
             else stride
             for i, stride in enumerate(strides)
         )
-        e.buffers[value] = Buffer(name, kind, sizes, strides, given=given)
+        e.buffers[value] = Descriptor(name, kind, sizes, strides, given=given)
 
     def needed(self) -> tuple[list[KernelParam], list[Extra]]:
         """All arguments, and the extras that were printed somewhere."""

@@ -1,4 +1,13 @@
-"""The CPU face: tiles in vector registers, memory from the stack and the heap."""
+"""The CPU face: tiles in vector registers, memory from the stack and the heap.
+
+- `target`: the compiler's target: pointers, tiles, no arrays
+- `pipeline`: the compiler's passes
+- `engine`: models of pointers and tiles
+- `loops`: what loops tell the optimiser
+- `memory`: the stack for small arrays, the heap for panels
+- `parallel`: a loop on the threads of the pool
+- `transfers`: asynchronous copies, performed at their wait
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numba.core.extending import (
 )
 
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.intrinsics.framework.host import register_bytes
+from gpucodegen.intrinsics.framework.features import register_bytes
 from gpucodegen.intrinsics.framework.lowering import Face
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import has_fused_operations
+from gpucodegen.intrinsics.framework.features import has_fused_operations
 from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.arithmetic import common_type

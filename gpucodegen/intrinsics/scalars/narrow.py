@@ -17,7 +17,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import converts_halves
+from gpucodegen.intrinsics.framework.features import converts_halves
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     I64,

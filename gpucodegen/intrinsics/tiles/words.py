@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import WORD, cpu_features
+from gpucodegen.intrinsics.framework.features import WORD, cpu_features
 from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 

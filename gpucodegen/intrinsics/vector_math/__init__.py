@@ -2,6 +2,16 @@
 
 One file for each family of formulas; `FORMULAS` names them as the dialect does.  The
 errors, in units of the last place, are stated in docs/vector-math.md and tested there.
+
+- `coefficients`: polynomials
+- `lanes`: formulas with the operators of Python
+- `scaling`: products with powers of 2
+- `exponential`: exp, exp2, expm1, tanh
+- `logarithm`: log, log2, log10, log1p
+- `power`: pow
+- `trigonometric`: sin, cos
+- `error_function`: erf
+- `rare`: the C library's function for what a formula leaves out
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.found import require_cuda_compiler
+from gpucodegen.runtime.devices.inventory import require_cuda_compiler
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache

@@ -11,6 +11,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.ir.data.float_formats import NARROW, SMALL
+from gpucodegen.runtime.devices.strides import row_major
 
 CPU, GPU = "the CPU", "the GPU"
 
@@ -254,20 +255,6 @@ def _any_strides(rank: int) -> str:
     'strided<[?, ?], offset: ?>'
     """
     return f"strided<[{', '.join('?' * rank)}], offset: ?>"
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of contiguous memory, in elements.
-
-    >>> row_major((2, 3, 4))
-    (12, 4, 1)
-    """
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
 
 
 def _shape_text(values: Iterable[int | None]) -> str:

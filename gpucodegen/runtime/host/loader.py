@@ -39,7 +39,7 @@ CONTRACTED = ("contract",)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProgram:
     """Host functions by their Python names; each takes ``runtime`` first."""
 
     functions: Mapping[str, Callable[..., Any]]
@@ -51,7 +51,7 @@ def load_program(
     emitted: Emitted,
     engine: Engine,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
-) -> Loaded:
+) -> LoadedProgram:
     """Load a program for an engine; kernels compile when they first run.
 
     ``handlers`` run the operations that the program does not know.
@@ -67,7 +67,7 @@ def load_program(
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }
     runtime = HostApi(engine, kernels, emitted.constants, handlers)
-    return Loaded(functions, runtime, kernels)
+    return LoadedProgram(functions, runtime, kernels)
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,11 @@ from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import dtype, stored_bytes
 from gpucodegen.emit.tables.control.loops import counted
-from gpucodegen.emit.tables.memory.addressing import Buffer, row_major, static_elements
+from gpucodegen.emit.tables.memory.addressing import (
+    Descriptor,
+    row_major,
+    static_elements,
+)
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.affine.expressions import AffineExpr, to_expr
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
@@ -19,7 +23,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
 
-def buffer_of(e: Emitter, op: Operation, value: Value) -> Buffer:
+def buffer_of(e: Emitter, op: Operation, value: Value) -> Descriptor:
     """The buffer of a memref value."""
     found = e.buffers.get(value)
     if found is None:
@@ -50,7 +54,7 @@ CONVERTED = NARROW | {"i1"}
 # -- elements --------------------------------------------------------------------------
 
 
-def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
+def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
     """The element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
@@ -60,7 +64,7 @@ def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
 
 
 def write(
-    e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr], value: Text
+    e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr], value: Text
 ) -> None:
     """Store an element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
@@ -71,7 +75,9 @@ def write(
         e.writer.line(f"{buffer.pointer}[{offset}] = {value}")
 
 
-def access(e: Emitter, op: Operation, first: int) -> tuple[Buffer, list[AffineExpr]]:
+def access(
+    e: Emitter, op: Operation, first: int
+) -> tuple[Descriptor, list[AffineExpr]]:
     """The buffer at operand ``first`` and the indices after it."""
     target, *operands = op.operands[first:]
     buffer = buffer_of(e, op, target)
@@ -116,7 +122,7 @@ def copy(e: Emitter, op: Operation) -> None:
 
 
 def _copy_from(
-    e: Emitter, source: Buffer, target: Buffer, indices: list[AffineExpr]
+    e: Emitter, source: Descriptor, target: Descriptor, indices: list[AffineExpr]
 ) -> None:
     depth = len(indices)
     if depth == len(source.sizes):
@@ -150,7 +156,7 @@ def allocate(e: Emitter, op: Operation) -> None:
     e.writer.line(f"{name} = {made}")
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)
-    e.buffers[op.result] = Buffer(name, kind, sizes, strides, alignment=alignment)
+    e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
 
 
 def deallocate(e: Emitter, op: Operation) -> None:

@@ -15,7 +15,7 @@ from gpucodegen.dialects.shared.transfers import (
 )
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import stored_bytes
-from gpucodegen.emit.tables.memory.addressing import Buffer, row_major
+from gpucodegen.emit.tables.memory.addressing import Descriptor, row_major
 from gpucodegen.emit.tables.memory.copy_plan import CopyPlan, PlannedTransfer, plan_copy
 from gpucodegen.emit.tables.memory.memory import buffer_of
 from gpucodegen.emit.text.fragments import Text, call
@@ -93,7 +93,7 @@ def noted(
 def _plan(
     e: Emitter,
     spaces: tuple[str, str],
-    addresses: Sequence[tuple[str, Buffer, AffineExpr]],
+    addresses: Sequence[tuple[str, Descriptor, AffineExpr]],
     lengths: Sequence[tuple[str, AffineExpr]],
 ) -> CopyPlan:
     """Asynchronous or not: decided by what divides each address and length."""
@@ -126,7 +126,7 @@ def _index(e: Emitter, expr: AffineExpr) -> Text:
 _SIDE_BY_SIDE = (Const(1), Const(1))
 
 
-def _one_run(buffer: Buffer) -> Sequence[AffineExpr]:
+def _one_run(buffer: Descriptor) -> Sequence[AffineExpr]:
     """Stride and run of consecutive elements along the last dimension."""
     last = buffer.strides[-1] if buffer.strides else Const(1)
     if buffer.strides == row_major(buffer.sizes):

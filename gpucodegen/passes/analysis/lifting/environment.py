@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from gpucodegen.dialects.shared.memory_spaces import Space, meaning
+from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
@@ -85,7 +85,7 @@ def _rank(buffer: Value, otherwise: int) -> int:
 
 def _is_private(space: Attribute | None) -> bool:
     """Whether every thread has its own of a kernel's buffers in a memory space."""
-    return space is None or meaning(space) is Space.PRIVATE
+    return space is None or meaning(space) is MemorySpace.PRIVATE
 
 
 def _shifted(offset: Text, stride: int, index: Text) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.shared.memory_spaces import Space, meaning
+from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
@@ -18,12 +18,12 @@ def has_runs(held: Held, ranges: Sequence[Range]) -> bool:
     """Whether rows of the array are runs in memory that begin at one place each."""
     ty = held.memref.type
     assert isinstance(ty, MemRefType)
-    is_slow = meaning(ty.memory_space) is Space.GLOBAL
+    is_slow = meaning(ty.memory_space) is MemorySpace.GLOBAL
     return is_slow and ty.layout is None and len(ranges[-1].lowers) == 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowTransfers:
     """Transfers of one row each, or of a full box of ``height`` rows at once.
 
     ``looped``: the ranges of the dimensions with one transfer per index.
@@ -35,7 +35,7 @@ class Rows:
     height: int
 
     @staticmethod
-    def of(held: Held, ranges: Sequence[Range]) -> Rows:
+    def of(held: Held, ranges: Sequence[Range]) -> RowTransfers:
         """One strided transfer for the last two dimensions where both are full."""
         *outer, last = ranges
         extents = held.tile.extents
@@ -44,7 +44,7 @@ class Rows:
             for d, range_ in list(enumerate(ranges))[-2:]
         )
         looped, height = (outer[:-1], extents[-2]) if full else (outer, 1)
-        return Rows(held, tuple(looped), last, height)
+        return RowTransfers(held, tuple(looped), last, height)
 
     def span(self, at: Sequence[Value]) -> Span:
         """Where the row at these indices begins and ends."""

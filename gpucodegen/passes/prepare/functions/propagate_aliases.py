@@ -17,7 +17,7 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.gcg.alias_groups import alias_groups, with_groups
 from gpucodegen.ir.attributes import Attribute, StringAttr
-from gpucodegen.ir.data.elements import DistinctAttr
+from gpucodegen.ir.constants.elements import DistinctAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.origins import Origins, behind, origins
 from gpucodegen.passes.analysis.lifting.values.accesses import is_memref

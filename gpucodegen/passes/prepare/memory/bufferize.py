@@ -19,7 +19,7 @@ from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.shared.effects import undeclared
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
-from gpucodegen.ir.data.elements import DenseResourceAttr, SparseElementsAttr
+from gpucodegen.ir.constants.elements import DenseResourceAttr, SparseElementsAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, rewrite_bottom_up
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import (

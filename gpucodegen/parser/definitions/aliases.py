@@ -7,15 +7,12 @@ locations at the end of the file.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
-from gpucodegen.parser.attributes import resources
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.definitions import resources
+from gpucodegen.parser.parser import Parser
 
 
 def parse_definition(p: Parser) -> bool:

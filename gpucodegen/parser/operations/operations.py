@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.dialects.framework.syntax import State, Use
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.parser import unregistered
-from gpucodegen.parser.vintages import spellings as vintages
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.operations import unregistered
+from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.vintages import spellings
 
 Names = list[tuple[str, int, int]]
 """Result names: name, number of values, start."""
@@ -136,13 +133,13 @@ def _generic(p: Parser) -> State:
     _generic_types(p, state, uses)
     if definition is not None:
         definition.from_generic(state)
-        vintages.adapt_generic(p, state, renamed=is_old)
+        spellings.adapt_generic(p, state, renamed=is_old)
     return state
 
 
 def _renamed(p: Parser, state: State) -> Op | None:
     """Give an old generic operation its modern name, or refuse an unknown one."""
-    modern = vintages.modern_name(p, state.name)
+    modern = spellings.modern_name(p, state.name)
     definition = p.definition(modern) if modern else None
     if definition is not None:
         state.name = definition.name
@@ -164,8 +161,8 @@ def _properties(p: Parser, state: State, definition: Op | None) -> None:
 def _generic_types(p: Parser, state: State, uses: Sequence[Use]) -> None:
     p.expect(":")
     start = p.start
-    signature = p.function_type() if p.token == "(" else vintages.bare_signature(p)
-    results = vintages.function_results(p, signature)
+    signature = p.function_type() if p.token == "(" else spellings.bare_signature(p)
+    results = spellings.function_results(p, signature)
     state.operands = p.resolve_all(uses, signature.inputs, start)
     state.result_types = list(results)
 
@@ -183,11 +180,11 @@ def _custom(p: Parser, start: int, names: Names) -> State:
     if definition is not None and definition.parse is not None:
         p.advance()
         state = State(definition.name, start)
-        if not vintages.is_old_spelling(p, definition.name, state):
+        if not spellings.is_old_spelling(p, definition.name, state):
             definition.parse(p, state)
             definition.drop_defaults(state)
         return state
-    old = vintages.lookup(name)
+    old = spellings.lookup(name)
     if old is not None:
         p.advance()
         state = State(name, start)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from gpucodegen.ir.data.float_formats import FORMATS, FloatFormat, of_bits, to_bits
 from gpucodegen.ir.data.packing import wrapped
 from gpucodegen.ir.types import F64, I1, I64, FloatType, IndexType, IntegerType, Type
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 
 def parse_number(p: Parser, ty: Type | None = None) -> Attribute:

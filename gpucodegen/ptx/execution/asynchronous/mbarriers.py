@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.execution.groups import Groups
+from gpucodegen.ptx.execution.accesses import Accesses
+from gpucodegen.ptx.execution.asynchronous.warpgroups import Warpgroups
+from gpucodegen.ptx.execution.groups import LaneGroups
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.tensor_maps import TensorMap
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Array, Mask, Value
-
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
 
 _PATIENCE = 8
 """Turns of all polling groups in which nothing moves."""
@@ -61,11 +59,12 @@ class BulkCopy:
 class MBarriers:
     """The barriers and bulk copies of one batch."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
+    def __init__(self, accesses: Accesses, warpgroups: Warpgroups) -> None:
+        self.accesses, self.batch = accesses, accesses.batch
+        self.warpgroups = warpgroups
         self.phases: dict[int, Phase] = {}
         self.copies: list[BulkCopy] = []
-        self.stalled = np.zeros(batch.lanes, bool)
+        self.stalled = np.zeros(self.batch.lanes, bool)
         self.polling = False
         self.progress = 0
         self._seen = self._idle = 0
@@ -73,7 +72,7 @@ class MBarriers:
 
     def _lanes(self, site: Site, address: Value, mask: Mask) -> tuple[Array, Array]:
         """The lanes that take part and the place of the barrier that each names."""
-        _, lanes, offsets = self.batch.accesses.resolve(site, address, mask)
+        _, lanes, offsets = self.accesses.resolve(site, address, mask)
         return (np.arange(self.batch.lanes) if lanes is None else lanes), offsets
 
     def _phase(self, site: Site, lane: int, place: int) -> Phase:
@@ -177,7 +176,7 @@ class MBarriers:
             if not isinstance(tensor, TensorMap) or len(tensor.box) != len(corner):
                 text = f"no tensor map of {len(corner)} dimensions at {address:#x}"
                 self.batch.fault(faults.OUT_OF_BOUNDS, text, target.index, lane)
-            own = begin - int(self.batch.accesses.shared_start[lane])
+            own = begin - int(self.accesses.shared_start[lane])
             if own % tensor.alignment:
                 text = f"misaligned tensor copy to {own:#x}, not {tensor.alignment}"
                 self.batch.fault(faults.MISALIGNED, text, target.index, lane)
@@ -197,12 +196,12 @@ class MBarriers:
 
     def _start(self, site: Site, lane: int, copy: BulkCopy) -> None:
         """Put a copy on its way; its destination is poisoned until it lands."""
-        accesses, stop = self.batch.accesses, copy.target + copy.size
+        accesses, stop = self.accesses, copy.target + copy.size
         self._phase(site, lane, copy.barrier)
         if stop > accesses.shared_end + int(accesses.shared_start[lane]):
             text = f"bulk copy of {copy.size} bytes beyond shared memory"
             self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
-        lock = self.batch.warpgroups.locked(copy.target, stop)
+        lock = self.warpgroups.locked(copy.target, stop)
         if lock is not None:
             line = self.batch.launch.entry.instructions[lock.site].line
             text = f"bulk copy over an operand of line {line}, which is still read"
@@ -215,12 +214,10 @@ class MBarriers:
 
     def _land(self) -> None:
         """Let the oldest bulk copy arrive."""
-        copy, batch = self.copies.pop(0), self.batch
-        data = np.where(
-            copy.sources < 0, np.uint8(0), batch.launch.memory.data[copy.sources]
-        )
-        batch.accesses.shared[copy.target + copy.places] = data
-        marks = batch.accesses.marks.get("shared")
+        copy, memory = self.copies.pop(0), self.batch.launch.memory
+        data = np.where(copy.sources < 0, np.uint8(0), memory.data[copy.sources])
+        self.accesses.shared[copy.target + copy.places] = data
+        marks = self.accesses.marks.get("shared")
         if marks is not None:
             marks.land_bulk(copy.target, copy.size)
         phase = self.phases[copy.barrier]
@@ -228,7 +225,7 @@ class MBarriers:
         phase.settle()
         self.progress += 1
 
-    def next(self, groups: Groups) -> int:
+    def next(self, groups: LaneGroups) -> int:
         """The block that runs next while some lanes poll."""
         free = groups.running(self.stalled)
         if free:

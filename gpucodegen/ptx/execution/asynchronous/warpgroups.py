@@ -6,19 +6,17 @@ the operands, so they are locked until the group of products has been waited for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpucodegen.ptx import faults
+from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.execution.matrices import elements
 from gpucodegen.ptx.tensor_maps import swizzled
 from gpucodegen.ptx.translation.rules.warpgroups import GroupProduct
 from gpucodegen.ptx.translation.sites import SHARED_START
 from gpucodegen.ptx.types import Array, Mask, Value
-
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
 
 LANES = 128
 _SPANS = {1: 128, 2: 64, 3: 32}
@@ -57,9 +55,9 @@ def operand_addresses(descriptor: int, rows: int, depth: int, size: int) -> Arra
 class Warpgroups:
     """The groups of four warps of one batch."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.group = np.zeros(batch.lanes, np.int64)
+    def __init__(self, accesses: Accesses) -> None:
+        self.accesses, self.batch = accesses, accesses.batch
+        self.group = np.zeros(self.batch.lanes, np.int64)
         self.locks: list[Lock] = []
 
     def multiply(
@@ -112,7 +110,7 @@ class Warpgroups:
         self, form: GroupProduct, lane: int, descriptor: Value, rows: int
     ) -> Array:
         """A matrix from shared memory as f64; it is locked from now on."""
-        batch, accesses = self.batch, self.batch.accesses
+        batch, accesses = self.batch, self.accesses
         word = int(np.broadcast_to(descriptor, batch.lanes)[lane])
         addresses = operand_addresses(word, rows, form.depth, form.size)
         low, high = int(addresses.min()), int(addresses.max()) + form.size

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.printing import VERBATIM
@@ -24,11 +23,9 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import INDEX, Type
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.names.values import UNKNOWN_TYPE
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 _RESULT = re.compile(r"%[\w$.\-]+(?::\d+)?(?:\s*,\s*%[\w$.\-]+(?::\d+)?)*\s*=(?!=)")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[\w$]+)+|[a-z_]+\b")

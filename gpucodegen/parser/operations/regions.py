@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.definition import Trait
@@ -12,9 +11,7 @@ from gpucodegen.dialects.framework.syntax import Argument, Use
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Successor, Value
 from gpucodegen.ir.types import Type
 from gpucodegen.parser.names.scopes import Blocks
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 
 def parse_region(

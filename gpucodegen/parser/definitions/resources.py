@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.ir.data.resources import ALIGNMENT_BYTES, Resource
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.ir.constants.resources import ALIGNMENT_BYTES, Resource
+from gpucodegen.parser.parser import Parser
 
 _BUILTIN = ("dialect_resources", "builtin")
 _MARK = "{-#"

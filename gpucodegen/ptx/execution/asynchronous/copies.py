@@ -8,17 +8,14 @@ told.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpucodegen.ptx import faults
+from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Array, Mask, Value
-
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
 
 _UNREADY = 0xFF
 
@@ -49,9 +46,9 @@ class Pending:
 class Copies:
     """The copies of one batch that nobody has waited for."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.group = np.zeros(batch.lanes, np.int64)
+    def __init__(self, accesses: Accesses) -> None:
+        self.accesses, self.batch = accesses, accesses.batch
+        self.group = np.zeros(self.batch.lanes, np.int64)
         self.pending: list[Pending] = []
 
     def start(
@@ -64,7 +61,7 @@ class Copies:
         mask: Mask,
     ) -> None:
         """Start a copy; ``real`` bytes come from the source, zeros fill the rest."""
-        accesses, batch = self.batch.accesses, self.batch
+        accesses, batch = self.accesses, self.batch
         _, lanes, targets = accesses.resolve(target, to, mask)
         mine = np.arange(batch.lanes) if lanes is None else lanes
         if real is None:
@@ -74,19 +71,9 @@ class Copies:
         sources = np.broadcast_to(of, batch.lanes)[mine] + (source.offset - BASE)
         self._check_sources(source, mine, sources, sizes)
         some = sizes > 0
-        if batch.counters is not None:
-            if some.any():
-                batch.counters.access(
-                    batch,
-                    "global",
-                    source.index,
-                    source.width,
-                    mine[some],
-                    sources[some],
-                )
-            batch.counters.access(
-                batch, "shared", target.index, target.width, lanes, targets
-            )
+        if some.any():
+            accesses.noted("global", source, mine[some], sources[some])
+        accesses.noted("shared", target, lanes, targets)
         marks = accesses.marks.get("shared")
         if marks is not None:
             clash = marks.write(targets, target.width, batch.marks[mine])
@@ -140,7 +127,7 @@ class Copies:
         data = np.zeros((len(copy.lanes), copy.width), np.uint8)
         real = columns < copy.sizes[:, None]
         data[real] = batch.launch.memory.data[(copy.sources[:, None] + columns)[real]]
-        batch.accesses.shared[copy.targets[:, None] + columns] = data
-        marks = batch.accesses.marks.get("shared")
+        self.accesses.shared[copy.targets[:, None] + columns] = data
+        marks = self.accesses.marks.get("shared")
         if marks is not None:
             marks.land(copy.targets, copy.width, batch.marks[copy.lanes])
