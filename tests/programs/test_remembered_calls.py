@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen import errors, parser, program
+from gpucodegen import errors, parser
+from gpucodegen.calls import function
 from gpucodegen.tuning import tune as tuning
 
 TEXT = """
@@ -168,7 +169,7 @@ def test_shapes_that_the_text_says_are_remembered(parses: list[str]) -> None:
 def test_calls_after_too_many_shapes_are_not(
     parses: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "MAX_SPECIALIZATIONS", 1)
+    monkeypatch.setattr(function, "MAX_SPECIALIZATIONS", 1)
     made = gcg.compile(GROWING, target="cpu")
     for n in (4, 5):
         made.double(np.ones(n, np.float32))
