@@ -115,7 +115,7 @@ class Function:
         return plan.making_last(arguments, self.signature.parameters[-1].dtype)
 
     def _first(self, form: Form, arguments: tuple[Any, ...]) -> Callable[[], Any]:
-        """A call after all checks; the next of its form needs only those of its plan."""
+        """A call after all checks; the next of its form follows its plan."""
         signature, target = self.signature, self._target(arguments)
         values = signature.convert(arguments)
         executable = self.executable(target, signature.known(values))

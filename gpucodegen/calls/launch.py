@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.calls.form import TARGET_VARIABLE, required_target
 from gpucodegen.runtime.host.engines import Maker
 from gpucodegen.runtime.host.spec import Launch
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Entry = Callable[..., Any]
 """A call that returns `NotImplemented` where its arguments need other checks."""

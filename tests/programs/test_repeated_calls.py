@@ -180,6 +180,17 @@ def test_calls_that_machine_code_checks(
     np.testing.assert_array_equal(y, 1 - x)
 
 
+def test_a_variable_turns_machine_code_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUCODEGEN_DIRECT", "0")
+    program = gcg.compile(TEXT, target="cpu")
+    x, y = arrays()
+    for times in (1, 2, 3):
+        program.subtract(x, y)
+        np.testing.assert_array_equal(y, 1 - times * x)
+        assert program["subtract"]._entry is unlike
+    assert program["subtract"].again(x, y) is unlike
+
+
 def test_machine_code_sees_what_differs(direct: gcg.Program) -> None:
     x, y = arrays(5)
     direct.subtract(x, y)
@@ -232,6 +243,7 @@ func.func @f(%a: memref<2xf32>, %b: memref<2xf32>NUMBER) RESULTS {
 """
 BUFFER, BUFFERS = "memref<2xf32>", "memref<2xf32>, memref<2xf32>"
 MADE = f"%m = memref.alloc() : {BUFFER}\n  "
+TWO = f"{MADE}%o = memref.alloc() : {BUFFER}\n  "
 
 
 def started(one: str = "%a", other: str = "%b") -> str:
@@ -261,14 +273,15 @@ SINGLE: dict[str, tuple[str, tuple[object, ...]]] = {
         ((0, 2), (((2,), "f32"),), True),
     ),
     "on results alone": (
-        f"{MADE}%o = memref.alloc() : {BUFFER}\n  {started('%o', '%m')}"
-        f"return %m, %o : {BUFFERS}",
+        f"{TWO}{started('%o', '%m')}return %m, %o : {BUFFERS}",
         ((3, 2), (((2,), "f32"), ((2,), "f32")), False),
     ),
 }
 OTHERS = {
-    "a constant": f"%1 = arith.constant 1 : i8\n  "
-    f"call @scaled(%a, %1) : ({BUFFER}, i8) -> ()\n  return",
+    "a constant": (
+        "%1 = arith.constant 1 : i8\n  "
+        f"call @scaled(%a, %1) : ({BUFFER}, i8) -> ()\n  return"
+    ),
     "a number that the host rounds": (
         f"call @scaled(%a, %n) : ({BUFFER}, i8) -> ()\n  return"
     ),
@@ -276,15 +289,15 @@ OTHERS = {
     "two": started() + started() + "return",
     "one in a loop": f"affine.for %j = 0 to 2 {{ {started()} }}\n  return",
     "one on a condition": (
-        f"%is = arith.cmpi eq, %i, %c0 : index\n  scf.if %is {{ {started()} }}\n  return"
+        "%is = arith.cmpi eq, %i, %c0 : index\n  "
+        f"scf.if %is {{ {started()} }}\n  return"
     ),
     "memory of its own": f"{MADE}{started('%a', '%m')}return",
     "memory that it gives back": (
         f"{MADE}{started('%a', '%m')}memref.dealloc %m : {BUFFER}\n  return"
     ),
     "results in another order": (
-        f"{MADE}%o = memref.alloc() : {BUFFER}\n  {started('%o', '%m')}"
-        f"return %o, %m : {BUFFERS}"
+        f"{TWO}{started('%o', '%m')}return %o, %m : {BUFFERS}"
     ),
     "a store": (
         f"%1 = arith.constant 1.0 : f32\n  {started()}"
