@@ -16,7 +16,7 @@ import numpy as np
 Form = Hashable
 
 
-def form_of(arguments: Sequence[Any]) -> Form:
+def form_of(arguments: Sequence[object]) -> Form:
     """The target that the environment asks for, and the form of each argument.
 
     That is its type, and of an array its element type, extents, strides and access.
@@ -27,20 +27,18 @@ def form_of(arguments: Sequence[Any]) -> Form:
     """
     form: list[Hashable] = [required_target()]
     for a in arguments:
-        kind: type[object] = type(a)
-        if kind is np.ndarray:
+        if type(a) is np.ndarray:
             form.append((a.dtype, a.shape, a.strides, a.flags.writeable))
         else:
-            form.append(kind if kind in NUMBERS else _other(a))
+            form.append(type(a) if type(a) in NUMBERS else _other(type(a), a))
     return tuple(form)
 
 
 NUMBERS = frozenset({bool, int, float, complex})
 
 
-def _other(value: Any) -> Hashable:
+def _other(kind: type[object], value: Any) -> Hashable:
     """The form of an array of another library; the type alone of anything else."""
-    kind: type[object] = type(value)
     try:
         form: Hashable = kind, value.shape, value.strides, value.dtype
         hash(form)

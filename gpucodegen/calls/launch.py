@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.calls.form import TARGET_VARIABLE, required_target
 from gpucodegen.runtime.host.engines import Maker
@@ -35,24 +35,37 @@ def unlike(*arguments: object) -> Any:
     return NotImplemented
 
 
-def on_words(launch: Launch, runtime: Any) -> Callable[..., Any]:
-    """A call as a function of words: the addresses of arrays, and numbers.
+def on_words(launch: Launch, runtime: Any, count: int) -> Callable[..., Any]:
+    """A call as a function of ``count`` words: the addresses of arrays, and numbers.
 
     >>> from gpucodegen.runtime.host.host import make_host
     >>> made = Launch("k", (1, 0), (((2,), "f32"), ((3,), "f64")))
     >>> runtime = make_host("cpu", [])
     >>> runtime.kernel = lambda *_: lambda *words: print(words[1])
-    >>> [array.shape for array in on_words(made, runtime)(7)]
+    >>> [array.shape for array in on_words(made, runtime, 1)(7)]
     7
     [(2,), (3,)]
     """
-    kernel, order = runtime.kernel(launch.kernel, None, None), launch.order
+    kernel = runtime.kernel(launch.kernel, None, None)
+    makers = _makers(launch, runtime)
+    core = _in_order(kernel, launch.order, count + len(makers))
+    return _with_results(launch, runtime, core, makers, ADDRESS)
+
+
+def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:
+    """The kernel as a function of so many words, of which it takes those of an order.
+
+    >>> _in_order(print, (1, 0), 2)("a", "b"), _in_order(print, (0,), 2)("a", "b")
+    b a
+    a
+    (None, None)
+    """
+    if order == tuple(range(count)):
+        return kernel
     if len(order) == 1:
-        return _with_results(launch, runtime, lambda *w: kernel(w[order[0]]), ADDRESS)
-    if order == tuple(range(len(order))):
-        return _with_results(launch, runtime, kernel, ADDRESS)
-    taken: Callable[[Sequence[Any]], Sequence[Any]] = itemgetter(*order)
-    return _with_results(launch, runtime, lambda *words: kernel(*taken(words)), ADDRESS)
+        return lambda *words: kernel(words[order[0]])
+    taken = cast("Callable[[Sequence[Any]], Sequence[Any]]", itemgetter(*order))
+    return lambda *words: kernel(*taken(words))
 
 
 def on_arrays(
@@ -69,10 +82,13 @@ def on_arrays(
 
     if required_target() or os.environ.get(SWITCH) == "0":
         return unlike
-    every = [*arrays, *(make()[ARRAY] for make in _makers(launch, runtime))]
+    makers = _makers(launch, runtime)
+    every = [*arrays, *(make()[ARRAY] for make in makers)]
     code = runtime.address(launch.kernel)
     core = direct_call(code, every, launch.order, apart, TARGET_VARIABLE)
-    return unlike if core is None else _with_results(launch, runtime, core, ARRAY)
+    if core is None:
+        return unlike
+    return _with_results(launch, runtime, core, makers, ARRAY)
 
 
 def _makers(launch: Launch, runtime: Any) -> list[Maker]:
@@ -82,20 +98,20 @@ def _makers(launch: Launch, runtime: Any) -> list[Maker]:
 
 
 def _with_results(
-    launch: Launch, runtime: Any, core: Entry, part: int
+    launch: Launch, runtime: Any, core: Entry, makers: Sequence[Maker], part: int
 ) -> Callable[..., Any]:
     """A function of arguments, results and words as one of arguments alone.
 
     ``part`` of what a maker returns is what ``core`` takes.
     """
-    makers = _makers(launch, runtime)
+    results = makers[: len(launch.results)]
     if launch.words:
-        core = _watched(core, makers.pop(), part, runtime.look, launch.told)
-    if not makers:
+        core = _watched(core, makers[-1], part, runtime.look, launch.told)
+    if not results:
         return core
     if launch.single:
-        return _making_one(core, makers[0], part)
-    return _making(core, makers, part)
+        return _making_one(core, results[0], part)
+    return _making(core, results, part)
 
 
 def _watched(
@@ -119,7 +135,7 @@ def _making_one(core: Entry, make: Maker, part: int) -> Entry:
     def run(*arguments: Any) -> Any:
         made = make()
         done = core(*arguments, made[part])
-        return made[ARRAY] if done is None else done
+        return made[1] if done is None else done
 
     return run
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -35,14 +36,14 @@ class Plan:
 
     Guards: the form itself, ``words``, which raise for a number that does not fit, and
     ``apart``.  Action: ``launch`` of words, where the artifact states one, else the
-    host program, for which ``buffers`` describe arrays (None for numbers).
+    host program, for which ``buffers`` describe the arrays among the arguments.
     ``entry``: the same call of arrays in machine code, or `unlike`.
     """
 
     executable: Executable
     words: tuple[Word, ...]
     apart: tuple[Touching, ...]
-    buffers: tuple[Taken | None, ...]
+    buffers: tuple[tuple[int, Taken], ...]
     launch: Callable[..., Any] | None
     entry: Entry
 
@@ -68,19 +69,18 @@ class Plan:
         self, arguments: Sequence[Any], words: Sequence[Any]
     ) -> Callable[[], Any]:
         """A callable for calls with the same arguments."""
-        launch = self.launch
-        if launch is None:
+        if self.launch is None:
             values = self._values(arguments, words)
             return self.executable.launcher(arguments, values)
-
-        def call(_held: Sequence[Any] = arguments) -> Any:
-            return launch(*words)
-
+        call = partial(self.launch, *words)
+        vars(call)["arrays"] = arguments  # they live as long as what leads to them
         return call
 
     def _values(self, arguments: Sequence[Any], words: Sequence[Any]) -> list[Any]:
-        parts = zip(self.buffers, arguments, words, strict=True)
-        return [take(a, word) if take else word for take, a, word in parts]
+        values = [*words]
+        for n, take in self.buffers:
+            values[n] = take(arguments[n], words[n])
+        return values
 
     def making_last(self, arguments: Sequence[Any], dtype: str) -> Entry:
         """The call in machine code, without the last array, which it makes and returns.
@@ -112,23 +112,20 @@ def plan_of(
     if executable.target != "cpu":
         return None
     words: list[Word] = []
-    buffers: list[Taken | None] = []
-    for parameter, argument, value in zip(
-        signature.parameters, arguments, values, strict=True
-    ):
+    buffers: list[tuple[int, Taken]] = []
+    for n, (argument, value) in enumerate(zip(arguments, values, strict=True)):
         if not isinstance(value, Buffer):
-            words.append(scalar_conversion(parameter.dtype) or _unknown)
-            buffers.append(None)
+            words.append(scalar_conversion(signature.parameters[n].dtype) or _unknown)
         elif type(argument) is np.ndarray and value.array is argument:
             words.append(address)
-            buffers.append(_taken(value))
+            buffers.append((n, _taken(value)))
         else:
             return None
     stated, runtime = executable.artifact.launch, executable.runtime
     launch, entry = None, unlike
     if stated is not None:
-        launch = on_words(stated, runtime)
-        if None not in buffers:
+        launch = on_words(stated, runtime, len(words))
+        if len(buffers) == len(words):
             entry = on_arrays(stated, runtime, arguments, apart)
     return Plan(executable, tuple(words), apart, tuple(buffers), launch, entry)
 

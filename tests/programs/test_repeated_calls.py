@@ -53,6 +53,13 @@ func.func @plus(%x: memref<?xf32>, %y: memref<?xf32>)
   }
   return %sum, %difference : memref<8xf32>, memref<8xf32>
 }
+func.func @half(%x: memref<8xf32>, %y: memref<8xf32>, %a: f32) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %zero, %x[%i] : memref<8xf32>
+  }
+  return
+}
 func.func @same(%x: memref<4xi32>, %n: i8) -> (memref<4xi32>, i8) {
   return %x, %n : memref<4xi32>, i8
 }
@@ -215,6 +222,16 @@ def test_machine_code_leaves_other_targets_alone(
     monkeypatch.delenv("GPUCODEGEN_TARGET")
     direct.subtract(*arrays())
     assert direct["subtract"].executable().target == "cpu"
+
+
+def test_arguments_that_no_kernel_takes(program: gcg.Program) -> None:
+    for x, y in (arrays(), arrays(), arrays()):
+        program.half(x, y, 1.0)
+        assert not x.any()
+        assert y.all()
+        x += 1
+        program.half.bind(x, y, 1.0)()
+        assert not x.any()
 
 
 def test_forms_by_turns(program: gcg.Program) -> None:
