@@ -229,7 +229,7 @@ def test_arguments_that_no_kernel_takes(program: gcg.Program) -> None:
         program.half(x, y, 1.0)
         assert not x.any()
         assert y.all()
-        x += 1
+        x.fill(1)
         program.half.bind(x, y, 1.0)()
         assert not x.any()
 
@@ -249,7 +249,7 @@ func.func private @k(%x: memref<2xf32>, %y: memref<2xf32>)
   memref.store %v, %y[%c0] : memref<2xf32>
   return
 }
-func.func private @scaled(%x: memref<2xf32>, %n: i8)
+func.func private @scaled(%x: memref<2xf32>, %n: bf16)
     attributes {gcg.kernel = "cpu"} {
   return
 }
@@ -270,7 +270,7 @@ def started(one: str = "%a", other: str = "%b") -> str:
 def launch_of(body: str) -> OneLaunch | None:
     """What is stated of a function with this body."""
     values = body.rpartition("return")[2].partition(":")[2]
-    number = next((n for n in (", %n: i8", ", %i: index") if n[2:4] in body), "")
+    number = next((n for n in (", %n: bf16", ", %i: index") if n[2:4] in body), "")
     text = TEMPLATE.replace("BODY", body).replace("NUMBER", number)
     text = text.replace("RESULTS", f"-> ({values})" if values else "")
     return emit_program(parse_module(text, "t.mlir"), "cpu").functions["f"].launch
@@ -296,11 +296,11 @@ SINGLE: dict[str, tuple[str, tuple[object, ...]]] = {
 }
 OTHERS = {
     "a constant": (
-        "%1 = arith.constant 1 : i8\n  "
-        f"call @scaled(%a, %1) : ({BUFFER}, i8) -> ()\n  return"
+        "%1 = arith.constant 1.0 : bf16\n  "
+        f"call @scaled(%a, %1) : ({BUFFER}, bf16) -> ()\n  return"
     ),
     "a number that the host rounds": (
-        f"call @scaled(%a, %n) : ({BUFFER}, i8) -> ()\n  return"
+        f"call @scaled(%a, %n) : ({BUFFER}, bf16) -> ()\n  return"
     ),
     "a result that is an argument": started() + f"return %a : {BUFFER}",
     "two": started() + started() + "return",
@@ -358,6 +358,29 @@ def test_numbers_are_rounded_as_arrays_are(program: gcg.Program, number: float) 
     with np.errstate(all="ignore"):
         rounded = np.full(8, number).astype(np.float32)
     np.testing.assert_array_equal(y, rounded)
+
+
+@pytest.mark.parametrize("sign", ["", "s", "u"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_integers_of_any_width_arrive(sign: str, bits: int) -> None:
+    ty, dtype = f"{sign}i{bits}", np.dtype(f"{sign.strip('s')}int{bits}")
+    program = gcg.compile(FILLED.replace("TYPE", ty), target="cpu")
+    x, ends = np.zeros(4, dtype), np.iinfo(dtype)
+    for n in (int(ends.min), 0, 1, int(ends.max), int(ends.max)):
+        program.f(x, n)
+        assert (x == n).all()
+        program.f.bind(x, n)()
+        assert (x == n).all()
+
+
+FILLED = """
+func.func @f(%x: memref<4xTYPE>, %n: TYPE) {
+  affine.for %i = 0 to 4 {
+    affine.store %n, %x[%i] : memref<4xTYPE>
+  }
+  return
+}
+"""
 
 
 def test_the_last_specialisation_is_that_of_the_last_call(

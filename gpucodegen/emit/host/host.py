@@ -31,8 +31,11 @@ from gpucodegen.errors import ExternalFunction
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
-ROUNDED_BY_KERNELS = ("f32", "f64")
-"""What kernels for the CPU take as a Python number, as its constructor would."""
+ROUNDED_BY_KERNELS = "f32 f64 i8 i16 i32 i64 si8 si16 si32 si64 ui8 ui16 ui32".split()
+"""What kernels for the CPU take as a Python number, as its constructor would.
+
+They take 64 bits as a signed number, so a large ui64 is made one by its constructor.
+"""
 
 
 class EmittedHost(NamedTuple):
