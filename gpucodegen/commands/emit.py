@@ -1,6 +1,6 @@
 """``gpucodegen emit``: the generated Python source of every function.
 
-Comments behind it tell how each transfer is carried out, and why.
+Comments after it say how each transfer is carried out, and why.
 """
 
 from __future__ import annotations

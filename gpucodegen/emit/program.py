@@ -44,7 +44,7 @@ KERNEL = "gcg.kernel"
 class EntryPoint:
     """A function that the host program offers.
 
-    ``written`` tells for each argument whether the function may write to it, and
+    ``written`` says for each argument whether the function may write to it, and
     ``overwritten`` whether it does not need its contents.
     """
 
@@ -245,7 +245,7 @@ class _Stores:
 
 
 def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
-    """Public functions, those that nobody calls, and all that these call."""
+    """Public functions, those without callers, and all that these call."""
     called = {named_function(inner) for op in hosts.values() for inner in op.walk()}
     work = [
         name

@@ -1,8 +1,8 @@
-"""What the default pipeline makes of a function: kernels, who does what, the proof.
+"""What the default pipeline makes of a function: kernels, their shares, the proof.
 
 Comes in: a module, a function and sizes of its arguments. Goes out: a `Mapping` per
-target. Everything is read off the mapped kernels themselves, not off the plans behind
-them: the cells that the first block and its first thread touch are isl answers.
+target. Everything is read from the mapped kernels themselves, not from their plans: isl
+answers which cells the first block and its first thread touch.
 """
 
 from __future__ import annotations

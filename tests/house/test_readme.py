@@ -29,8 +29,8 @@ def test_commands_do_all_the_set_up_they_need(command: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [readme.ROOT / "README.md", *(readme.ROOT / "docs").glob("*.md")]
-    for page in pages:
+    top = [readme.ROOT / name for name in ("README.md", "CHANGELOG.md")]
+    for page in [*top, *(readme.ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             if "://" in link:
                 continue

@@ -45,7 +45,7 @@ Handlers = Mapping[str, Handler]
 
 @dataclass(slots=True)
 class Atoms:
-    """Index variables and integer parameters that affine expressions stand on.
+    """Index variables and integer parameters that affine expressions are built on.
 
     ``divisors`` holds a number that divides each one; it decides how wide a vector
     access may be.  ``extents`` are the positions of sizes of memrefs.
@@ -130,7 +130,7 @@ class Emitter:
     def begin(self, blocks: Sequence[Block]) -> None:
         """Decide which values of a body share variables.
 
-        With jumps between blocks every value keeps a variable of its own.
+        With jumps between blocks every value keeps its own variable.
         """
         self.uses = uses_of(op for block in blocks for op in block.operations)
         self.is_structured = len(blocks) == 1
@@ -195,13 +195,13 @@ class Emitter:
 
     @contextmanager
     def block(self, head: str) -> Generator[None]:
-        """A compound statement with names of its own."""
+        """A compound statement with its own names."""
         with self.names.scope(), self.writer.block(head), self.offsets.scope():
             yield
 
     @contextmanager
     def repeated(self) -> Generator[None]:
-        """One of several copies of a body: each has variables of its own."""
+        """One of several copies of a body: each has its own variables."""
         known = set(self._variables)
         with self.names.scope():
             yield

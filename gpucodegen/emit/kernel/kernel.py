@@ -1,7 +1,7 @@
 """One kernel function -> the source of a Numba kernel and the list of its parameters.
 
 Memrefs become flat pointers; the sizes and strides that the body needs and the types do
-not fix become extra integers behind the arguments.
+not fix become extra integers after the arguments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What loops of CPU kernels tell the optimiser."""
+"""Hints for the optimiser about loops of CPU kernels."""
 
 from __future__ import annotations
 

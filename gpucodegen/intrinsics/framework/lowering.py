@@ -27,7 +27,7 @@ Signature = Any
 class Engine:
     """One of the two compilers.
 
-    ``intrinsic`` is its decorator, told to keep literal types.
+    ``intrinsic`` is its decorator, set to keep literal types.
     ``register_bytes`` is the width of a vector register, 0 for scalar code.
     """
 
@@ -62,7 +62,7 @@ class Engine:
 
 
 def _with_arity(function: Callable[..., Any], arity: int) -> Any:
-    """``function`` with exactly ``arity`` positional parameters behind the context.
+    """``function`` with exactly ``arity`` positional parameters after the context.
 
     Numba reads the parameters of an intrinsic and takes no ``*args``.
     """

@@ -1,6 +1,6 @@
 """Asynchronous copies in the emulator: poison at the start, data at the wait.
 
-From its start until the barrier behind its wait a transfer owns its target, which holds
+From its start until the barrier after its wait a transfer owns its target, which holds
 garbage, and shares its source with readers only.
 """
 
@@ -146,7 +146,7 @@ class Transfers:
         self.complete(threads)
         for transfer in self.by_tag.values():
             raise errors.UnfinishedTransfer(
-                buffer=transfer.target.name, problem=f"nobody waits for {transfer.tag}"
+                buffer=transfer.target.name, problem=f"no wait for {transfer.tag}"
             )
 
 

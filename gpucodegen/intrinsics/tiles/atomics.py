@@ -125,7 +125,7 @@ def _hardware_sum(low: Lowering, place: Any, x: Any) -> Any:
 
 
 def _swap_whole(coding: _Coding, cell: Any, x: Any, operation: str) -> Any:
-    """An element by itself; what lies beside it stays untouched."""
+    """One element; its neighbours stay untouched."""
 
     def update(old: Any) -> tuple[Any, Any]:
         value = coding.value(old)
@@ -155,7 +155,7 @@ def _swap_part(coding: _Coding, place: Any, x: Any, operation: str) -> Any:
 
 
 def _swap_loop(low: Lowering, cell: Any, update: Callable[[Any], Any]) -> Any:
-    """Compare and swap until nobody came between; ``update`` gives (old, new bits)."""
+    """Compare and swap until nothing came between; ``update`` gives (old, new bits)."""
     builder = low.builder
     first = builder.load(cell)
     entry = builder.block

@@ -16,7 +16,7 @@ from gpucodegen.intrinsics.framework.vector_type import Tile
 
 
 def shuffle(engine: Engine, n: int, m: int, name: str, mask: tuple[int, ...]) -> Any:
-    """``shuffle(v, w)``: the lanes ``mask`` of ``v`` (n) and, behind it, ``w`` (m)."""
+    """``shuffle(v, w)``: the lanes ``mask`` of ``v`` (n) followed by ``w`` (m)."""
     first, second = Tile((n,), carrier(name)), Tile((m,), carrier(name))
     result = Tile((len(mask),), carrier(name))
 

@@ -1,4 +1,4 @@
-"""Stores past the caches, and the addresses that tell where they may begin."""
+"""Stores past the caches, and the addresses where they may begin."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ VIEWS = frozenset(
         "memref.transpose",
     }
 )
-"""Repeated as well: of views that are arguments, a kernel cannot tell the places."""
+"""Repeated as well: a kernel does not know where views that are arguments begin."""
 
 
 def _is_repeated(op: Operation) -> bool:

@@ -5,7 +5,7 @@
   parallel outer loops, its inner parallel loops over the threads (`block_program`);
 * parallel outer loops: one thread per iteration, the innermost along x;
 * a sequential loop around parallel ones: the loop stays on the host;
-* a loop around a call or an operation that nobody knows: the loop stays outside;
+* a loop around a call or an unknown operation: the loop stays outside;
 * anything else: one thread.
 """
 

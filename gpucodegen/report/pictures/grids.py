@@ -38,7 +38,7 @@ class Layout:
 class Grid:
     """Rows and columns by value.
 
-    Statements outside the inner loop stand in a column of their own: ``before`` it or
+    Statements outside the inner loop stand in a separate column: ``before`` it or
     ``after`` it. ``inside`` are the others.
     """
 

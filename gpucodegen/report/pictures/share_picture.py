@@ -1,4 +1,4 @@
-"""Who writes what of an array: the first blocks, and the first threads of the first.
+"""Which part of an array the first blocks write, and the first block's first threads.
 
 The last two dimensions are shown, to scale; the boxes and cells are isl answers on the
 mapped kernel.

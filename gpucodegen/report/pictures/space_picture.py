@@ -153,7 +153,7 @@ def _carrier(plane: Plane, name: str) -> str:
 
 
 def _fronts(canvas: _Canvas) -> Iterator[Element]:
-    """Bands behind the points that may run at once."""
+    """Bands drawn below the points that may run at once."""
     plane = canvas.plane
     if not shows_front(plane):
         return
@@ -217,7 +217,7 @@ def _frame(corner: Place, size: Place, tiles: Tiles | None) -> Element:
 
 
 def _order(canvas: _Canvas) -> Iterator[Element]:
-    """The way a tiled program takes through its points, where no arrows tell it."""
+    """A tiled program's way through its points, where no arrows show it."""
     points = [] if canvas.plane.arrows else [p for p in canvas.plane.points if p.tile]
     ordered = sorted(points, key=lambda p: (p.tile, p.row, p.column))
     if len(ordered) > 1:

@@ -46,7 +46,7 @@ The names of narrow floats are those of the package ml_dtypes; their bits serve 
 class Buffer:
     """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
 
-    ``pooled``: a program allocated it from its workspace.  Nobody changes a buffer; a
+    ``pooled``: a program allocated it from its workspace.  A buffer never changes; a
     frozen class would take six times as long to make one for each argument of a call.
 
     >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
@@ -77,7 +77,7 @@ class Buffer:
 
     @property
     def byte_range(self) -> tuple[int, int]:
-        """First address and the address behind the last element."""
+        """The first address and the address after the last element."""
         if not all(self.shape):
             return self.pointer, self.pointer
         reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
@@ -162,7 +162,7 @@ def offers(value: object, protocol: str) -> bool:
     """
     try:
         return hasattr(value, protocol)
-    except Exception:  # noqa: BLE001 - a property that tells why it has none
+    except Exception:  # noqa: BLE001 - a property that says why it has none
         return False
 
 

@@ -120,7 +120,7 @@ def linked(stored: bytes) -> Linked | None:
 
 
 def _is_found(symbol: str) -> bool:
-    """Whether the process, or a helper of Numba, has a symbol; LLVM is told where."""
+    """Whether the process or Numba's helpers have a symbol; its place goes to LLVM."""
     import llvmlite.binding as llvm
 
     known = llvm.address_of_symbol(symbol)
@@ -177,7 +177,7 @@ def _key(spec: KernelSpec) -> str:
 
 @cache
 def host() -> tuple[object, ...]:
-    """What machine code depends on besides its source; told without Numba."""
+    """What machine code depends on besides its source; found without Numba."""
     import llvmlite
     import llvmlite.binding as llvm
     import numpy as np

@@ -52,7 +52,8 @@ class Race:
     locations: tuple[object, ...] = ()
 
     def __str__(self) -> str:
-        shown = self.witness or self.event
+        event = self.event if self.event and self.event.iteration else None
+        shown = self.witness or event
         return f"{self.reason}: {shown}" if shown else self.reason
 
 

@@ -20,7 +20,7 @@ from gpucodegen.ir.types import MemRefType
 
 
 def buffer_of(e: Emitter, op: Operation, value: Value) -> Buffer:
-    """The buffer behind a memref value."""
+    """The buffer of a memref value."""
     found = e.buffers.get(value)
     if found is None:
         raise e.broken(op, f"memref %{value.name} is not a buffer of this kernel")
@@ -72,7 +72,7 @@ def write(
 
 
 def access(e: Emitter, op: Operation, first: int) -> tuple[Buffer, list[AffineExpr]]:
-    """The buffer at operand ``first`` and the indices behind it."""
+    """The buffer at operand ``first`` and the indices after it."""
     target, *operands = op.operands[first:]
     buffer = buffer_of(e, op, target)
     if isinstance(op.attributes.get("map"), AffineMapAttr):

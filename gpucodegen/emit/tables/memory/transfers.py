@@ -65,7 +65,7 @@ def start(e: Emitter, op: Operation) -> None:
 
 
 def wait(e: Emitter, op: Operation) -> None:
-    """``dma_wait``; on a GPU all threads of the block meet behind it."""
+    """``dma_wait``; on a GPU all threads of the block meet after it."""
     (end,) = ends_of(op)
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")

@@ -24,7 +24,7 @@ WIDEST = 16
 class _Access:
     """A vector in memory: where it starts, one stride per vector dimension.
 
-    ``left`` tells how many rows and columns exist, where it may leave the buffer.
+    ``left`` is how many rows and columns exist, where it may leave the buffer.
     """
 
     ty: VectorType

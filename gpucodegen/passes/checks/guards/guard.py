@@ -1,7 +1,7 @@
 """Guards around the accesses of a function that are not proven to stay inside.
 
-Comes in: a function and its model.  Goes out: the function with checks, each as far out
-as what it asks for is known:
+Comes in: a function and its model.  Goes out: the function with checks, each in the
+outermost place where the values that it needs are known:
 
 * what arguments and extents decide, and surely happens, is refused where the function
   begins, or where its last number is known: ``scf.if %bad { gcg.refuse }``;

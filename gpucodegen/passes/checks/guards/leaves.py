@@ -1,7 +1,7 @@
 """Whether a single operation leaves a buffer, from the values it is given.
 
 Comes in: an operation whose indices have no affine form, or one on a view that has
-none.  Goes out: a `Leaf` that builds the condition, and what a message tells.
+none.  Goes out: a `Leaf` that builds the condition, and what a message says.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Extents that only a call knows, where the program says that they agree.
 
-Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same behind checks
+Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same after checks
 that each iterator has one extent, whichever operand it is taken from, and that a buffer
 has the extents of the type it is cast to.
 """

@@ -1,7 +1,7 @@
 """Whether the views on the way to a buffer leave what they are views of.
 
-Comes in: a memref and who makes each value.  Goes out: a `Leaf` for each way in which a
-view may leave its source: what an access through it then touches nobody knows.
+Comes in: a memref and the maker of each value.  Goes out: a `Leaf` for each way in
+which a view may leave its source, where an access through it could touch any memory.
 """
 
 from __future__ import annotations

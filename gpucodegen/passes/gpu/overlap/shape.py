@@ -2,7 +2,7 @@
 
     body := (index arithmetic | allocation)* start* (start | wait | release)* compute*
 
-A start or wait may stand in loops of its own, one transfer per row.
+A start or wait may stand in its own loops, one transfer per row.
 """
 
 from __future__ import annotations

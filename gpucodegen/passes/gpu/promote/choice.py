@@ -1,9 +1,9 @@
 """Which arrays of a nest get a buffer, and at which loop.
 
-A tile is held as far out as it stays the same: while the next loop outwards does not
-change its extents and is not parallel, for iterations that run at once need a buffer
-each.  By default arrays are taken whose tile pays (`LocalTile.pays`), in the order of
-the text, as long as they fit; arrays asked for by name must be possible.
+A tile is held at the outermost loop where it stays the same: the loops inside that one
+neither change its extents nor are parallel, since iterations that run at once need a
+buffer each.  By default arrays whose tile pays (`LocalTile.pays`) are taken in textual
+order, as long as they fit.  Arrays asked for by name must be possible.
 """
 
 from __future__ import annotations

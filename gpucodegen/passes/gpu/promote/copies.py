@@ -19,7 +19,7 @@ from gpucodegen.tiling.schedule.scan import Linear, Range
 
 
 class Way(Enum):
-    """Into the buffer before its uses, or out of it behind them."""
+    """Into the buffer before its uses, or out of it after them."""
 
     IN = "in"
     OUT = "out"

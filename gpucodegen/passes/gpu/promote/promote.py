@@ -1,8 +1,8 @@
 """Tiles of arrays in fast memory: copied in, used, copied out.
 
-Behind `tile`, an iteration of the tile loops works on a part of each array.  Where that
+After `tile`, an iteration of the tile loops works on a part of each array.  Where that
 part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion` says
-when this is right), all accesses go there, and copies stand before and behind the point
+when this is right), all accesses go there, and copies stand before and after the point
 loops.
 """
 
@@ -123,7 +123,7 @@ class Promote(ModulePass):
     def _around(
         self, body: Sequence[Operation], held: Sequence[Held], loop: Operation
     ) -> list[Operation]:
-        """Buffers and copies in front of the body, copies and releases behind it."""
+        """Buffers and copies before the body, copies and releases after it."""
         copy = COPIES[self.transfers]
         before, after = Builder(loop.location), Builder(loop.location)
         for item in held:

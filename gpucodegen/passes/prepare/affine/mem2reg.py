@@ -6,7 +6,7 @@
 
 A cell is what constant indices name in a buffer that the function allocates, and that
 nothing but such loads and stores uses.  A loop carries the cells that an iteration may
-read before it stores to them; others have no value behind the loop.  A buffer with a
+read before it stores to them; others have no value after the loop.  A buffer with a
 cell that is read where it has no value stays in memory.
 """
 
@@ -76,7 +76,7 @@ class Mem2Reg(ModulePass):
 
 
 def promoted(function: Operation) -> Operation:
-    """The function with every buffer in values that can be."""
+    """The function with values in place of every buffer that allows it."""
     allocated = (op.result for op in function.walk() if op.name in ALLOCATIONS)
     buffers = {buffer for buffer in allocated if _is_plain(buffer)}
     while buffers:
