@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from gpucodegen import errors
+from gpucodegen.runtime.host.scalars import plain
 
 TARGETS = ("auto", "cpu", "cuda", "sim")
 
@@ -120,16 +121,6 @@ def flag(name: str, value: object) -> bool:
         hint = "Pass True or False"
         raise errors.InvalidOption(name=name, value=value, hint=hint)
     return value
-
-
-def plain(value: Any) -> Any:
-    """A number of NumPy as one of Python; anything else as it is.
-
-    >>> import numpy as np
-    >>> plain(np.True_), plain("no")
-    (True, 'no')
-    """
-    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def make_options(values: dict[str, object]) -> Options:

@@ -19,8 +19,8 @@ The rooms, in the order in which a call passes through them:
 `plan`
     What a first call taught.  Later calls of the form become words, whose distances
     are compared, and run; `bind` keeps the words.
-`scalars`, `addresses`
-    How numbers and arrays become words.
+`addresses`
+    How an array becomes a word; `gpucodegen.runtime.host.scalars` says it of numbers.
 `launch`
     The action of one launch: results are made, the kernel runs, and what it noted is
     looked at.  As a function of words, and as one of arrays that machine code checks

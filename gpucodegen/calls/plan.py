@@ -18,11 +18,11 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.calls.addresses import address
 from gpucodegen.calls.launch import Entry, Touching, on_arrays, on_words, unlike
-from gpucodegen.calls.scalars import scalar_conversion
 from gpucodegen.calls.signature import Signature
 from gpucodegen.compiling.executable import Executable
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import storage
+from gpucodegen.runtime.host.scalars import scalar_conversion
 
 Word = Callable[[Any], Any]
 """How an argument becomes a word."""

@@ -13,9 +13,9 @@ from math import prod
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.calls.scalars import scalar_conversion
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
 from gpucodegen.runtime.host.parameters import Extents, Known, Parameter
+from gpucodegen.runtime.host.scalars import scalar_conversion
 
 
 @dataclass(frozen=True, slots=True)

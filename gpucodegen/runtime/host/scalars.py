@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gpucodegen.ir.data.float_formats import NARROW, of_bits, to_bits
-from gpucodegen.options import plain
 
 Convert = Callable[[Any], complex]
 _INTEGER = re.compile(r"([su]?)i(\d+)")
@@ -34,6 +33,16 @@ def scalar_conversion(kind: str) -> Convert | None:
         return None
     unsigned, width = integer[1] == "u", int(integer[2])
     return lambda value: _integer(value, width, unsigned=unsigned)
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy as one of Python; anything else as it is.
+
+    >>> import numpy as np
+    >>> plain(np.True_), plain("no")
+    (True, 'no')
+    """
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def _truth(value: Any) -> bool:
