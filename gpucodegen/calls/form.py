@@ -34,7 +34,8 @@ def form_of(arguments: Sequence[object]) -> Form:
     return tuple(form)
 
 
-NUMBERS = frozenset({bool, int, float, complex})
+NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
+"""Types of Python and NumPy whose values are numbers."""
 
 
 def _other(kind: type[object], value: Any) -> Hashable:

@@ -62,8 +62,8 @@ def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:
     """
     if order == tuple(range(count)):
         return kernel
-    if len(order) == 1:
-        return lambda *words: kernel(words[order[0]])
+    if len(order) < 2:  # of one item, an item getter makes no tuple
+        return lambda *words: kernel(*[words[n] for n in order])
     taken = cast("Callable[[Sequence[Any]], Sequence[Any]]", itemgetter(*order))
     return lambda *words: kernel(*taken(words))
 
