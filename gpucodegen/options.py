@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from gpucodegen import errors
-from gpucodegen.calls.scalars import plain
+from gpucodegen.runtime.host.scalars import plain
 
 
 @dataclass(frozen=True, slots=True)

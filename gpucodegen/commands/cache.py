@@ -47,9 +47,9 @@ def cleared(*, tuned: bool) -> str:
 
     Raises CacheRefused.
     """
+    from gpucodegen.compiling.winners import DATABASE
     from gpucodegen.runtime.storage.cache import cache_directory, cache_folder
     from gpucodegen.runtime.storage.cache_size import shrink
-    from gpucodegen.tuning.stored import DATABASE
 
     place = cache_directory()
     try:

@@ -26,6 +26,7 @@ ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 SETTINGS = (
     "GPUCODEGEN_TARGET",
     "GPUCODEGEN_DEVICE",
+    "GPUCODEGEN_DIRECT",
     "GPUCODEGEN_CACHE_DIR",
     "GPUCODEGEN_CACHE_SIZE",
     "GPUCODEGEN_CACHES",

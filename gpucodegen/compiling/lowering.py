@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.program import GlobalConstant
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
@@ -29,14 +29,15 @@ def lower(
     key: Key,
     options: Options,
     stages: Stages,
-) -> Lowered:
+) -> Artifact:
     """Run all passes and emit the source; every stage is appended to ``stages``."""
-    from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.compiling.targets.registry import find
     from gpucodegen.dialects.gcg.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
+    from gpucodegen.runtime.host.spec import Launch
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
@@ -45,7 +46,8 @@ def lower(
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
     entry = emitted.entries[name]
-    return Lowered(
+    launch = emitted.functions[name].launch
+    return Artifact(
         emitted.host_source,
         tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
         {key: _constant(value) for key, value in emitted.constants.items()},
@@ -55,6 +57,7 @@ def lower(
         tuple(entry.overwritten),
         tuple(map(_placed, emitted.transfers_of(name))),
         _numbered(alias_groups(mapped.functions[name])),
+        launch and Launch(*launch),
     )
 
 

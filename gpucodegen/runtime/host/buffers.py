@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,6 @@ class Expected:
     dtype: str
     shape: tuple[int | None, ...]
     strides: tuple[int | None, ...] | None = None
-    writable: bool = True
 
 
 def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
@@ -109,8 +108,6 @@ def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
     _check_shape(array, expected, function)
     buffer = Buffer.of(array, expected.dtype)
     _check_strides(buffer, expected, function)
-    if expected.writable and not buffer.writable:
-        raise errors.ReadOnlyArgument(function=function, argument=expected.name)
     return buffer
 
 
@@ -260,31 +257,3 @@ def _any_strides(rank: int) -> str:
 def _shape_text(values: Iterable[int | None]) -> str:
     inner = ", ".join("?" if v is None else str(v) for v in values)
     return f"({inner})"
-
-
-def check_disjoint(
-    function: str, arguments: Sequence[tuple[str, Buffer, bool, object]]
-) -> None:
-    """Refuse a written argument that shares memory with another one.
-
-    ``arguments`` holds name, buffer, whether it is written, and its group: buffers of
-    one that is not None may overlap.  Buffers whose address ranges interleave count as
-    shared.
-    """
-    ranges = sorted(
-        (
-            (*b.byte_range, name, written, group)
-            for name, b, written, group in arguments
-        ),
-        key=lambda each: each[:3],
-    )
-    for i, (_, end, name, written, group) in enumerate(ranges):
-        for start, other_end, other, other_written, other_group in ranges[i + 1 :]:
-            if start >= end:
-                break
-            together = group is not None and group == other_group
-            if other_end > start and (written or other_written) and not together:
-                first, second = sorted((name, other))
-                raise errors.OverlappingArguments(
-                    function=function, first=first, second=second
-                )

@@ -9,20 +9,28 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
 
+from gpucodegen.runtime.storage.cache import Store
+
 RECORDS: dict[str, str] = {
+    "AffineMap": "gpucodegen.ir.affine.maps",
+    "Binary": "gpucodegen.ir.affine.expressions",
+    "Const": "gpucodegen.ir.affine.expressions",
     "Constant": "gpucodegen.runtime.host.spec",
+    "Dim": "gpucodegen.ir.affine.expressions",
     "FileLoc": "gpucodegen.ir.locations",
     "KernelSpec": "gpucodegen.runtime.host.spec",
-    "Lowered": "gpucodegen.compiling.artifact",
+    "Launch": "gpucodegen.runtime.host.spec",
     "Param": "gpucodegen.runtime.host.spec",
+    "Parameter": "gpucodegen.runtime.host.parameters",
     "PlannedTransfer": "gpucodegen.emit.tables.memory.copy_plan",
-    "Record": "gpucodegen.calls.remembered",
+    "Sym": "gpucodegen.ir.affine.expressions",
 }
 """The classes of records, by name, and their modules, imported when one is read."""
 CLASS, ARRAY = "class", "array"
@@ -45,6 +53,20 @@ def dumped(record: object) -> bytes:
 def loaded(content: bytes) -> Any:
     """The record that was written; lists are tuples.  Raises ValueError, and others."""
     return _read(json.loads(content))
+
+
+def keep(store: Store, key: str, record: object) -> None:
+    """Store a record; one that is more than data is made again by every process."""
+    with suppress(TypeError):
+        store.put(key, dumped(record))
+
+
+def kept(store: Store, key: str) -> Any | None:
+    """What was kept, or None; a record that does not load is made again, too."""
+    content = store.get(key)
+    with suppress(Exception):  # whatever a record of another form raises
+        return None if content is None else loaded(content)
+    return None
 
 
 def _written(value: Any) -> Any:
