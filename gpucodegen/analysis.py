@@ -136,8 +136,8 @@ def analyze_function(
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)
     apart = built
-    if surroundings is not None and surroundings.groups:
-        apart = model(lift_function(op, surroundings.without_groups()).scop)
+    if surroundings is not None and surroundings.aliases.groups:
+        apart = model(lift_function(op, surroundings.without_aliases()).scop)
     outside = violations(apart)
     return FunctionAnalysis(
         name,

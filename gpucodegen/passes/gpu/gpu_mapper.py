@@ -212,7 +212,7 @@ class GpuMapper:
             f"{self.module}_kernels",
             name,
             self.definitions,
-            self.surroundings.groups,
+            self.surroundings.aliases.groups,
         )
         self.kernels.append(function)
         return host

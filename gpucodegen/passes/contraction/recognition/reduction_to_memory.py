@@ -24,7 +24,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.lifting.buffers.origins import origins
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.contraction.recognition.domain import bounded
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
@@ -77,8 +77,7 @@ def _allocation(buffer: Value) -> Operation:
 
 def shared_buffers(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
     """Buffers whose cells may have other names."""
-    made = origins([function], surroundings.functions)
-    return frozenset({*made, *surroundings.groups}.union(*made.values()))
+    return Aliases.of([function], surroundings.functions).renamed
 
 
 def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:

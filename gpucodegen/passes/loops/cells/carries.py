@@ -8,15 +8,13 @@ one that may overlap it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType
-from gpucodegen.passes.analysis.lifting.values.views import VIEWS
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.contraction.recognition.operands import coefficients, is_linear
 from gpucodegen.passes.framework.indexing import (
     Index,
@@ -76,11 +74,9 @@ class Carry:
 
 @dataclass(frozen=True, slots=True)
 class Carries:
-    """Finds them in one function; ``groups`` of its ``arguments`` may overlap."""
+    """Finds them in one function."""
 
-    made_by: Mapping[Value, Operation]
-    arguments: frozenset[Value]
-    groups: Mapping[Value, Attribute]
+    aliases: Aliases
 
     def of(self, loop: Loop) -> list[Carry]:
         """What a loop stores and loads again, a store each."""
@@ -99,25 +95,9 @@ class Carries:
 
     def _is_alone(self, store: Operation, stores: Sequence[Operation]) -> bool:
         """Whether no other store of the loop may be to the same buffer."""
-        return not any(o is not store and self._overlap(o, store) for o in stores)
-
-    def _overlap(self, first: Operation, second: Operation) -> bool:
-        a, b = self._memory(buffer_of(first)), self._memory(buffer_of(second))
-        return None in (a, b) or a == b or (a in self.groups and b in self.groups)
-
-    def _memory(self, buffer: Value) -> Value | Attribute | None:
-        """The argument, allocation or global that a buffer shows; None if nobody knows.
-
-        What a branch, a loop or a selection results in is one of several.
-        """
-        made_by = self.made_by.get(buffer)
-        if made_by is None:
-            return buffer if buffer in self.arguments else None
-        if made_by.name in VIEWS:
-            return self._memory(made_by.operands[0])
-        if made_by.name == "memref.get_global":
-            return made_by.attributes["name"]
-        return buffer if made_by.name in ALLOCATIONS else None
+        others = (buffer_of(other) for other in stores if other is not store)
+        own = buffer_of(store)
+        return not any(self.aliases.may_overlap(other, own) for other in others)
 
 
 def buffer_of(access: Operation) -> Value:

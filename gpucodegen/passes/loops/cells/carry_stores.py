@@ -24,9 +24,11 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.func import Function
 from gpucodegen.ir.operation import Operation, Region, Value, substitute_values
-from gpucodegen.passes.analysis.lifting.surroundings import grouped
+from gpucodegen.passes.analysis.lifting.buffers.aliases import (
+    Aliases,
+    defined_functions,
+)
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
@@ -77,11 +79,10 @@ class CarryStores(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Rewrite every function."""
+        defined = defined_functions(module.functions.values())
 
         def rewrite(op: Operation) -> list[Operation]:
-            made_by = {value: inner for inner in op.walk() for value in inner.results}
-            arguments = frozenset(Function(op).arguments)
-            carrier = _Carrier(Carries(made_by, arguments, grouped(op)))
+            carrier = _Carrier(Carries(Aliases.of([op], defined)))
             return [with_blocks(op, carrier.operations)]
 
         return in_functions(module, rewrite)

@@ -16,13 +16,13 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
 from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
 from gpucodegen.passes.analysis.lifting.environment import Environment
 from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
 from gpucodegen.passes.analysis.lifting.surroundings import Surroundings
 from gpucodegen.passes.analysis.lifting.values import views
 from gpucodegen.passes.analysis.lifting.values.accesses import accesses_of
-from gpucodegen.passes.analysis.lifting.values.choices import choices
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.index_values import index_text
 from gpucodegen.passes.analysis.lifting.walk import structure, transfers
@@ -263,8 +263,9 @@ class Lifter:
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
         """The scop of everything walked."""
-        self.env.joined += self.surroundings.joined(self.env.arrays)
-        groups = self.env.groups(self.surroundings.groups)
+        aliases = self.surroundings.aliases
+        self.env.joined += aliases.joined(self.env.arrays)
+        groups = self.env.groups(aliases.groups)
         return lifted_scop(body, self.env, self.operations, groups, loc)
 
     def function_body(self, op: Operation, blocks: Sequence[Block]) -> tuple[Node, ...]:
