@@ -139,7 +139,6 @@ TRIANGLE = """func.func @f(%A: memref<9x9xf32>, %v: f32) {
     [
         ("interchange", CARRIED, "loop i carries values between iterations"),
         ("unroll-and-jam{loop=i}", CARRIED, "loop i carries values between"),
-        ("distribute{loop=i}", CARRIED, "loop i carries values between iterations"),
         ("fuse{loops=[i,k]}", CARRIED, "loop k uses what loop i computed in all"),
         ("interchange{loop=i}", TRIANGLE, "the bounds of loop j depend on loop i"),
         ("unroll-and-jam{loop=i}", TRIANGLE, "the bounds of loop j depend on loop i"),

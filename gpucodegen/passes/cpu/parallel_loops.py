@@ -28,7 +28,7 @@ from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.products.problem import PARALLEL_WORK, CpuModel
 
 WAKING_PAYS = PARALLEL_WORK // 16

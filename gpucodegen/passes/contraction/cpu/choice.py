@@ -26,7 +26,7 @@ from gpucodegen.passes.contraction.recognition.collapse import collapsed
 from gpucodegen.passes.contraction.recognition.image import Image
 from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.products.dot_plan import (
     Products,
     choose_dot_tile,

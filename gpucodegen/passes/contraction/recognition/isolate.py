@@ -29,7 +29,7 @@ from gpucodegen.passes.contraction.recognition.reduction_to_memory import (
 )
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 
 
 @dataclass(frozen=True, slots=True)
