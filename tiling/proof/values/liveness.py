@@ -192,9 +192,8 @@ def _ways(found: Flow, source: Source, loop: Loop) -> Iterator[str]:
     """How a value passes one execution of the loop."""
     start = source.write.instances.depth(loop)
     end = found.read.instances.depth(loop)
-    level = source.level
-    if start is not None and start == end and (level is None or level >= start):
-        if level == start:
+    if start is not None and start == end and source.is_within(found.read, start):
+        if source.level == start:
             yield "crossing"
         return
     if start is not None:

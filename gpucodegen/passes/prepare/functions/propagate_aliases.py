@@ -75,7 +75,7 @@ class _Groups:
         if view.is_external:
             return False
         given = zip(view.arguments, self.numbers[view.name], strict=True)
-        groups = {value: number for value, number in given if number is not None}
+        groups = {v: StringAttr(str(n)) for v, n in given if n is not None}
         aliases = replace(Aliases.of([function], self.numbers), groups=groups)
         united = [
             self._unite(named_function(call), pair)

@@ -42,7 +42,7 @@ class Aliases:
     """
 
     origins: Origins = field(default_factory=dict[Value, frozenset[Value]])
-    groups: Mapping[Value, object] = field(default_factory=dict[Value, object])
+    groups: Mapping[Value, Attribute] = field(default_factory=dict[Value, Attribute])
 
     @staticmethod
     def of(functions: Iterable[Operation], defined: Container[str]) -> Aliases:
