@@ -26,7 +26,7 @@ def test_matmul_is_one_band():
     tree = nest_tree(first_nest(example("matmul"))[1])
     assert list(bands(tree)) == [("i, j, k", True, (True, True, False))]
     assert [node.kind for node in tree.walk()] == [Kind.DOMAIN, Kind.BAND, Kind.LEAF]
-    assert tree.text.startswith("S0[i, j, k] : 0 <= i < A_size0")
+    assert tree.text.startswith("S0[i, j, k] : 0 <= i < M")
 
 
 def test_lu_is_a_sequence_inside_a_band():

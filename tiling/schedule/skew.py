@@ -226,8 +226,8 @@ class _Search:
                 None,
             )
             if source is sink and broken is not None and not solver.is_empty(broken):
-                shown = find_witness(solver, broken, dependence.source, dependence.sink)
-                return Refusal(reason, dependence, shown)
+                model, ends = self.nest.model, (dependence.source, dependence.sink)
+                return Refusal(reason, dependence, find_witness(model, broken, *ends))
         return Refusal(reason)
 
 

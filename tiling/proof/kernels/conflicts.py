@@ -185,7 +185,7 @@ class Pair:
         for mine, theirs in product(self.first.references, self.second.references):
             a, b = mine.access, theirs.access
             if a.array == b.array and not _compatible(_class(a), _class(b)):
-                found = find_witness(self.model.solver, pairs, mine, theirs)
+                found = find_witness(self.model, pairs, mine, theirs)
                 if found:
                     return found
         return None

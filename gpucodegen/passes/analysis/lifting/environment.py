@@ -109,6 +109,10 @@ class Environment:
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
+    sizes: dict[tuple[Value, int], str] = field(
+        default_factory=dict[tuple[Value, int], str]
+    )
+    """What the program calls extents, by the names of its ``memref.dim``."""
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
     ranges: dict[str, tuple[str, ...]] = field(
@@ -176,10 +180,17 @@ class Environment:
         """The parameter that stands for a dynamic extent."""
         key = (self.root(memref), dimension)
         if key not in self.extents:
-            name = self.names.fresh(f"{memref.name or 'm'}_size{dimension}")
+            own = self.sizes.get((memref, dimension))
+            name = self.names.fresh(own or f"{memref.name or 'm'}_size{dimension}")
             self.extents[key] = name
             self.context.append(f"{name} >= 0")
         return self.extents[key]
+
+    def said(self) -> Iterator[tuple[str, str]]:
+        """Parameters that have no name in the program, and what they are in words."""
+        for (memref, dimension), name in self.extents.items():
+            if (memref, dimension) not in self.sizes and memref in self.arrays:
+                yield name, f"dim {dimension} of {self.arrays[memref].name}"
 
     def root(self, memref: Value) -> Value:
         """The buffer behind a chain of views."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
@@ -85,6 +86,16 @@ class Lifter:
             for op in root.walk():
                 self.definitions.update(dict.fromkeys(op.results, op))
                 self.uses.update(op.used)
+                self._name_extent(op)
+
+    def _name_extent(self, op: Operation) -> None:
+        """An extent is called what the program calls its first ``memref.dim``."""
+        if op.name != "memref.dim" or not op.result.name.isidentifier():
+            return
+        made = self.definitions.get(op.operands[1])
+        value = None if made is None else made.attributes.get("value")
+        if isinstance(value, IntegerAttr):
+            self.env.sizes.setdefault((op.operands[0], value.value), op.result.name)
 
     def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
         """Nodes of a straight list of operations."""
@@ -253,6 +264,7 @@ class Lifter:
         self.env.joined += choices(operations)
         for op in operations:
             self.definitions.update(dict.fromkeys(op.results, op))
+            self._name_extent(op)
         for op in operations:
             if op.name in ALLOCATIONS:
                 self.allocate(op, [])
