@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.proof.bounds.bounds import Violation
     from gpucodegen.tiling.proof.dependences import Dependence
     from gpucodegen.tiling.proof.loops import LoopVerdict
-    from gpucodegen.tiling.proof.values.liveness import Part
+    from gpucodegen.tiling.proof.values.liveness import LoopValues
     from gpucodegen.tiling.proof.values.undefined import UndefinedRead
 
 
@@ -37,7 +37,7 @@ class FunctionAnalysis:
     bands: tuple[Band, ...]
     violations: tuple[Violation, ...]
     undefined: tuple[UndefinedRead, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LoopValues, ...]
     needs: str = ""
 
     @property

@@ -24,7 +24,7 @@ from gpucodegen.tiling.proof.bands import Band, bands
 from gpucodegen.tiling.proof.bounds.bounds import Violation, violations
 from gpucodegen.tiling.proof.dependences import Dependence, dependences
 from gpucodegen.tiling.proof.loops import LoopVerdict, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import Part, parts, values
+from gpucodegen.tiling.proof.values.liveness import LoopValues, parts, values
 from gpucodegen.tiling.proof.values.privatisation import with_privatisation
 from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
 
@@ -42,7 +42,7 @@ class Nest:
     verdicts: tuple[LoopVerdict, ...]
     bands: tuple[Band, ...]
     contractions: tuple[Contraction, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LoopValues, ...]
     arrays: Mapping[str, Value]
 
     @property
@@ -155,7 +155,7 @@ class _Proven:
     model: Model
     dependences: tuple[Dependence, ...]
     verdicts: tuple[LoopVerdict, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LoopValues, ...]
 
     @staticmethod
     def of(built: Model) -> _Proven:

@@ -29,7 +29,13 @@ from gpucodegen.tiling.model.isl import SET, Set
 from gpucodegen.tiling.model.relations import Model, Reference
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.proof.values.tile_body import TileBody, certainly_writes
-from gpucodegen.tiling.schedule.scan import Linear, Range, lower_bounds, scan, scanned
+from gpucodegen.tiling.schedule.scan import (
+    Linear,
+    ScannedRange,
+    lower_bounds,
+    scan,
+    scanned,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,8 @@ class LocalTile:
     depth: int
     corner: tuple[Linear, ...]
     extents: tuple[int, ...]
-    copy_in: tuple[Range, ...] | None
-    copy_out: tuple[Range, ...] | None
+    copy_in: tuple[ScannedRange, ...] | None
+    copy_out: tuple[ScannedRange, ...] | None
     reused: bool
     contiguous: bool
 
@@ -187,7 +193,7 @@ class _Copied:
     """The cells that loops with these bounds visit; without bounds there are none."""
 
     cells: Set
-    ranges: tuple[Range, ...] | None
+    ranges: tuple[ScannedRange, ...] | None
 
 
 def _copied(body: TileBody, group: Group, cells: Set, context: Set) -> _Copied | None:
@@ -214,7 +220,7 @@ def _copied(body: TileBody, group: Group, cells: Set, context: Set) -> _Copied |
     return _Copied(visited, ranges)
 
 
-def _visited(body: TileBody, ranges: Sequence[Range], context: Set) -> Set:
+def _visited(body: TileBody, ranges: Sequence[ScannedRange], context: Set) -> Set:
     """The cells of the ranges, in the iterations that there are."""
     names = [*body.model.scop.parameters, *_outer_names(body)]
     cells = scanned(body.model.solver, ranges, names)

@@ -23,7 +23,10 @@ from gpucodegen.passes.contraction.cpu.choice import (
     lower_contraction,
     paying_contraction,
 )
-from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
+from gpucodegen.passes.contraction.fusion.fusion_groups import (
+    FusionGroups,
+    FusionMember,
+)
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
@@ -71,7 +74,7 @@ def map_operations(
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     """Map every nest of a straight list of operations, ``context`` before them."""
-    pieces: list[Piece] = []
+    pieces: list[FusionMember] = []
     before: list[Operation] = [*context]
     waking = _last_waking(operations)
     awake = replace(mapping, awake=True)
@@ -96,14 +99,14 @@ def _last_waking(operations: Sequence[Operation]) -> int:
 
 
 def _mapped(
-    pieces: Sequence[Piece],
+    pieces: Sequence[FusionMember],
     mapping: CpuMapping,
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     def lower(contraction: Contraction) -> list[Operation] | None:
         return mapping.lower(contraction, mapping.model)
 
-    block = Pieces(pieces, lower, mapping.uses, context, mapping.surroundings)
+    block = FusionGroups(pieces, lower, mapping.uses, context, mapping.surroundings)
     return block.all_mapped()
 
 
@@ -126,26 +129,26 @@ def _map_branches(
 
 def _pieces(
     op: Operation, mapping: CpuMapping, context: Sequence[Operation]
-) -> list[Piece]:
+) -> list[FusionMember]:
     """An operation, or the nests that it is distributed into."""
     if op.name == "affine.if":
-        return [Piece(op, lambda: _map_branches(op, mapping, context))]
+        return [FusionMember(op, lambda: _map_branches(op, mapping, context))]
     if op.name != "affine.for":
-        return [Piece(op)]
+        return [FusionMember(op)]
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
     contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
     if not any(contractions):
-        return [Piece(op, lambda: _parallelise(op, analysis, mapping))]
-    pieces: list[Piece] = []
+        return [FusionMember(op, lambda: _parallelise(op, analysis, mapping))]
+    pieces: list[FusionMember] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
         if nest is not op:
             own = analyse([nest], context, mapping.surroundings)
         is_one = contraction is not None and only_accumulates(own.dependences)
         pieces.append(
-            Piece(
+            FusionMember(
                 nest,
                 lambda n=nest, a=own: _parallelise(n, a, mapping),
                 contraction if is_one else None,
@@ -175,12 +178,12 @@ def _with_inner(
 ) -> Operation:
     """The loop with what its body holds mapped: contractions, and other loops."""
     within = inside(op, middles)
-    pieces: list[Piece] = []
+    pieces: list[FusionMember] = []
     for inner in op.body.operations:
         found = _inner_contraction(inner, mapping, within)
         is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
         pieces.append(
-            Piece(
+            FusionMember(
                 inner,
                 lambda i=inner: _parallelise(i, analysis, mapping, within),
                 found if is_one else None,

@@ -18,7 +18,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
     element_type,
 )
-from gpucodegen.passes.analysis.lifting.values.expressions import Names
+from gpucodegen.passes.analysis.lifting.values.expressions import IslNames
 from gpucodegen.tiling.model.scop import Access, AccessKind, Array
 
 Text = str | None
@@ -99,7 +99,7 @@ def _shifted(offset: Text, stride: int, index: Text) -> Text:
 class Environment:
     """Mutable state of one lifting; discarded with it."""
 
-    names: Names = field(default_factory=Names)
+    names: IslNames = field(default_factory=IslNames)
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])

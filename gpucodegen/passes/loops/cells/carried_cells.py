@@ -24,7 +24,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Block, Operation, Region, Value, substitute_values
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType
-from gpucodegen.passes.contraction.recognition.reduction_to_memory import Cell
+from gpucodegen.passes.contraction.recognition.reduction_to_memory import BufferCell
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.framework.indexing import Index, from_map
@@ -136,7 +136,7 @@ class _Cells:
         return Replacement((*b.operations, *operations, *end.operations), values)
 
     def _loop(
-        self, op: Operation, axes: Sequence[affine.For], given: dict[int, Cell]
+        self, op: Operation, axes: Sequence[affine.For], given: dict[int, BufferCell]
     ) -> tuple[list[Operation], dict[Value, Value]]:
         """The loop with what goes before and after it, and what its results become."""
         loop = affine.For(op)
@@ -168,7 +168,7 @@ class _Cells:
         made = made.with_(attributes={**op.attributes, **made.attributes})
         return [*before.operations, made, *after.operations], values
 
-    def _new(self, value: Value, axes: Sequence[affine.For]) -> Cell:
+    def _new(self, value: Value, axes: Sequence[affine.For]) -> BufferCell:
         """A cell with a dimension for each loop of constant range around.
 
         The iterations of these loops share one where there would be too many.
@@ -185,13 +185,13 @@ class _Cells:
             else Index.of(axis.iv) - lower
             for axis, lower, _ in ranges
         )
-        return Cell(buffer, positions)
+        return BufferCell(buffer, positions)
 
     def _operations(
         self,
         operations: Sequence[Operation],
         axes: Sequence[affine.For],
-        given: dict[Value, dict[int, Cell]] | None = None,
+        given: dict[Value, dict[int, BufferCell]] | None = None,
     ) -> list[Operation]:
         """Operations with the loops among them, or below them, rewritten."""
         made: list[Operation] = []
@@ -223,7 +223,7 @@ class _Cells:
         ]
 
     def _body(
-        self, op: Operation, axes: Sequence[affine.For], cells: Sequence[Cell]
+        self, op: Operation, axes: Sequence[affine.For], cells: Sequence[BufferCell]
     ) -> list[Operation]:
         """The body with loads of the cells before their uses, and stores to them."""
         *body, end = op.body.operations

@@ -31,7 +31,7 @@ MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class InnermostLoop:
     """A loop that begins at ``lower`` and ends in front of all ``uppers``."""
 
     iv: Value
@@ -52,7 +52,7 @@ class Loop:
         return [compact(upper - self.lower - 1) for upper in self.uppers]
 
 
-def innermost(op: Operation) -> Loop | None:
+def innermost(op: Operation) -> InnermostLoop | None:
     """An innermost ``affine.for`` that begins at one place."""
     if op.name != "affine.for" or any(inner.regions for inner in inner_operations(op)):
         return None
@@ -61,11 +61,11 @@ def innermost(op: Operation) -> Loop | None:
     uppers = from_map(loop.upper_map, loop.upper_operands)
     if len(lowers) > 1:
         return None
-    return Loop(loop.iv, lowers[0], tuple(uppers), loop.step, op)
+    return InnermostLoop(loop.iv, lowers[0], tuple(uppers), loop.step, op)
 
 
 @dataclass(frozen=True, slots=True)
-class Carry:
+class CarriedStore:
     """A store; the loads of what it stored one iteration before, two before, .."""
 
     store: Operation
@@ -73,12 +73,12 @@ class Carry:
 
 
 @dataclass(frozen=True, slots=True)
-class Carries:
+class CarriedStores:
     """Finds them in one function."""
 
     aliases: Aliases
 
-    def of(self, loop: Loop) -> list[Carry]:
+    def of(self, loop: InnermostLoop) -> list[CarriedStore]:
         """What a loop stores and loads again, a store each."""
         operations = inner_operations(loop.operation)
         accesses = [op for op in operations if op.name in affine.ACCESSES]
@@ -87,7 +87,7 @@ class Carries:
             return []
         stores = [op for op in accesses if not op.results]
         found = (
-            Carry(store, tuple(_followers(loop, store, accesses)))
+            CarriedStore(store, tuple(_followers(loop, store, accesses)))
             for store in stores
             if self._is_alone(store, stores) and _moves(store, loop)
         )
@@ -117,7 +117,7 @@ def _same(first: Sequence[Index], second: Sequence[Index]) -> bool:
 
 
 def _followers(
-    loop: Loop, store: Operation, accesses: Sequence[Operation]
+    loop: InnermostLoop, store: Operation, accesses: Sequence[Operation]
 ) -> Iterator[tuple[Operation, ...]]:
     """Loads of what was stored one iteration before, two before, .. while there are."""
     loads = [op for op in accesses if op.results and buffer_of(op) is buffer_of(store)]
@@ -132,7 +132,7 @@ def _followers(
         yield found
 
 
-def _moves(store: Operation, loop: Loop) -> bool:
+def _moves(store: Operation, loop: InnermostLoop) -> bool:
     """Whether each iteration stores to another place, known before the loop."""
     made = {v for op in inner_operations(loop.operation) for v in op.results}
     place = place_of(store)

@@ -26,7 +26,7 @@ from gpucodegen.passes.loops.cells.carried_cells import (
 )
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.naming import FOR, Site, loop_name, with_suffix
-from gpucodegen.passes.loops.framework.ranges import Range, with_range
+from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
 from gpucodegen.passes.loops.framework.replacement import (
     Replacement,
     in_sequence,
@@ -112,7 +112,7 @@ class UnrollAndJam(ModulePass):
 def jammed(op: Operation, factor: int) -> Replacement:
     """The loop with ``factor`` iterations in one, and what is left of them behind."""
 
-    def rewrite(op: Operation, given: Range) -> Replacement:
+    def rewrite(op: Operation, given: LoopRange) -> Replacement:
         main, rest = divided(given, factor)
         loops: list[Operation] = []
         if main is not None:
