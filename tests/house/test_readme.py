@@ -55,7 +55,7 @@ def test_the_main_job_warns_of_nothing() -> None:
     printed = str(gcg.analyze(gcg.parse(path.read_text(encoding="utf-8"))))
     assert "out of bounds" not in printed
     (needs,) = re.findall(r"extents need: (.*)", printed)
-    assert needs == "B_size0 >= A_size1 and C_size0 >= A_size0 and C_size1 >= B_size1"
+    assert needs == "dim 0 of B >= K and dim 0 of C >= M and dim 1 of C >= N"
 
 
 @pytest.mark.slow

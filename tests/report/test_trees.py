@@ -30,7 +30,7 @@ def test_matmul_is_one_band():
         NodeKind.BAND,
         NodeKind.LEAF,
     ]
-    assert tree.text.startswith("S0[i, j, k] : 0 <= i < A_size0")
+    assert tree.text.startswith("S0[i, j, k] : 0 <= i < M")
 
 
 def test_lu_is_a_sequence_inside_a_band():

@@ -2,7 +2,7 @@
 
 | module | holds |
 |---|---|
-| `vector_unit`, `model` | a processor: registers, caches, threads, and answers about it |
+| `vector_unit`, `model` | a processor: registers, caches, threads, answers |
 | `costs` | what parts of a contraction cost a core |
 | `contraction`, `pointwise`, `locality` | what a nest is, from its accesses |
 | `products` | plans of contractions on a CPU |

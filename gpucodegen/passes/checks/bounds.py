@@ -41,7 +41,7 @@ class CheckBounds(ModulePass):
 
         def checked(op: Operation) -> list[Operation]:
             given = placed(op)
-            lifted = lift_function(given, surroundings.without_groups())
+            lifted = lift_function(given, surroundings.without_aliases())
             built = model(lifted.scop)
             found = suspects(built)
             sized = self._sized(op)

@@ -36,7 +36,7 @@ from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block, spans
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.gpu.thread_mapping import parallel_chain, thread_per_iteration
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.plan import GpuPlan, plan_contraction
 
@@ -212,7 +212,7 @@ class GpuMapper:
             f"{self.module}_kernels",
             name,
             self.definitions,
-            self.surroundings.groups,
+            self.surroundings.aliases.groups,
         )
         self.kernels.append(function)
         return host

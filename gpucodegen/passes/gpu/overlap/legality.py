@@ -13,7 +13,7 @@ from gpucodegen.passes.gpu.overlap.shape import MEMORY, StreamingLoop
 from gpucodegen.tiling.model.relations import Model, Reference, model
 from gpucodegen.tiling.proof.kernels.races import races
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.proof.values.region import Region
+from gpucodegen.tiling.proof.values.tile_body import TileBody
 
 
 def is_sequential(
@@ -43,10 +43,9 @@ def check_unshared(
 def _left_behind(built: Model, reference: Reference, found: StreamingLoop) -> str:
     """What a read finds in a buffer that no transfer of its iteration brought."""
     loops = [loop.payload for loop in reference.instances.loops]
-    region = Region(built, loops.index(found.loop) + 1)
+    body = TileBody(built, loops.index(found.loop) + 1)
     array = reference.access.array
-    others = [r for r in built.references if r.access.array == array]
-    left = built.solver.ask(lambda: region.exposed(reference, others), None)
+    left = built.solver.ask(lambda: body.exposed(reference, finished=True), None)
     if left is not None and built.solver.is_empty(left):
         return ""
     point = None if left is None else built.solver.smallest(left)

@@ -11,10 +11,10 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.promote.copies import Held, Span, span
-from gpucodegen.tiling.schedule.scan import Range
+from gpucodegen.tiling.schedule.scan import ScannedRange
 
 
-def has_runs(held: Held, ranges: Sequence[Range]) -> bool:
+def has_runs(held: Held, ranges: Sequence[ScannedRange]) -> bool:
     """Whether rows of the array are runs in memory that begin at one place each."""
     ty = held.memref.type
     assert isinstance(ty, MemRefType)
@@ -30,12 +30,12 @@ class RowTransfers:
     """
 
     held: Held
-    looped: tuple[Range, ...]
-    last: Range
+    looped: tuple[ScannedRange, ...]
+    last: ScannedRange
     height: int
 
     @staticmethod
-    def of(held: Held, ranges: Sequence[Range]) -> RowTransfers:
+    def of(held: Held, ranges: Sequence[ScannedRange]) -> RowTransfers:
         """One strided transfer for the last two dimensions where both are full."""
         *outer, last = ranges
         extents = held.tile.extents
@@ -80,7 +80,7 @@ class RowTransfers:
         return [compact(end - self.held.corner[last] - first)]
 
 
-def _is_full(held: Held, range_: Range, d: int, extent: int) -> bool:
+def _is_full(held: Held, range_: ScannedRange, d: int, extent: int) -> bool:
     """Whether a dimension always runs from 0 to the buffer's extent."""
     names = {name for bound in (*range_.lowers, *range_.uppers) for name in bound.names}
     if any(name.startswith("c") and name[1:].isdigit() for name in names):

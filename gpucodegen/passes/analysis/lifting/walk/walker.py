@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Block, Operation
+from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
 from gpucodegen.passes.analysis.lifting.values import views
 from gpucodegen.passes.analysis.lifting.values.accesses import accesses_of
-from gpucodegen.passes.analysis.lifting.values.choices import choices
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.index_values import index_text
 from gpucodegen.passes.analysis.lifting.walk import structure, transfers
@@ -52,6 +53,16 @@ class Lifter(Walk):
             for op in root.walk():
                 self.definitions.update(dict.fromkeys(op.results, op))
                 self.uses.update(op.used)
+                self._name_extent(op)
+
+    def _name_extent(self, op: Operation) -> None:
+        """An extent is called what the program calls its first ``memref.dim``."""
+        if op.name != "memref.dim" or not op.result.name.isidentifier():
+            return
+        made = self.definitions.get(op.operands[1])
+        value = None if made is None else made.attributes.get("value")
+        if isinstance(value, IntegerAttr):
+            self.env.sizes.setdefault((op.operands[0], value.value), op.result.name)
 
     def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
         """Nodes of a straight list of operations."""
@@ -180,6 +191,7 @@ class Lifter(Walk):
         self.env.joined += choices(operations)
         for op in operations:
             self.definitions.update(dict.fromkeys(op.results, op))
+            self._name_extent(op)
         for op in operations:
             if op.name in ALLOCATIONS:
                 self.allocate(op, [])
@@ -190,8 +202,9 @@ class Lifter(Walk):
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
         """The scop of everything walked."""
-        self.env.joined += self.surroundings.joined(self.env.arrays)
-        groups = self.env.groups(self.surroundings.groups)
+        aliases = self.surroundings.aliases
+        self.env.joined += aliases.joined(self.env.arrays)
+        groups = self.env.groups(aliases.groups)
         return lifted_scop(body, self.env, self.operations, groups, loc)
 
     def function_body(self, op: Operation, blocks: Sequence[Block]) -> tuple[Node, ...]:

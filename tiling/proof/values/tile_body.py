@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.tiling.model.isl import IN, OUT, PARAM, Map, Set
-from gpucodegen.tiling.model.relations import Instances, Model, Reference
-from gpucodegen.tiling.proof.kernels.ordering import earlier, everything
+from gpucodegen.tiling.model.relations import Model, Reference
+from gpucodegen.tiling.proof.values.flow import flow
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class TileBody:
     """The part of a model in one iteration of its ``depth`` outermost loops."""
 
     model: Model
@@ -43,23 +43,13 @@ class Region:
             first = first.union(other)
         return first.coalesce()
 
-    def exposed(self, reference: Reference, others: Sequence[Reference]) -> Set:
-        """Cells read before the iteration itself has certainly written them.
+    def exposed(self, reference: Reference, *, finished: bool = False) -> Set:
+        """{ c : a read may find a value from before the iteration in c }.
 
-        { c : x reads c, no exact write y of c with o(y) = o(x) and S(y) < S(x) }
+        ``finished``: asynchronous copies count as done where they start.
         """
-        relation = reference.relation
-        for other in others:
-            if certainly_writes(other):
-                before = self._before(other.instances, reference.instances)
-                covered = before.reverse().apply_range(other.relation)
-                relation = relation.subtract(covered)
-        return self.cells(reference, relation)
-
-    def _before(self, first: Instances, second: Instances) -> Map:
-        """{ y -> x : o(y) = o(x), S(y) < S(x) }, whatever is executed of x."""
-        pairs = everything(first, second).intersect_domain(first.domain)
-        return earlier(self.same_iteration(pairs), first, second)
+        found = flow(self.model, reference, finished=finished)
+        return self.cells(reference, found and found.entering(self.depth))
 
     def same_iteration(self, pairs: Map) -> Map:
         """{ x -> y in pairs : o(x) = o(y) }."""
