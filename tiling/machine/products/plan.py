@@ -95,8 +95,8 @@ def plan_kernel(
     """The kernel of a contraction in one of its forms; None: it has none.
 
     >>> sums = Problem(6, 32, (100000,), 1, 32, True, False)
-    >>> plan_kernel(Forms(sums, splits=True), Machine(4))
-    SplitK(parts=4)
+    >>> plan_kernel(Forms(sums, splits=True), Machine(2))
+    SplitK(parts=2)
     """
     problem, products = forms.tiles, forms.products
     if products is not None and (
