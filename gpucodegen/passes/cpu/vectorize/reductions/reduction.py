@@ -37,8 +37,10 @@ from gpucodegen.passes.prepare.linalg.linalg_to_affine import REASSOCIABLE
 def reduction(site: LoopSite) -> list[Operation]:
     """What replaces a loop that accumulates in an order that is free."""
     op, range_ = site.op, site.range
-    loop = accumulating(op) if op.name == "affine.for" else None
-    if range_ is None or loop is None:
+    if range_ is None or op.name != "affine.for":
+        return []
+    loop = accumulating(op)
+    if loop is None:
         return []
     bits = frozenset(loop.body.bits)
     row = vector_range(range_, bits, loop.cost, site.machine.unit)
