@@ -25,7 +25,8 @@ class Costs:
     ``fetch_rows``: columns that take as long as fetching the rows of a task.
     ``wait_even``, ``wait_uneven``, ``wait_different``: shares of a task that threads
     wait at the end, by whether these have as many tasks each, or not, or differ in how
-    many cells they have.  ``add_part``: steps that take as long as adding a partial tile of another core.
+    many cells they have.  ``add_part``: steps that take as long as adding a partial
+    tile of another core.
 
     Inner products.  ``fold``: of a register of partial sums: two shuffles and an
     addition.  ``dot_tile``: of a tile: filling the pipeline, reading and writing the
