@@ -2,7 +2,7 @@
 
 | module | holds |
 |---|---|
-| `vector_unit`, `model` | a processor: registers, caches, threads, answers |
+| `vector_unit`, `model` | a processor: registers, caches, threads; what it answers |
 | `costs` | what parts of a contraction cost a core |
 | `contraction`, `pointwise`, `locality` | what a nest is, from its accesses |
 | `products` | plans of contractions on a CPU |

@@ -23,7 +23,10 @@ class Costs:
     Tasks.  ``pack``: rows of a tile that take as long as packing its panel beside the
     first of them.  ``pack_stripe``: rows that take as long as packing a stripe.
     ``fetch_rows``: columns that take as long as fetching the rows of a task.
-    ``add_part``: steps that take as long as adding a partial tile of another core.
+    ``wait_even``, ``wait_uneven``, ``wait_different``: shares of a task that threads
+    wait at the end, by whether these have as many tasks each, or not, or differ in how
+    many cells they have.  ``add_part``: steps that take as long as adding a partial
+    tile of another core.
 
     Inner products.  ``fold``: of a register of partial sums: two shuffles and an
     addition.  ``dot_tile``: of a tile: filling the pipeline, reading and writing the
@@ -38,7 +41,7 @@ class Costs:
     exposed_stream: float = 0.05
     copy: float = 0.4
     stream: float = 0.3
-    transpose: float = 1.5
+    transpose: float = 1
     gather: float = 2
     pack: int = 4
     pack_stripe: int = 24
@@ -48,6 +51,9 @@ class Costs:
     dot_tile: int = 12
     dot_latency: float = 1.25
     dot_loads: float = 0.5
+    wait_even: float = 0.25
+    wait_uneven: float = 0.5
+    wait_different: float = 3
 
 
 COSTS = Costs()

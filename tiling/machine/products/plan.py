@@ -94,9 +94,10 @@ def plan_kernel(
 ) -> DotProducts | TransposedResult | SplitK | Candidate | None:
     """The kernel of a contraction in one of its forms; None: it has none.
 
+    >>> from gpucodegen.tiling.machine.vector_unit import VectorUnit
     >>> sums = Problem(6, 32, (100000,), 1, 32, True, False)
-    >>> plan_kernel(Forms(sums, splits=True), Machine(4))
-    SplitK(parts=4)
+    >>> plan_kernel(Forms(sums, splits=True), Machine(8, VectorUnit(512, 32)))
+    SplitK(parts=8)
     """
     problem, products = forms.tiles, forms.products
     if products is not None and (

@@ -163,5 +163,5 @@ def _products(sides: Sides) -> Products:
         sides.steps.extent,
         element_bits(sides.contraction.element),
         sides.copied,
-        sides.turned,
+        sides.low_is_transposed,
     )

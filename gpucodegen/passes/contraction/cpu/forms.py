@@ -103,8 +103,8 @@ def fills_registers(found: Contraction) -> bool:
         return False
     column, is_line = column_axis(found), row_axis(found) is None
     packs = not is_line or direct_lanes(found.right, column)
-    in_turns = found.reassociable and _is_long(found)
-    return column.extent >= (2 if in_turns else MIN_COLUMNS) and packs
+    splits_accumulators = found.reassociable and _is_long(found)
+    return column.extent >= (2 if splits_accumulators else MIN_COLUMNS) and packs
 
 
 def transposes(found: Contraction) -> bool:

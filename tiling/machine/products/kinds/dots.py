@@ -32,8 +32,8 @@ from gpucodegen.tiling.machine.vector_unit import VectorUnit
 class Products:
     """``rows x columns`` inner products of ``steps`` terms; rows are read in place.
 
-    ``copied``: the factor of the columns has to be made contiguous; ``turned``: it is
-    along the columns, so that squares of it can be transposed in registers.
+    ``copied``: the factor of the columns has to be made contiguous; ``transposed``: it
+    is along the columns, so that squares of it can be transposed in registers.
     """
 
     rows: int
@@ -41,7 +41,7 @@ class Products:
     steps: int
     element_bits: int
     copied: bool = False
-    turned: bool = False
+    transposed: bool = False
 
 
 def candidates(unit: VectorUnit, products: Products) -> Iterator[DotProducts]:
@@ -68,7 +68,7 @@ def dot_cycles(products: Products, tile: DotProducts, unit: VectorUnit) -> float
     step = max(added, loads, waits) + COSTS.dot_loads * min(added, loads)
     steps = -(-products.steps // tile.lanes)
     count = -(-products.rows // tile.rows) * -(-products.columns // tile.columns)
-    each = COSTS.transpose if products.turned else COSTS.gather
+    each = COSTS.transpose if products.transposed else COSTS.gather
     copies = products.copied * each * products.columns * products.steps
     return count * (steps * step + COSTS.fold * registers + COSTS.dot_tile) + copies
 

@@ -24,6 +24,9 @@ from gpucodegen.tiling.machine.products.candidates import OuterPanels, Tiling
 from gpucodegen.tiling.machine.products.register_tile import RegisterTile, tile_cycles
 from gpucodegen.tiling.machine.products.tiling import Request
 
+EVEN = 0.9
+"""Least share of the time of the largest task that threads compute on average."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Split:
@@ -132,11 +135,14 @@ class _Tasks:
         return steps * each * (1 + COSTS.pack / rows) + streamed
 
     def _fits(self, split: _Split) -> bool:
-        """Whether the rows of a task stay in the second cache."""
+        """Whether the rows of a task stay, and threads have about as much to do."""
         problem, rows = self.request.problem, self.rows(split)
+        all_rows = problem.outer * problem.rows
+        average = all_rows * self._tile_cycles(problem.columns) / self.threads
+        even = average >= EVEN * rows * self._tile_cycles(self._columns(split))
         block, whole = problem.left_shares
         steps = min(self.steps * block, problem.steps * whole)
-        return rows * steps <= self._room(Share.NEARLY)
+        return rows * steps <= self._room(Share.NEARLY) and even
 
     def _tile_cycles(self, columns: int) -> float:
         """Cycles of one step of the rows of one line."""

@@ -26,7 +26,7 @@ class Part:
         return WORD // self.bits
 
     @property
-    def turned(self) -> Part:
+    def other_sign(self) -> Part:
         """With the sign changed: what an inverted top bit makes of them."""
         return replace(self, signed=not self.signed)
 
@@ -76,7 +76,7 @@ def plan_packed_dots(
         if left.signed != right.signed:
             return PackedDots(left, right)
         if columns >= MIN_COLUMNS:
-            return PackedDots(left, right.turned, -128 if right.signed else 128)
+            return PackedDots(left, right.other_sign, -128 if right.signed else 128)
     pair = Part(2 * BYTE)
     fits = pair.holds(left) and pair.holds(right)
     return PackedDots(pair, pair) if fits else None

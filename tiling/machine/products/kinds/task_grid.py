@@ -8,7 +8,7 @@ much as some more rows, streaming as much as some more columns:
 
 Threads get the same number of tasks, up to one.  The grid of the least
 
-    sum of all costs / threads + WAIT cost of a task
+    sum of all costs / threads + wait cost of a task
 
 wins: at the end a thread waits for the last task of another one, longer where tasks do
 not divide evenly, and longest where they differ (a triangle).
@@ -20,10 +20,6 @@ from dataclasses import dataclass
 
 from gpucodegen.tiling.machine.costs import COSTS
 
-WAIT = (0.25, 0.5)
-"""Shares of a task that threads wait at the end: even and uneven numbers of tasks."""
-WAIT_OF_DIFFERENT = 3.0
-"""The same where tasks differ in how many cells they have."""
 MOST_PARTS = 8
 """Blocks of rows for each thread, at most."""
 FEWEST_ROWS = 4
@@ -67,7 +63,8 @@ def choose_task_grid(
         down, across = -(-tiles // rows), -(-panels // columns)
         total = (extents[0] + down * packed) * (extents[1] + across * fetched)
         task = (rows * tile[0] + packed) * (columns * tile[1] + fetched)
-        wait = WAIT_OF_DIFFERENT if uneven else WAIT[down * across % threads > 0]
+        alike = COSTS.wait_uneven if down * across % threads else COSTS.wait_even
+        wait = COSTS.wait_different if uneven else alike
         wait = wait if threads > 1 else 0
         return total / threads + wait * task
 

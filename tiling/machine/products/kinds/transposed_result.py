@@ -37,8 +37,8 @@ def transposed_pays(problem: Problem, machine: Machine) -> bool:
     rows, columns = problem.rows, problem.columns
     threads = machine.threads_for(problem.work)
     against = not problem.right_is_contiguous
-    turned = against * COSTS.transpose * columns * problem.steps
-    now = _cycles(rows, columns, problem, machine) + turned
+    packed = against * COSTS.transpose * columns * problem.steps
+    now = _cycles(rows, columns, problem, machine) + packed
     after = _cycles(columns, rows, problem, machine)
     return after / threads + COSTS.transpose * rows * columns < now / threads
 

@@ -57,7 +57,7 @@ class Sides:
         return any(self.low.mentions(axis) for axis in self.outer)
 
     @property
-    def turned(self) -> bool:
+    def low_is_transposed(self) -> bool:
         """Whether it is along the results, so that squares of it can be transposed."""
         low, flat = self.low, self.flat
         along = low.dimensions_of(self.steps)

@@ -21,7 +21,7 @@ from math import prod
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.contraction.cpu.kernels.dot_sides import Sides, extent_of
-from gpucodegen.passes.contraction.cpu.packing.transposed_packing import copy_turned
+from gpucodegen.passes.contraction.cpu.packing.transposed_packing import copy_transposed
 from gpucodegen.passes.contraction.cpu.ranges import (
     Positions,
     Range,
@@ -71,9 +71,11 @@ class _Dots:
             value = inner.load(low.memref, low.at(here), "b")
             inner.store(value, copy.memref, copy.at(here))
 
-        if flat is not None and self.sides.turned:
+        if flat is not None and self.sides.low_is_transposed:
             ranges = Range.whole(flat), Range.whole(steps)
-            b.once(lambda i: copy_turned(i, low, copy.memref, ranges, at, self.lanes))
+            b.once(
+                lambda i: copy_transposed(i, low, copy.memref, ranges, at, self.lanes)
+            )
         else:
             nested(b, [Range.whole(axis) for axis in reversed(lines)], at, element)
         body(replace(self, sides=replace(self.sides, low=copy)))

@@ -59,7 +59,7 @@ def split_accumulators(
 
 
 def _divides(part: Range, t: int) -> bool:
-    """Whether a range has whole turns, but for the end of its axis."""
+    """Whether a range has whole groups of ``t`` steps, but for the end of its axis."""
     lengths = [(Index.of(upper) - part.lower).constant for upper in part.uppers]
     known = [length for length in lengths if length is not None]
     is_whole = known == [part.axis.extent]
@@ -67,7 +67,7 @@ def _divides(part: Range, t: int) -> bool:
 
 
 def _ends(part: Range, whole: int) -> list[Index | int]:
-    """The upper bounds, of whole turns only."""
+    """The upper bounds, of whole groups only."""
     extent = part.axis.extent
     ends = [upper for upper in part.uppers if Index.of(upper).constant != extent]
     is_cut = whole < extent or not ends

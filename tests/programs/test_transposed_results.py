@@ -1,4 +1,4 @@
-"""Products whose left factor lies along the rows: their result is turned at the end."""
+"""Products whose left factor lies along the rows: it is transposed at the end."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_few_columns_are_lanes_of_rows_and_what_follows_is_fused():
     assert "transpose_3x" in source
 
 
-def test_ordered_sums_are_not_turned():
+def test_ordered_sums_are_not_transposed():
     text = product(70, 3, 200, "f32", left="ki", right="jk")
     source = gcg.compile(text, target="cpu", threads=1, exact=True).source("f")
     assert "outerproduct_3x" not in source
