@@ -3,7 +3,7 @@
 A nest before it gives the cells their first value (a fill, ``C *= beta``). The nests
 after it, the epilogue, go on with the finished sums (bias, activation, conversion).
 Together they may run cell by cell, in any order of cells, iff no dependence leaves its
-cell (`gpucodegen.tiling.machine.pointwise`); with p the cell that an execution works on,
+cell (`gpucodegen.tiling.machine.pointwise`). With p the cell of an execution,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
 """

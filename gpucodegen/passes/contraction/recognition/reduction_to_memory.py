@@ -7,8 +7,8 @@ Then the nest has the form of a contraction:
                                                     C[i] = f(C[i])
 
 The cell is the one that the result is stored to, if the nest accesses its buffer there
-and nowhere else, and reads it before the reduction only; else it is one of a new buffer, with
-a dimension for each loop around.
+and nowhere else, and reads it before the reduction only; else it is one of a new
+buffer, with a dimension for each loop around.
 """
 
 from __future__ import annotations
