@@ -1,6 +1,6 @@
 """isl's scheduler: the affine schedule that it finds for a nest, checked.
 
-Comes in: a `UnitNest`. Goes out: a `Schedule` or `Refusal`. The dependences are given as
+Comes in: a `UnitNest`. Goes out: a `Schedule` or `Refusal`. It gets the dependences as
 validity (keep their order), proximity (bring their ends together) and coincidence (let
 outer loops be parallel). What isl answers is checked like any other schedule.
 """
