@@ -1,7 +1,7 @@
 """How far dependences reach along loops that are aligned with each other.
 
-Comes in: a `Nest`, and which loop of each unit counts for each position.  Goes out, per
-pair of units, the distances { l(y) - l(x) : x -> y in dependences } and their minima.
+Comes in: a `UnitNest`, and which loop of each unit counts for each position. Goes out,
+per pair of units, the distances { l(y) - l(x) : x -> y in dependences }, their minima.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """isl's scheduler: the affine schedule that it finds for a nest, checked.
 
-Comes in: a `Nest`. Goes out: a `Schedule` or a `Refusal`. The dependences are given as
+Comes in: a `UnitNest`. Goes out: a `Schedule` or `Refusal`. It gets the dependences as
 validity (keep their order), proximity (bring their ends together) and coincidence (let
 outer loops be parallel). What isl answers is checked like any other schedule.
 """
@@ -32,7 +32,7 @@ def find_schedule(nest: UnitNest) -> Schedule | Refusal:
     >>> column = Statement("S", (read("A", "i - 1", "j"), write("A", "i", "j")))
     >>> chain = [Loop("i", "1", "99"), Loop("j", "0", "99")]
     >>> built = model(Scop((), (), (Array("A", (99, 99)),), nest(chain, (column,))))
-    >>> find_schedule(Nest(built, dependences(built), (Unit(("S",)),))).times
+    >>> find_schedule(UnitNest(built, dependences(built), (Unit(("S",)),))).times
     {'S': ('j', 'i')}
     """
     solver = nest.model.solver

@@ -1,7 +1,7 @@
 """Cells of a set, dimension by dimension: the bounds of a loop nest that visits them.
 
-Comes in: a `Set` over parameters. Goes out: per dimension a `Range` whose bounds are
-plain `Linear` functions of parameters and of the dimensions before it.
+Comes in: a `Set` over parameters. Goes out: a `ScannedRange` per dimension, with bounds
+that are plain `Linear` functions of parameters and of the dimensions before it.
 
 A set that is no single polyhedron is visited as the smallest one that the constraints
 of its parts describe; whoever needs to know whether that is more compares with

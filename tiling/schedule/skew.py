@@ -1,6 +1,6 @@
 """Skews and shifts that make loops permutable: the band behind every time tiling.
 
-Comes in: a `Nest` whose units share their outermost loops. Goes out: a `Band`, which
+Comes in: a `UnitNest` whose units share their outermost loops. Goes out: a `Band`; it
 gives each unit a vector of affine positions that no dependence lets decrease:
 
     { x -> y in dependences : P(y)_k < P(x)_k } = {}   for each position k.
@@ -60,7 +60,7 @@ def find_band(nest: UnitNest, rows: Sequence[Factors] | None = None) -> Band | R
     >>> relax = Statement("S", (*reads, write("A", "i")))
     >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]
     >>> built = model(Scop(("T",), (), (Array("A", (100,)),), nest(chain, (relax,))))
-    >>> line = Nest(built, dependences(built), (Unit(("S",)),))
+    >>> line = UnitNest(built, dependences(built), (Unit(("S",)),))
     >>> find_band(line).positions
     {'S': ('t', 'i + t')}
     """

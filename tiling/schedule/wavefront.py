@@ -1,6 +1,6 @@
 """Wavefronts of tiles: the schedule that tiles a time loop together with its space.
 
-Comes in: a `Nest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
+Comes in: a `UnitNest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
 positions of the band, z the sizes, t_k = floor(P_k / z_k) and c the chains, an instance
 runs at
 
@@ -38,7 +38,7 @@ def wavefront(
     >>> relax = Statement("S", (*reads, write("A", "i")))
     >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]
     >>> built = model(Scop(("T",), (), (Array("A", (100,)),), nest(chain, (relax,))))
-    >>> line = Nest(built, dependences(built), (Unit(("S",)),))
+    >>> line = UnitNest(built, dependences(built), (Unit(("S",)),))
     >>> schedule = wavefront(line, find_band(line), (8, 32))
     >>> schedule.times["S"][:2]
     ('floor((t)/8) + floor((i + t)/32)', 'floor((t)/8)')

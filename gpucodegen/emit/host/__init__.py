@@ -4,6 +4,7 @@
 - `callbacks`: operations that the caller's functions run
 - `guards`: what is told of accesses that would leave their buffer
 - `memory`: allocation, single elements, views, transfers
+- `launch`: a function that is one launch, stated
 - `host`: one function
 """
 

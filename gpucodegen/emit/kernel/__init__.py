@@ -1,7 +1,8 @@
 """One kernel function as source.
 
 - `kinds`: element types by the names that kernels use
-- `target`: what differs between targets
+- `spelling`: what differs between targets in the text
+- `emissions`: a spelling, and a table of operations
 - `reports`: words for accesses that were left out
 - `variables`: which values share a Python variable
 - `context`: the state of emission

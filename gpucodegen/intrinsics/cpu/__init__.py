@@ -2,7 +2,7 @@
 
 - `target`: the compiler's target: pointers, tiles, no arrays
 - `pipeline`: the compiler's passes
-- `engine`: models of pointers and tiles
+- `face`: models of pointers and tiles
 - `loops`: what loops tell the optimiser
 - `memory`: the stack for small arrays, the heap for panels
 - `parallel`: a loop on the threads of the pool

@@ -1,6 +1,8 @@
 """What a host program calls: buffers, launches, transfers.
 
 - `spec`: what emission tells of a kernel
+- `scalars`: numbers of Python and NumPy
+- `parameters`: what a function says of its arguments
 - `buffers`: arrays of any library, checked
 - `workspace`: memory that is used again
 - `engines`: what is asked of a target

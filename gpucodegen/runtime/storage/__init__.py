@@ -3,6 +3,7 @@
 - `private`: files that only the user may change
 - `cache_size`: what goes first
 - `cache`: entries by content
+- `records`: data as JSON
 - `machine_code`: object files, and how they are linked
 """
 

@@ -1,6 +1,6 @@
 """Which time loops to tile on a CPU, and into tiles of which sizes.
 
-Comes in: a `Nest`, its `Band` and the machine. Goes out: a plan for `wavefront`, or
+Comes in: a `UnitNest`, its `Band` and the machine. Goes out: a plan for `wavefront`, or
 None where the loops had better stay as they are. Sizes are searched with `time_cost`.
 """
 

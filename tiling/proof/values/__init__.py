@@ -2,7 +2,7 @@
 
 - `flow`: the writes that a read may find
 - `undefined`: reads that find none
-- `region`: what one iteration takes and leaves
+- `tile_body`: what one iteration takes and leaves
 - `liveness`: what enters and leaves a part
 - `privatisation`: loops parallel with copies
 """

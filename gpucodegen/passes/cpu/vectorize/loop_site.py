@@ -13,8 +13,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_in
-from gpucodegen.passes.cpu.vectorize.reductions.accumulations import Order
 from gpucodegen.passes.cpu.vectorize.streaming_stores import EnclosingLoops
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.tiling.machine.model import Machine

@@ -22,6 +22,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.cpu.vectorize.innermost.innermost_loop import innermost_loop
 from gpucodegen.passes.cpu.vectorize.loop_site import (
     Addresses,
@@ -30,7 +31,6 @@ from gpucodegen.passes.cpu.vectorize.loop_site import (
 )
 from gpucodegen.passes.cpu.vectorize.loops import range_in, variables_of
 from gpucodegen.passes.cpu.vectorize.outer_loops.outer_loop import outer_loop
-from gpucodegen.passes.cpu.vectorize.reductions.accumulations import Order
 from gpucodegen.passes.cpu.vectorize.reductions.argminmax_lanes import argminmax
 from gpucodegen.passes.cpu.vectorize.reductions.reduction import reduction
 from gpucodegen.passes.cpu.vectorize.streaming_stores import (

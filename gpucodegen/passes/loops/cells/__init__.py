@@ -4,6 +4,7 @@
 - `scalar_expansion`: a cell for each iteration's value
 - `contract_arrays`: cells of one iteration as values
 - `carries`: which values iterations hand on
+- `carried_cells`: cells in place of carried values, while loops change their order
 - `carry_stores`: such values carried by the loop
 """
 

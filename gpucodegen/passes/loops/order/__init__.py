@@ -1,8 +1,8 @@
 """The order of iterations: interchange, fusion, distribution, skewing.
 
 - `interchange`: another order of loops
-- `distribute_bodies`: which parts of a body get a nest
-- `distribute`: a loop for each part
+- `distribution`: which parts of a body get a nest
+- `distribute`: a loop for each part, on request
 - `fusion`: two loops as one, where legal
 - `fuse`: all neighbours with the same bounds
 - `locality_fusion`: neighbours that use the same data

@@ -5,6 +5,7 @@
 - `specialize_ranks`: functions of unranked memrefs
 - `specialize`: argument types fixed to those of a call
 - `block_graph`: fewer blocks
+- `affine_roles`: operands that stay affine in another function
 - `inline_branches`: blocks put into parallel loops
 - `inline`: bodies in place of calls
 - `propagate_aliases`: arguments that may overlap

@@ -95,7 +95,7 @@ def constraint_texts(
 class IslNames:
     """Fresh isl identifiers made from hints.
 
-    >>> names = Names()
+    >>> names = IslNames()
     >>> names.fresh("i"), names.fresh("i"), names.fresh("mod"), names.fresh("0")
     ('i', 'i_1', 'mod_1', 'v0')
     """

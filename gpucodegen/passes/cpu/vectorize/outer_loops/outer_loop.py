@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.cpu.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite
 from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_of
 from gpucodegen.passes.cpu.vectorize.operations import cost
@@ -19,7 +20,6 @@ from gpucodegen.passes.cpu.vectorize.outer_loops.strip_mining import (
     outer_body,
 )
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
-from gpucodegen.passes.cpu.vectorize.reductions.accumulations import Order, accumulating
 from gpucodegen.passes.cpu.vectorize.reductions.argminmax import argminmax_of
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.tiling.machine.loops.outer_loop_plan import (

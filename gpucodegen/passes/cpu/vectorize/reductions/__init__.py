@@ -1,7 +1,7 @@
 """Reductions along a row, on vectors.
 
-`accumulations` recognizes totals, `argminmax` argmin and argmax.  `vector_range` cuts
-the row.  `reduction` and `argminmax_lanes` are the forms of both.
+`argminmax` recognizes argmin and argmax.  `vector_range` cuts the row.  `reduction` and
+`argminmax_lanes` are the forms of totals, and of those.
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
-from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite
-from gpucodegen.passes.cpu.vectorize.reductions.accumulations import (
+from gpucodegen.passes.cpu.vectorize.accumulations import (
     Accumulating,
     Accumulation,
     CarriedTotal,
     StoredTotal,
     accumulating,
 )
+from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite
 from gpucodegen.passes.cpu.vectorize.reductions.vector_range import (
     VectorRange,
     vector_range,
