@@ -139,7 +139,7 @@ def emulated_device(
     params=[
         pytest.param("cupy", marks=pytest.mark.gpu),
         pytest.param(
-            "gpucodegen.runtime.devices.emulated_array", marks=pytest.mark.cuda13
+            "gpucodegen.runtime.devices.emulated_cupy", marks=pytest.mark.cuda13
         ),
     ],
     ids=["gpu", "emulated"],

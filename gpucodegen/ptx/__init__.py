@@ -14,6 +14,16 @@ on them may be told of a race; bounds of single arrays in shared memory.  What i
 there, and refused with its line: named barriers, clusters and multicast, stores of
 tensors and im2col, wgmma with A in registers or transposed operands, sparse mma,
 8-bit floats, textures, calls that are external, indirect or recursive.
+
+- `types`: types, and NumPy's that carry them
+- `faults`: what ends a kernel
+- `memory`: global memory
+- `tensor_maps`: descriptors of tensor copies
+- `parsing`: text to instructions
+- `numerics`: arithmetic
+- `translation`: instructions to Python
+- `execution`: lanes at work
+- `module`: a module, loaded and launched
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from numpy.lib.stride_tricks import as_strided
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.gpu import grid_chunks
-from gpucodegen.runtime.cuda import compilation as cuda
-from gpucodegen.runtime.devices import emulated_array as xp
+from gpucodegen.runtime.cuda import compilation
+from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
-from gpucodegen.runtime.devices.protocol import Limits
+from gpucodegen.runtime.devices.protocol import LaunchLimits
 from tests.emit.running import loaded
 
 pytestmark = pytest.mark.cuda13
@@ -128,7 +128,7 @@ def small_grids(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     grid = (2**31 - 1, 3, 2)
     monkeypatch.setattr(grid_chunks, "GRID", grid)
-    device = emulated_device.EmulatedDevice(0, limits=Limits(grid=grid))
+    device = emulated_device.EmulatedDevice(0, limits=LaunchLimits(grid=grid))
     monkeypatch.setattr(emulated_device, "current", lambda: device)
 
 
@@ -389,10 +389,10 @@ def test_code_comes_back_from_the_disk_as_it_was(
     program = gcg.compile(BATCH, target="cuda")
     program.products(numbers(7, 4, 5), numbers(7, 5, 6), np.zeros((7, 4, 6), "f4"))
     (spec,) = program["products"].executable().kernels
-    made, text = cuda.compile_cubin(spec), cuda.compile_ptx(spec)
-    monkeypatch.setattr(cuda, "_compiled", None)
-    monkeypatch.setattr(cuda, "_link", None)
-    assert cuda.compile_cubin(spec) == made
+    made, text = compilation.compile_cubin(spec), compilation.compile_ptx(spec)
+    monkeypatch.setattr(compilation, "_compiled", None)
+    monkeypatch.setattr(compilation, "_link", None)
+    assert compilation.compile_cubin(spec) == made
     assert made.code.startswith(b"\x7fELF")
     assert made.registers > 0
-    assert cuda.compile_ptx(spec) == text
+    assert compilation.compile_ptx(spec) == text

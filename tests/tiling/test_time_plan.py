@@ -13,14 +13,14 @@ from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest, read, write
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.schedule.schedule import Nest, Unit
+from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
 from gpucodegen.tiling.schedule.skew import Band, find_band
 
 SIDE = 400
 MACHINE = Machine(2, second=1_310_720, shared=48 << 20)
 
 
-def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> Nest:
+def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> UnitNest:
     """``A[(t + 1) mod 2, i, j, k]`` from neighbours in ``A[t mod 2]``."""
     names = ("i", "j", "k")
     reads = [
@@ -32,7 +32,7 @@ def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> Nest:
     array = Array("A", (2, side, side, side))
     body = nest([Loop("t", "0", "T"), *space], (statement,))
     built = model(Scop(("T",), (), (array,), body))
-    return Nest(built, dependences(built), (Unit(("S",)),))
+    return UnitNest(built, dependences(built), (Unit(("S",)),))
 
 
 def plan(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> TimePlan | None:

@@ -243,6 +243,7 @@ class Scop:
     """A program part: symbolic parameters, what is known of them, arrays, body.
 
     Parameters are integers; ``context`` lists constraints on them (``"N >= 1"``).
+    ``words``: what a reader is told for parameters that the program does not name.
     """
 
     parameters: tuple[str, ...] = ()
@@ -250,6 +251,16 @@ class Scop:
     arrays: tuple[Array, ...] = ()
     body: tuple[Node, ...] = ()
     loc: object = None
+    words: tuple[tuple[str, str], ...] = ()
+
+    def told(self, text: str) -> str:
+        """A formula in the words of the program.
+
+        >>> Scop(("A_size0",), words=(("A_size0", "dim 0 of A"),)).told("A_size0 > 4")
+        'dim 0 of A > 4'
+        """
+        words = dict(self.words)
+        return _IDENTIFIER.sub(lambda found: words.get(found[0], found[0]), text)
 
     def __post_init__(self) -> None:
         """Check that names are unique and that expressions can be read back."""

@@ -16,7 +16,7 @@ import islpy
 
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import header
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest
 from gpucodegen.tiling.schedule.schedule_ast import (
     Constraint,
     Expression,
@@ -36,7 +36,7 @@ PATIENCE = 40
 Known = Mapping[str, Expression]
 
 
-def generate(nest: Nest, schedule: Schedule) -> tuple[Node, ...] | None:
+def generate(nest: UnitNest, schedule: Schedule) -> tuple[Node, ...] | None:
     """The loops of a schedule.
 
     >>> from gpucodegen.tiling.model.relations import model
@@ -65,7 +65,7 @@ def generate(nest: Nest, schedule: Schedule) -> tuple[Node, ...] | None:
         return None
 
 
-def _tree(nest: Nest, schedule: Schedule) -> islpy.AstNode:
+def _tree(nest: UnitNest, schedule: Schedule) -> islpy.AstNode:
     """The AST of { U[i] -> T(i) : U[i] in domain }."""
     solver = nest.model.solver
     context = solver.context

@@ -15,13 +15,13 @@ import islpy
 from gpucodegen.tiling.model.isl import IN, OUT, PARAM
 from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, compact, padded
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
 
 PATIENCE = 40
 """How much more than a query the scheduler may cost: about a second."""
 
 
-def find_schedule(nest: Nest) -> Schedule | Refusal:
+def find_schedule(nest: UnitNest) -> Schedule | Refusal:
     """The schedule of isl's algorithm within the limits.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -45,7 +45,7 @@ def find_schedule(nest: Nest) -> Schedule | Refusal:
     return nest.check(times) or nest.schedule(compact(times))
 
 
-def _schedule(nest: Nest) -> islpy.UnionMap:
+def _schedule(nest: UnitNest) -> islpy.UnionMap:
     """The flat schedule, unit by unit."""
     context = nest.model.solver.context
     context.set_schedule_outer_coincidence(1)
@@ -68,7 +68,7 @@ def _schedule(nest: Nest) -> islpy.UnionMap:
     return constraints.compute_schedule().get_map()
 
 
-def _times(nest: Nest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:
+def _times(nest: UnitNest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:
     """The schedule as text; None if a part of it is not one formula."""
     parts: list[islpy.Map] = []
     found.foreach_map(parts.append)

@@ -33,7 +33,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class UnitNest:
     """A program part whose order is to change.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences

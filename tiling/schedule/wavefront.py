@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, compact, padded
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
 from gpucodegen.tiling.schedule.skew import LARGEST_FACTOR, Band
 
 
 def wavefront(
-    nest: Nest, band: Band, sizes: Sequence[int], chains: int = 0
+    nest: UnitNest, band: Band, sizes: Sequence[int], chains: int = 0
 ) -> Schedule | Refusal:
     """Tile the first ``len(sizes)`` positions of the band, at least two.
 
@@ -61,7 +61,7 @@ def wavefront(
     return replace(schedule, strided=frozenset({last})) if diagonal else schedule
 
 
-def _names(nest: Nest, tiled: int, chains: int) -> tuple[str, ...]:
+def _names(nest: UnitNest, tiled: int, chains: int) -> tuple[str, ...]:
     deepest = max((nest.instances(unit).loops for unit in nest.units), key=len)
     time, _, *others = (f"{loop.name}_tile" for loop in deepest[:tiled])
     rounds = [f"{deepest[0].name}_round"] if chains else []
@@ -79,12 +79,12 @@ def _tiles(
     return (*rounds, *others, f"{time} + {first}", time)
 
 
-def runs_diagonally(nest: Nest) -> bool:
+def runs_diagonally(nest: UnitNest) -> bool:
     """Whether the points of a tile run along diagonals, not along rows."""
     return _diagonal(nest) is not None
 
 
-def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:
+def _diagonal(nest: UnitNest) -> dict[str, tuple[str, ...]] | None:
     """An order inside the tile whose innermost loop is parallel, in place of a chain.
 
     A single unit of three or more loops, whose innermost one, j, carries a dependence,
@@ -103,6 +103,6 @@ def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:
     return None
 
 
-def _chained(nest: Nest, loop: str) -> bool:
+def _chained(nest: UnitNest, loop: str) -> bool:
     carriers = (dependence.carrier for dependence in nest.dependences)
     return any(carrier and carrier.name == loop for carrier in carriers)

@@ -18,7 +18,7 @@ from gpucodegen.ir.attributes import (
     print_entry,
     quote,
 )
-from gpucodegen.ir.data.resources import RESOURCES
+from gpucodegen.ir.constants.resources import RESOURCES
 from gpucodegen.ir.location_text import location_text
 from gpucodegen.ir.naming import Names
 from gpucodegen.ir.operation import (

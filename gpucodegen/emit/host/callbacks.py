@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpucodegen.emit.host.context import HostEmitter, tuple_text
 from gpucodegen.emit.kernel.context import Emitter
 from gpucodegen.emit.kernel.kinds import dtype
-from gpucodegen.emit.kernel.target import HOST
+from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.text.fragments import Text
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import Operation, Value

@@ -110,7 +110,7 @@ class Target(TargetDescriptor):
 
     @property
     def typing_context(self) -> Any:
-        """What tells types."""
+        """What types values."""
         return self._typing_context
 
     @property

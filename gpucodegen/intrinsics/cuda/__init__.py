@@ -14,7 +14,7 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda.engine import ENGINE, cuda
+from gpucodegen.intrinsics.cuda.face import FACE, cuda
 from gpucodegen.intrinsics.cuda.memory import (
     dma_start,
     dma_wait,
@@ -25,7 +25,7 @@ from gpucodegen.intrinsics.cuda.memory import (
 )
 from gpucodegen.intrinsics.framework import faces
 
-FACTORIES = faces.shaped(ENGINE) | {
+FACTORIES = faces.shaped(FACE) | {
     "dma_start": dma_start,
     "dma_wait": dma_wait,
     "heap": heap,
@@ -33,7 +33,7 @@ FACTORIES = faces.shaped(ENGINE) | {
     "local": local,
     "shared": shared,
 }
-PLAIN = faces.plain(ENGINE) | {
+PLAIN = faces.plain(FACE) | {
     "boolean": boolean,
     "complex64": complex64,
     "complex128": complex128,

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.cuda.engine import ENGINE, pointer
+from gpucodegen.intrinsics.cuda.face import FACE, pointer
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import I32, I64, Lowering, signature
 from gpucodegen.intrinsics.tiles.memory import memory_scalar
@@ -39,9 +39,7 @@ def shared(n: int, name: str) -> Any:
         generic = low.builder.addrspacecast(array, ty.as_pointer())
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
-    return ENGINE.define(
-        f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower
-    )
+    return FACE.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
 @cache
@@ -55,9 +53,7 @@ def local(n: int, name: str) -> Any:
         slot.align = ALIGNMENT
         return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
 
-    return ENGINE.define(
-        f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower
-    )
+    return FACE.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
 def heap(name: str) -> Any:
@@ -134,7 +130,7 @@ def dma_start(
         if width:
             _assembly(low, "cp.async.commit_group;", "~{memory}", [])
 
-    return ENGINE.define(f"dma_start_{name}", 11, typing_rule, lower)
+    return FACE.define(f"dma_start_{name}", 11, typing_rule, lower)
 
 
 def _start_copy(low: Lowering, width: int, target: Any, source: Any) -> None:
@@ -202,4 +198,4 @@ def dma_wait(name: str, pending: int = 0) -> Any:
     def lower(low: Lowering, _tag: Any, _tag_idx: Any, _count: Any) -> None:
         _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
 
-    return ENGINE.define(f"dma_wait_{pending}", 3, typing_rule, lower)
+    return FACE.define(f"dma_wait_{pending}", 3, typing_rule, lower)

@@ -100,7 +100,7 @@ def _nan_aware(name: str) -> Build:
     """``arith.maximumf`` and ``minimumf``: a NaN operand gives NaN, -0 is below +0."""
 
     def build(low: Lowering, a: Any, b: Any) -> Any:
-        if low.engine.name == "cpu":
+        if not low.face.is_nvvm:
             return largest(low, a, b) if name == "maxnum" else smallest(low, a, b)
         unordered = low.builder.fcmp_unordered("uno", a, b)
         chosen = low.overloaded(name, (a, b))
@@ -165,14 +165,14 @@ def _rounded(*, up: bool) -> Build:
 
 def _negf(low: Lowering, a: Any) -> Any:
     """``-a``; NVVM's LLVM has no fneg, there ``-0.0 - a`` is the negation."""
-    if low.engine.name == "cuda":
+    if low.face.is_nvvm:
         return low.builder.fsub(number(a.type, -0.0), a)
     return low.builder.fneg(a)
 
 
 def absolute(low: Lowering, a: Any) -> Any:
     """``|a|``; NVVM has no fabs, there the sign bit is cleared."""
-    if low.engine.name == "cpu":
+    if not low.face.is_nvvm:
         return low.overloaded("fabs", (a,))
     width = 32 if a.type == ir.FloatType() else 64
     bits = low.builder.bitcast(a, ir.IntType(width))
@@ -182,7 +182,7 @@ def absolute(low: Lowering, a: Any) -> Any:
 
 def _remf(low: Lowering, a: Any, b: Any) -> Any:
     """C's ``fmod``; on a GPU by libdevice: NVVM's own is a division and not exact."""
-    if low.engine.name == "cpu":
+    if not low.face.is_nvvm:
         return low.builder.frem(a, b)
     suffix_ = "f" if a.type == ir.FloatType() else ""
     return low.call(f"__nv_fmod{suffix_}", a.type, (a, b))
@@ -192,7 +192,7 @@ def _to_whole(name: str) -> Build:
     """Rounding to an integer; on a GPU by libdevice, since NVVM has none."""
 
     def build(low: Lowering, a: Any) -> Any:
-        if low.engine.name == "cpu":
+        if not low.face.is_nvvm:
             return low.overloaded(name, (a,))
         suffix_ = "f" if a.type == ir.FloatType() else ""
         return low.call(f"__nv_{name}{suffix_}", a.type, (a,))

@@ -8,8 +8,8 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import has_fused_operations
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, number, signature
+from gpucodegen.intrinsics.framework.features import has_fused_operations
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.arithmetic import common_type
 from gpucodegen.intrinsics.scalars.elementwise import absolute
@@ -55,7 +55,7 @@ Formula = Callable[..., Any]
 """``formula(low, name, *pieces)``: a function on the pieces of tiles."""
 
 
-def library(engine: Engine, name: str, formula: Formula | None = None) -> Any:
+def library(face: Face, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of one library function."""
     function = UNARY.get(name) or BINARY[name]
     arity = 1 if name in UNARY else 2
@@ -63,11 +63,11 @@ def library(engine: Engine, name: str, formula: Formula | None = None) -> Any:
     def one(low: Lowering, dtype: Any, *args: Any) -> Any:
         return call_library(low, function, dtype, args)
 
-    return _lanewise(engine, name, arity, one, formula)
+    return _lanewise(face, name, arity, one, formula)
 
 
 def _lanewise(
-    engine: Engine,
+    face: Face,
     name: str,
     arity: int,
     one: Callable[..., Any],
@@ -87,7 +87,7 @@ def _lanewise(
         rows = zip(*(low.elements(ty, arg) for arg in args), strict=True)
         return low.from_elements(ty, [one(low, ty.dtype, *row) for row in rows])
 
-    return engine.define(name, arity, typing_rule, lower)
+    return face.define(name, arity, typing_rule, lower)
 
 
 def _takes_formulas(low: Lowering, tile: Tile) -> bool:
@@ -139,12 +139,12 @@ DERIVED: dict[str, Callable[..., Any]] = {
 }
 
 
-def derived(engine: Engine, name: str, formula: Formula | None = None) -> Any:
+def derived(face: Face, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of a function made of others."""
-    return _lanewise(engine, name, 1, DERIVED[name], formula)
+    return _lanewise(face, name, 1, DERIVED[name], formula)
 
 
-def power(engine: Engine, name: str) -> Any:
+def power(face: Face, name: str) -> Any:
     """``math.ipowi`` and ``math.fpowi``: an integer exponent, by repeated squaring."""
     is_float = name == "fpowi"
 
@@ -156,7 +156,7 @@ def power(engine: Engine, name: str) -> Any:
     def lower(low: Lowering, base: Any, exponent: Any) -> Any:
         return _power(low, base, exponent, is_float=is_float)
 
-    return engine.define(name, 2, typing_rule, lower)
+    return face.define(name, 2, typing_rule, lower)
 
 
 def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:

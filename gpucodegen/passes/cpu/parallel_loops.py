@@ -21,12 +21,15 @@ from gpucodegen.passes.analysis.queries import Analysis, analyse
 from gpucodegen.passes.analysis.work import Middles, expected_work, inside
 from gpucodegen.passes.contraction.cpu.choice import lower_contraction
 from gpucodegen.passes.contraction.cpu.forms import paying_contraction
-from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
+from gpucodegen.passes.contraction.fusion.fusion_groups import (
+    FusionGroups,
+    FusionMember,
+)
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.model import Machine
 
 LOOP_OPERATION = 16
@@ -62,7 +65,7 @@ def map_operations(
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     """Map every nest of a straight list of operations, ``context`` before them."""
-    pieces: list[Piece] = []
+    pieces: list[FusionMember] = []
     before: list[Operation] = [*context]
     waking = _last_waking(operations, mapping.machine)
     awake = replace(mapping, awake=True)
@@ -91,14 +94,14 @@ def _last_waking(operations: Sequence[Operation], machine: Machine) -> int:
 
 
 def _mapped(
-    pieces: Sequence[Piece],
+    pieces: Sequence[FusionMember],
     mapping: CpuMapping,
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     def lower(contraction: Contraction) -> list[Operation] | None:
         return mapping.lower(contraction, mapping.machine)
 
-    block = Pieces(pieces, lower, mapping.uses, context, mapping.surroundings)
+    block = FusionGroups(pieces, lower, mapping.uses, context, mapping.surroundings)
     return block.all_mapped()
 
 
@@ -121,12 +124,12 @@ def _map_branches(
 
 def _pieces(
     op: Operation, mapping: CpuMapping, context: Sequence[Operation]
-) -> list[Piece]:
+) -> list[FusionMember]:
     """An operation, or the nests that it is distributed into."""
     if op.name == "affine.if":
-        return [Piece(op, lambda: _map_branches(op, mapping, context))]
+        return [FusionMember(op, lambda: _map_branches(op, mapping, context))]
     if op.name != "affine.for":
-        return [Piece(op)]
+        return [FusionMember(op)]
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
@@ -134,15 +137,15 @@ def _pieces(
         paying_contraction(nest, relaxed=mapping.relaxed) for nest in wanted
     ]
     if not any(contractions):
-        return [Piece(op, lambda: _parallelise(op, analysis, mapping))]
-    pieces: list[Piece] = []
+        return [FusionMember(op, lambda: _parallelise(op, analysis, mapping))]
+    pieces: list[FusionMember] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
         if nest is not op:
             own = analyse([nest], context, mapping.surroundings)
         is_one = contraction is not None and only_accumulates(own.dependences)
         pieces.append(
-            Piece(
+            FusionMember(
                 nest,
                 lambda n=nest, a=own: _parallelise(n, a, mapping),
                 contraction if is_one else None,
@@ -172,7 +175,7 @@ def _with_inner(
 ) -> Operation:
     """The loop with what its body holds mapped: contractions, and other loops."""
     within = inside(op, middles)
-    pieces: list[Piece] = []
+    pieces: list[FusionMember] = []
     for inner in op.body.operations:
         found = None
         if mapping.contractions:
@@ -180,7 +183,7 @@ def _with_inner(
             found = paying_contraction(inner, relaxed=relaxed, inside_of=within)
         is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
         pieces.append(
-            Piece(
+            FusionMember(
                 inner,
                 lambda i=inner: _parallelise(i, analysis, mapping, within),
                 found if is_one else None,

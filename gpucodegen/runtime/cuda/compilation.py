@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.found import require_cuda_compiler
+from gpucodegen.runtime.devices.inventory import require_cuda_compiler
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache
@@ -22,10 +22,10 @@ PTX = cache.Store("ptx")
 STATIC_SHARED_BYTES = 48 * 1024
 """What the arrays of a block may take that a kernel declares."""
 
-Target = tuple[int, ...] | tuple[int, int, str]
+Capability = tuple[int, ...] | tuple[int, int, str]
 
 
-def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
+def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
     """The PTX of a kernel with its own name as entry, or what the disk has of it.
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
@@ -46,8 +46,8 @@ def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
     return text
 
 
-def _compiled(spec: KernelSpec, cc: Target) -> str:
-    from gpucodegen.intrinsics.cuda.engine import assembly, parameter
+def _compiled(spec: KernelSpec, cc: Capability) -> str:
+    from gpucodegen.intrinsics.cuda.face import assembly, parameter
 
     function = getattr(modules.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
@@ -108,7 +108,7 @@ RECORDS = 2
 """The form of the records: entries of another one are not read."""
 
 
-def compile_cubin(spec: KernelSpec, cc: Target = (9, 0)) -> Cubin:
+def compile_cubin(spec: KernelSpec, cc: Capability = (9, 0)) -> Cubin:
     """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
     key = _key(spec, cc)
     stored = CUBINS.get(key)
@@ -120,7 +120,7 @@ def compile_cubin(spec: KernelSpec, cc: Target = (9, 0)) -> Cubin:
     return cubin
 
 
-def architecture(cc: Target) -> str:
+def architecture(cc: Capability) -> str:
     """The assembler's name of an architecture.
 
     >>> architecture((9, 0, "a"))
@@ -129,7 +129,7 @@ def architecture(cc: Target) -> str:
     return "sm_" + "".join(map(str, cc))
 
 
-def _link(ptx: str, cc: Target) -> tuple[bytes, str]:
+def _link(ptx: str, cc: Capability) -> tuple[bytes, str]:
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     options = LinkerOptions(arch=architecture(cc), ptxas_options=["-v"])
@@ -138,8 +138,8 @@ def _link(ptx: str, cc: Target) -> tuple[bytes, str]:
     return bytes(code), linker.get_info_log() or ""
 
 
-def _key(spec: KernelSpec, cc: Target) -> str:
-    from gpucodegen.intrinsics.cuda.engine import engine_version
+def _key(spec: KernelSpec, cc: Capability) -> str:
+    from gpucodegen.intrinsics.cuda.face import compiler_version
 
     return cache.digest(
         RECORDS,
@@ -149,6 +149,6 @@ def _key(spec: KernelSpec, cc: Target) -> str:
         spec.block,
         spec.fastmath,
         architecture(cc),
-        engine_version(),
+        compiler_version(),
         cache.package_digest(),
     )

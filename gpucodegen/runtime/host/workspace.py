@@ -17,7 +17,8 @@ from threading import Lock
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.host.buffers import CPU, Buffer, row_major
+from gpucodegen.runtime.devices.strides import row_major
+from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import Maker, Shape, storage
 
 ALIGNMENT = 64

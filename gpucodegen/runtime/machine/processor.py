@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpucodegen.intrinsics.framework import host
+from gpucodegen.intrinsics.framework import features
 from gpucodegen.runtime.machine.quota import quota
 from gpucodegen.tiling.machine.model import kept_bytes
 
@@ -85,7 +85,7 @@ class Cpu:
     @property
     def vector_bits(self) -> int:
         """Width of the widest vector register."""
-        return 8 * host.register_bytes(self.features)
+        return 8 * features.register_bytes(self.features)
 
     @property
     def vector_registers(self) -> int:
@@ -95,7 +95,7 @@ class Cpu:
     @property
     def word_parts(self) -> int:
         """Bits of the narrowest integers that are multiplied several in a word."""
-        return host.word_parts(self.features)
+        return features.word_parts(self.features)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -137,7 +137,7 @@ def cpu() -> Cpu:
     found = _STATED.get()
     if found is not None:
         return found
-    return Cpu(host.cpu_name(), host.cpu_features(), caches(), thread_count())
+    return Cpu(features.cpu_name(), features.cpu_features(), caches(), thread_count())
 
 
 def facts() -> object:

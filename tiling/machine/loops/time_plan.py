@@ -21,7 +21,7 @@ from gpucodegen.tiling.machine.loops.time_cost import (
 from gpucodegen.tiling.machine.loops.vector_plan import MOST_ACCESSES
 from gpucodegen.tiling.machine.model import Level, Machine
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.schedule.schedule import Nest
+from gpucodegen.tiling.schedule.schedule import UnitNest
 from gpucodegen.tiling.schedule.skew import Band
 from gpucodegen.tiling.schedule.wavefront import runs_diagonally
 
@@ -40,7 +40,7 @@ NARROWEST = 64
 
 
 def plan_time_tiles(
-    nest: Nest, band: Band, element_bytes: Mapping[str, int], machine: Machine
+    nest: UnitNest, band: Band, element_bytes: Mapping[str, int], machine: Machine
 ) -> TimePlan | None:
     """Sizes for a nest; ``element_bytes`` per array.
 
@@ -108,7 +108,7 @@ def _candidates(
             yield sizes
 
 
-def _extents(nest: Nest) -> list[int | None]:
+def _extents(nest: UnitNest) -> list[int | None]:
     """The most values that each loop takes; None where that is unknown."""
     depth = max(len(nest.instances(unit).loops) for unit in nest.units)
     found: list[int | None] = [0] * depth
@@ -125,7 +125,7 @@ def _extents(nest: Nest) -> list[int | None]:
     return found
 
 
-def _computes_long(nest: Nest) -> bool:
+def _computes_long(nest: UnitNest) -> bool:
     """Whether a unit makes so many accesses that they hide what tiles would spare.
 
     The 27 points of a cube take twice as long as their planes need to come from memory.
@@ -137,7 +137,9 @@ def _computes_long(nest: Nest) -> bool:
     )
 
 
-def _bytes_per_point(nest: Nest, element_bytes: Mapping[str, int], rank: int) -> int:
+def _bytes_per_point(
+    nest: UnitNest, element_bytes: Mapping[str, int], rank: int
+) -> int:
     """Bytes of the arrays that have one element per point."""
     names = {reference.access.array for reference in nest.model.references}
     full = (n for n in names if len(nest.model.array(n).shape) >= rank)

@@ -22,7 +22,7 @@ from gpucodegen.passes.contraction.cpu.kernels.dot_sides import Sides, dot_sides
 from gpucodegen.passes.contraction.cpu.kernels.transposed_result import can_transpose
 from gpucodegen.passes.contraction.cpu.packing.packing import direct_lanes
 from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 
 MIN_COLUMNS = 4
 """Shorter rows of C do not fill a vector."""

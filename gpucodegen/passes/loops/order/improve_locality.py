@@ -36,7 +36,7 @@ from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.framework.naming import FOR
 from gpucodegen.passes.loops.order import interchange
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser
 from gpucodegen.passes.loops.tiling.tiled_nest import tiled
 from gpucodegen.tiling.machine.locality import continues, innermost_cost, turned_against

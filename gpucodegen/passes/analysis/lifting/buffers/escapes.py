@@ -14,6 +14,7 @@ from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
+from gpucodegen.passes.analysis.lifting.buffers.aliases import owners
 from gpucodegen.passes.analysis.lifting.values.views import VIEWS
 
 
@@ -42,15 +43,6 @@ class Escapes:
     def is_forgotten(self, buffer: Value) -> bool:
         """Whether every read of a buffer allocated here is seen."""
         return buffer not in self.anywhere | self.returned
-
-
-def owners(operations: Iterable[Operation]) -> dict[Value, Value]:
-    """The buffer behind each view."""
-    owners: dict[Value, Value] = {}
-    for op in operations:
-        if op.name in VIEWS and op.operands and op.results:
-            owners[op.results[0]] = owners.get(op.operands[0], op.operands[0])
-    return owners
 
 
 def _leaving(op: Operation) -> Iterator[Value]:

@@ -92,7 +92,7 @@ def constraint_texts(
     return tuple(texts)
 
 
-class Names:
+class IslNames:
     """Fresh isl identifiers made from hints.
 
     >>> names = Names()
