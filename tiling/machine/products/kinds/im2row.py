@@ -8,7 +8,7 @@ the left factor:
       + copy (elements of the lines) + stream rows steps
 
 The split of the least cost wins, and with it the register tile: that of the whole
-result, or that of a task: tasks are of whole tiles.
+result, or that of a task, if this saves a SAVED part: tasks are of whole tiles.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from gpucodegen.tiling.machine.products.tiling import Request
 
 LINES_PAY = 16
 """Rows of a result for which lines are copied: two register tiles."""
+
+SAVED = 0.01
+"""Share of the cycles that another register tile must save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ class _Lines:
         each = tile_cycles(rows, columns, problem.element_bits, unit, split.tile)
         copied = COSTS.copy * self.pixels.copied(steps, columns)
         tiles = steps * each * (1 + COSTS.pack / rows)
-        return tiles + copied + COSTS.stream * rows * steps
+        cycles = tiles + copied + COSTS.stream * rows * steps
+        return cycles if split.tile == self.request.tile else cycles / (1 - SAVED)
 
     def in_cache(self, split: _Split) -> int:
         """A multiple of its stripes whose lines stay in the second cache."""
