@@ -1,4 +1,4 @@
-"""What is compiled: MLIR text that is parsed when somebody looks at its module.
+"""What is compiled: MLIR text that is parsed when its module is needed.
 
 Comes in: a text, a file or a module.  A text that an earlier process parsed without a
 warning needs no parser to be compiled again; any other is parsed at once.  A path that

@@ -1,4 +1,4 @@
-"""Two-dimensional convolution: ``linalg.conv_2d_*`` behind a function of arrays."""
+"""Two-dimensional convolution: ``linalg.conv_2d_*`` as a function of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix product: ``linalg.matmul`` behind a function of arrays."""
+"""Matrix product: ``linalg.matmul`` as a function of arrays."""
 
 from __future__ import annotations
 

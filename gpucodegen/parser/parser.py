@@ -69,7 +69,7 @@ class Parser(Values, Reader):
         return registry.lookup(name)
 
     def unknown_operation(self, name: str, start: int) -> errors.ParseError:
-        """The error for a name that nobody registers."""
+        """The error for a name that is not registered."""
         known = registry.names_like(name)
         cutoff = 0.6 if name.partition(".")[0] in registry.DIALECTS else 0.75
         advice = errors.did_you_mean(name, known, cutoff=cutoff)

@@ -2,8 +2,8 @@
 
 A `Module` is loaded from text as a driver loads it; its kernels run on a `Memory`, all
 threads of many blocks at once, and every access is checked: bounds, alignment, races
-between barriers, barriers that some threads never reach, shared memory that nobody
-wrote, copies in flight.  What goes wrong is a `Fault` with its place.  This package
+between barriers, barriers that some threads never reach, shared memory that was never
+written, copies in flight.  What goes wrong is a `Fault` with its place.  This package
 knows neither MLIR nor Numba: it needs the standard library and NumPy.
 
     text -> parsing -> translation -> execution (with numerics) -> counters

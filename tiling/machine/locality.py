@@ -141,7 +141,7 @@ def walks_columns(
 def shares_data(model: Model, first: Loop, second: Loop) -> bool:
     """Whether both loops sweep over one array: each index set moves with its loop.
 
-    What two neighbouring loops use again in each iteration stays in the cache anyhow.
+    What two neighbouring loops use again in each iteration stays in the cache anyway.
     """
     return not _swept(model, first).isdisjoint(_swept(model, second))
 

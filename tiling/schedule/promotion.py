@@ -6,7 +6,7 @@ a tile. Goes out: a `LocalTile` per group of references, or the `Refusal` of one
 For an iteration o of the outer loops let R(o), W(o) be the cells that the group reads
 and writes, E(o) in R(o) those it reads before it has certainly written them, M(o) in
 W(o) those it certainly writes. A buffer with corner L(o) and constant extents replaces
-the array inside o, with copies from I(o) before and of O(o) behind all accesses, if
+the array inside o, with copies from I(o) before and of O(o) after all accesses, if
 
     holds:    R(o) + W(o) + I(o) + O(o) within L(o) + [0, extents)
     takes in: E(o) + (O(o) - M(o)) within I(o)

@@ -4,7 +4,7 @@ Comes in: a `Set` over parameters. Goes out: a `ScannedRange` per dimension, wit
 that are plain `Linear` functions of parameters and of the dimensions before it.
 
 A set that is no single polyhedron is visited as the smallest one that the constraints
-of its parts describe; whoever needs to know whether that is more compares with
+of its parts describe; a caller that needs to know whether that is more compares with
 `scanned`.
 """
 

@@ -1,4 +1,4 @@
-"""Skews and shifts that make loops permutable: the band behind every time tiling.
+"""Skews and shifts that make loops permutable: the band of every time tiling.
 
 Comes in: a `UnitNest` whose units share their outermost loops. Goes out: a `Band`; it
 gives each unit a vector of affine positions that no dependence lets decrease:

@@ -15,7 +15,7 @@ from gpucodegen.ir.types import MemRefType, element_type
 
 
 def handled(e: Emitter, op: Operation) -> None:
-    """A call of the function that stands for an operation nobody registers."""
+    """A call of the function that stands for an unregistered operation."""
     if op.regions or op.successors:
         raise e.refusal(op, "A handler takes operands and attributes, no regions")
     _handle(e, op, op.name, op.attributes)

@@ -1,4 +1,4 @@
-"""Custom forms of operations nobody registers: skipped by balanced text, kept verbatim.
+"""Custom forms of unregistered operations: skipped by balanced text, kept verbatim.
 
 The end of such an operation is where, outside all brackets, the next line starts
 another one.  Types after its last ``:`` or ``->`` are taken for those of its results,

@@ -195,7 +195,7 @@ class Accesses:
         wanted: bool,
         mask: Mask,
     ) -> Value:
-        """Change memory lane by lane; what was there before, if anybody wants it."""
+        """Change memory lane by lane; what was there before, if it is wanted."""
         space, lanes, offsets = self.resolve(site, address, mask)
         self.noted(space, site, lanes, offsets)
         view = self.units[space][site.width].view(site.dtype)

@@ -154,7 +154,7 @@ class Batch(BatchLanes):
     def _unwritten(
         self, number: int, mask: Mask, registers: list[Any], problem: Exception
     ) -> None:
-        """A register that nobody wrote is None, with which nothing can be computed."""
+        """A register never written is None, with which nothing can be computed."""
         if any(value is None for value in registers):
             text = f"a register is read before it is written ({problem})"
             index = self.launch.program.ranges[number][0]

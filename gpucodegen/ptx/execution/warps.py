@@ -65,7 +65,7 @@ class Warps:
                 self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
 
     def _named(self, index: int, member: Value, mask: Mask) -> Array:
-        """Check that lanes name themselves and wait for nobody who does not come."""
+        """Check that lanes name themselves and wait only for lanes that come."""
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         words = np.broadcast_to(member, self.batch.lanes).view("u4")
         named = (words >> self.lane.astype("u4")) & np.uint32(1) != 0

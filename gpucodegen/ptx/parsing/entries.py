@@ -87,7 +87,7 @@ class SpaceLayout:
     size: int = 0
 
     def place(self, name: str, size: int, alignment: int) -> None:
-        """Add a variable behind the others."""
+        """Add a variable after the others."""
         offset = align(self.size, alignment)
         self.variables[name] = Variable(name, offset, size, alignment)
         self.size = offset + size

@@ -187,7 +187,7 @@ class ModuleParser:
     def _lay_out(self, entry: Entry) -> None:
         """Place the loose shared arrays; dynamic memory, which has no size, comes last.
 
-        Its users find it behind everything else.
+        Its users find it after everything else.
         """
         if not self.loose:
             return

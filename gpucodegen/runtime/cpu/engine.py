@@ -174,11 +174,11 @@ class NumpyEngine:
         return lambda: values, lambda: None
 
     def array(self, buffer: Buffer) -> Any:
-        """The array itself; a pooled one is the caller's while anybody uses it."""
+        """The array itself; a pooled one is the caller's while it is in use."""
         return self.pool.lend(buffer) if buffer.pooled else buffer.array
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """Pooled memory that is the caller's while anybody uses it."""
+        """Pooled memory that is the caller's while it is in use."""
         return self.pool.maker(shape, dtype)
 
     def shown(self, buffer: Buffer) -> Any:

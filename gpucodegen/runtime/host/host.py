@@ -27,7 +27,7 @@ Index = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Kept:
-    """What the calls of a program leave behind in one memory."""
+    """What the calls of a program leave in one memory."""
 
     transfers: HostTransfers
     launchers: dict[str, Callable[..., None]] = field(default_factory=dict[str, Any])
@@ -154,7 +154,7 @@ class HostApi:
         return buffer
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
-        """Another shape over the same memory, ``offset`` elements behind its start."""
+        """Another shape over the same memory, ``offset`` elements after its start."""
         if any(extent < 0 for extent in shape):
             raise errors.NegativeExtent(shape=shape)
         return self._engine.view(buffer, offset, shape, strides)

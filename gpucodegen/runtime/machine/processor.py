@@ -21,7 +21,7 @@ from gpucodegen.tiling.machine.model import kept_bytes
 
 SECOND = 1 << 20
 FIRST = 1 << 15
-"""Bytes of caches that nobody tells the size of."""
+"""Bytes of caches whose size the system does not report."""
 CACHES = "GPUCODEGEN_CACHES"
 """Variable with the caches to plan for, and who shares the last: ``32K,512K,32M,2``."""
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
@@ -159,7 +159,7 @@ def host_name() -> str:
 def caches() -> Caches:
     """Sizes that ``GPUCODEGEN_CACHES`` or the system tells, else usual ones.
 
-    No shared cache where nobody tells.
+    No shared cache where the system does not report one.
 
     >>> 0 < caches().first < caches().second
     True

@@ -208,7 +208,7 @@ def _event_race(
 
 
 def unfinished_copies(model: Model) -> Iterator[Race]:
-    """Copies whose end nobody waits for."""
+    """Copies without a wait."""
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for copy in model.statements:
         if copy.tag is None:

@@ -62,7 +62,7 @@ class Liveness:
     """What one execution of a loop does to the values of an array.
 
     ``entering``: it may read values from before. ``leaving``: values that it writes may
-    be read behind it. ``crossing``: some go from one iteration to another.
+    be read after it. ``crossing``: some go from one iteration to another.
     """
 
     entering: bool

@@ -104,7 +104,7 @@ def _masked(brackets: int) -> Spelling:
     """``%m, %mask, %v : types`` of 2020, from the first element on.
 
     Today so many lists in ``brackets`` follow the buffer, whose type once stood last,
-    behind ``into``.
+    after ``into``.
     """
 
     def read(p: Parser, state: State) -> bool:

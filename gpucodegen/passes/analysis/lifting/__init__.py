@@ -5,7 +5,7 @@
 - `buffers`: which buffer a memref shows
 - `values`: indices, views and accesses
 - `walk`: loops, conditions and statements
-- `lifted`: the relations, and the operations behind them
+- `lifted`: the relations, and their operations
 """
 
 from __future__ import annotations

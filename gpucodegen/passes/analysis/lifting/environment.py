@@ -136,7 +136,7 @@ class Environment:
     """Indices lie within their dimensions, also where views make one of several."""
 
     def text(self, value: Value) -> Text:
-        """isl text of an index value; a value nobody defined becomes a parameter."""
+        """isl text of an index value; an undefined value becomes a parameter."""
         if value not in self.texts:
             is_integer = isinstance(value.type, IndexType | IntegerType)
             name = self.names.fresh(value.name, "p") if is_integer else None
@@ -193,7 +193,7 @@ class Environment:
                 yield name, f"dim {dimension} of {self.arrays[memref].name}"
 
     def root(self, memref: Value) -> Value:
-        """The buffer behind a chain of views."""
+        """The buffer of a chain of views."""
         while memref in self.views:
             memref = self.views[memref].base
         return memref

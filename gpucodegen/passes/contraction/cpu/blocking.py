@@ -164,7 +164,7 @@ class Blocking:
         return b.allocate("memref.alloc", ty, hint)
 
     def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
-        """The full panels of a stripe, and behind those of the last one the rest."""
+        """The full panels of a stripe, and after those of the last one the rest."""
         full, stripes, width = (
             self.full_panels,
             self.tiling.stripes,

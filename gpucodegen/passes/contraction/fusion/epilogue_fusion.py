@@ -79,7 +79,7 @@ class EpilogueGroup:
         return (*first, self.core, *self.after)
 
     def fused(self, dead: Collection[Value]) -> Contraction:
-        """The contraction with what the nests do; nobody needs ``dead`` buffers."""
+        """The contraction with what the nests do; ``dead`` buffers are not needed."""
         result = self.contraction.result
         start = self.before and Pointwise(self.before.steps, (result,))
         epilogue = None
@@ -93,7 +93,7 @@ class EpilogueGroup:
         return found if host is None else _hosted(found, host)
 
     def _host(self, found: Contraction) -> Operand | None:
-        """Where the sums may grow instead of in a buffer that nobody needs."""
+        """Where the sums may grow instead of in a buffer that is not needed."""
         result, start, epilogue = found.result, found.start, found.epilogue
         if start is None or epilogue is None or result in epilogue.stored:
             return None
@@ -118,7 +118,7 @@ class EpilogueGroup:
 
     @property
     def _overwrites(self) -> bool:
-        """Whether the nests behind write what is read before, but for the sums."""
+        """Whether the nests after it write what is read before, but for the sums."""
         if self.analysis is None:
             return False
         earlier = [member.nest for member in self.members[: -len(self.after)]]
@@ -142,7 +142,7 @@ class EpilogueGroup:
         return self._legal(led) or self
 
     def followed_by(self, following: Sequence[Operation]) -> EpilogueGroup:
-        """With the nests behind, up to the first one that does not fit."""
+        """With the nests after it, up to the first one that does not fit."""
         group = self
         for op in () if self.contraction.guards else following:
             if op.name == "memref.alloc" or has_no_effect(op):

@@ -212,7 +212,7 @@ def _plain(op: Operation, body: Sequence[Operation]) -> Operation:
 
 
 def _without_stores_back(nest: Operation, shared: Collection[Value]) -> Operation:
-    """Stores of what was just loaded from the cell vanish, and loads that nobody uses.
+    """Stores of what was just loaded from the cell vanish, and so do unused loads.
 
     Between the load and the store, nothing else may have changed the cell.
     """

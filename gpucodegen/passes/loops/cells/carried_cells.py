@@ -280,7 +280,7 @@ class _Places:
         return len(self.body)
 
     def after(self, value: Value) -> int:
-        """The place behind the operation that makes a value; the first for others."""
+        """The place after the operation that makes a value; the first for others."""
         made = (at + 1 for at, op in enumerate(self.body) if value in op.results)
         return next(made, 0)
 

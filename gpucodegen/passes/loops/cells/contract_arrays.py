@@ -127,7 +127,7 @@ def _found(function: Operation) -> list[_Contraction]:
 
 
 def _paths(op: Operation, around: Path) -> Iterator[Path]:
-    """The operations inside an operation, each behind those around it."""
+    """The operations inside an operation, each after those around it."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:

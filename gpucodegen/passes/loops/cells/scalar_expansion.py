@@ -157,7 +157,7 @@ class _Scalars:
 
 
 def _leaves_piece(value: Value, op: Operation, block: Sequence[Operation]) -> bool:
-    """Whether a loop, or what comes behind the next one, uses a result."""
-    behind = block[block.index(op) + 1 :]
-    ends = next((at for at, o in enumerate(behind) if o.regions), len(behind))
-    return any(value in o.used for later in behind[ends:] for o in later.walk())
+    """Whether a loop, or what follows the next one, uses a result."""
+    after = block[block.index(op) + 1 :]
+    ends = next((at for at, o in enumerate(after) if o.regions), len(after))
+    return any(value in o.used for later in after[ends:] for o in later.walk())

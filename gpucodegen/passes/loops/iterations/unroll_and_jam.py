@@ -110,7 +110,7 @@ class UnrollAndJam(ModulePass):
 
 
 def jammed(op: Operation, factor: int) -> Replacement:
-    """The loop with ``factor`` iterations in one, and what is left of them behind."""
+    """The loop with ``factor`` iterations in one, and the rest of them after it."""
 
     def rewrite(op: Operation, given: LoopRange) -> Replacement:
         main, rest = divided(given, factor)

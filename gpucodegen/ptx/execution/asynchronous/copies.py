@@ -1,7 +1,7 @@
 """``cp.async``: copies from global to shared memory that land when waited for.
 
 They land as late as they may, at the wait of the thread that started them, so that a
-missing wait shows: until then their destination is poisoned, and whoever touches it is
+missing wait shows: until then their destination is poisoned, and what touches it is
 told.
 """
 
@@ -44,7 +44,7 @@ class Pending:
 
 
 class Copies:
-    """The copies of one batch that nobody has waited for."""
+    """The copies of one batch without a wait so far."""
 
     def __init__(self, accesses: Accesses) -> None:
         self.accesses, self.batch = accesses, accesses.batch

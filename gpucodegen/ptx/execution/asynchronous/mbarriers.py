@@ -1,6 +1,6 @@
 """``mbarrier``: barriers in shared memory, and the bulk copies that they count.
 
-Lanes that poll a barrier go last.  When nobody else is left and nothing moves, one bulk
+Lanes that poll a barrier go last.  When no others are left and nothing moves, one bulk
 copy lands; when none is left either, the kernel hangs, which is a `Fault`.  Copies land
 as late as that, so that a missing wait shows.  Data that ordinary stores bring and an
 mbarrier orders still look like a race to the checks, which know whole barriers only.
@@ -78,7 +78,7 @@ class MBarriers:
     def _phase(self, site: Site, lane: int, place: int) -> Phase:
         phase = self.phases.get(place)
         if phase is None:
-            text = "an mbarrier that nobody initialised"
+            text = "an mbarrier that was not initialised"
             self.batch.fault(faults.MBARRIER, text, site.index, lane)
         return phase
 

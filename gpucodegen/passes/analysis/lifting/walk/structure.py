@@ -129,7 +129,7 @@ def affine_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
 
 
 def scf_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
-    """``scf.if``: either branch may run; behind a refusal two numbers are equal."""
+    """``scf.if``: either branch may run; after a refusal two numbers are equal."""
     if op not in walk.agreed:
         nodes.append(_branches(walk, op, None))
         return

@@ -7,7 +7,7 @@
       C[..] = C[..] + P[0][..] + P[1][..] + ..
 
 What is fused with the contraction stays with the last nest: it starts from what comes
-in front, and goes on with what comes behind.
+before it, and goes on with what comes after.
 """
 
 from __future__ import annotations

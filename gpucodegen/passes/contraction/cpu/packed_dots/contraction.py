@@ -6,7 +6,7 @@ axis k is cut into groups:
     A'[.., k', ..] = word of A[.., g k' + p, ..],  p < g          (and B' of B)
     C += A' (x) B'  with  a' * b' = sum_p a_p * b_p               (`dialects.words`)
 
-Sums of 32 bits wrap around, so their order has no meaning.  Words behind the end of the
+Sums of 32 bits wrap around, so their order has no meaning.  Words after the end of the
 axis are filled up with zeros.  Zero points, and a shift of B that gives it the sign
 that a processor wants, are made up for where sums start (`offsets`).
 """

@@ -1,4 +1,4 @@
-"""What a register tile fetches while it computes: panels, and the tiles behind it.
+"""What a register tile fetches while it computes: panels, and the tiles after it.
 
 A tile fetches in parts: for some of its rows, before that part of its reduction block,
 the row of the next tile of the result, and in a stripe a piece of the row of the left
@@ -90,7 +90,7 @@ class Fetching:
         """A row of the next tile of the result: one element of each cache line.
 
         Rows that start inside a line end in one more.  A vector stored across a line
-        that is not there holds up all stores behind it.
+        that is not there holds up all stores after it.
         """
         contraction, column = self.cut.contraction, self.cut.column
         across = isinstance(self.cut.kernel, Stripes)
