@@ -17,7 +17,6 @@ MOST = 12
 LARGE = {
     "": "the architecture itself, a row of the page for each",
     "dialects": "one folder for each dialect",
-    "tiling/machine/products": "to be deleted when plans are candidates",
 }
 
 
