@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-EMULATED = pytest.param("cuda", marks=pytest.mark.cuda13)
+EMULATED = "cuda"
 """CUDA kernels as PTX, on the emulated device."""
 ALL = ("cpu", "sim", EMULATED)

@@ -17,7 +17,7 @@ from numba.core.extending import intrinsic
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature
 
-from gpucodegen.intrinsics.cpu.pipeline import KernelCompiler
+from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
 from gpucodegen.intrinsics.framework.lowering import I64
 from gpucodegen.intrinsics.pool.layout import ENTRY
 

@@ -14,7 +14,8 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda.engine import ENGINE, cuda
+from gpucodegen.intrinsics.cuda import threads
+from gpucodegen.intrinsics.cuda.engine import ENGINE
 from gpucodegen.intrinsics.cuda.memory import (
     dma_start,
     dma_wait,
@@ -44,6 +45,7 @@ PLAIN = faces.plain(ENGINE) | {
     "int32": int32,
     "int64": int64,
 }
+cuda = threads.face(ENGINE)
 globals().update(FACTORIES | PLAIN)
 
 __all__ = ["FACTORIES", "PLAIN", "cuda"]

@@ -14,6 +14,7 @@ from numba.core import types
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda.engine import ENGINE, pointer
+from gpucodegen.intrinsics.cuda.threads import register
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import I32, I64, Lowering, signature
 from gpucodegen.intrinsics.tiles.memory import memory_scalar
@@ -152,15 +153,11 @@ def _element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -
     return builder.add(offset, builder.add(whole, builder.urem(e, run)))
 
 
-def _register(low: Lowering, name: str) -> Any:
-    return low.call(f"llvm.nvvm.read.ptx.sreg.{name}", I32, ())
-
-
 def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
     """The thread's number in its block, and the number of threads."""
     builder = low.builder
-    x, y, z = (_register(low, f"tid.{d}") for d in "xyz")
-    nx, ny, nz = (_register(low, f"ntid.{d}") for d in "xyz")
+    x, y, z = (register(low, f"tid.{d}") for d in "xyz")
+    nx, ny, nz = (register(low, f"ntid.{d}") for d in "xyz")
     row = builder.add(builder.mul(z, ny), y)
     thread = builder.add(builder.mul(row, nx), x)
     return thread, builder.mul(builder.mul(nx, ny), nz)

@@ -19,6 +19,8 @@ from gpucodegen.intrinsics.framework.vector_type import Tile
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 
+FORMULA = "formula."
+"""How the names of functions begin whose operations keep the flags that they have."""
 Signature = Any
 """A Numba signature; None where the argument types do not fit."""
 

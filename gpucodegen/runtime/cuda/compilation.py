@@ -12,7 +12,6 @@ import struct
 from dataclasses import dataclass
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.found import require_cuda_compiler
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache
@@ -36,7 +35,6 @@ def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
             needed=spec.shared_bytes,
             limit=STATIC_SHARED_BYTES,
         )
-    require_cuda_compiler()
     key = _key(spec, cc)
     stored = PTX.get(key)
     if stored is not None:
@@ -47,14 +45,16 @@ def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
 
 
 def _compiled(spec: KernelSpec, cc: Target) -> str:
-    from gpucodegen.intrinsics.cuda.engine import assembly, parameter
+    from gpucodegen.intrinsics.cuda import assembly, lines
+    from gpucodegen.intrinsics.cuda.engine import parameter
+    from gpucodegen.intrinsics.cuda.target import Kernel
 
     function = getattr(modules.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
     threads = math.prod(spec.block) if spec.block else None
-    contract = "contract" in spec.fastmath
-    ptx, entry = assembly(function, types, cc, threads=threads, contract=contract)
-    return ptx.replace(entry, spec.name)
+    kernel = Kernel(threads, lines.places(spec.source))
+    text = assembly.llvm_text(function, types, kernel, spec.fastmath)
+    return assembly.ptx(text, assembly.known(architecture(cc)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _link(ptx: str, cc: Target) -> tuple[bytes, str]:
 
 
 def _key(spec: KernelSpec, cc: Target) -> str:
-    from gpucodegen.intrinsics.cuda.engine import engine_version
+    from gpucodegen.intrinsics.cuda.assembly import engine_version
 
     return cache.digest(
         RECORDS,
