@@ -112,11 +112,8 @@ def plain(engine: Engine) -> dict[str, Any]:
     divisions = arithmetic.INDEX_DIVISION
     made |= {n: arithmetic.index_division(engine, n) for n in divisions}
     formulas = vector_math.formulas(engine)
-    library = functions.UNARY | functions.BINARY
+    library = (*functions.UNARY, *functions.BINARY)
     made |= {n: functions.library(engine, n, formulas.get(n)) for n in library}
-    made |= {
-        n: functions.derived(engine, n, formulas.get(n)) for n in functions.DERIVED
-    }
     made |= {n: functions.power(engine, n) for n in ("ipowi", "fpowi")}
     made |= {n: complexes.function(engine, n) for n in complexes.FORMULAS}
     made |= {"cmplx": complexes.create(engine), "cpowi": complexes.power(engine)}

@@ -31,11 +31,13 @@ class Engine:
 
     ``intrinsic`` is its decorator, told to keep literal types.
     ``register_bytes`` is the width of a vector register, 0 for scalar code.
+    ``function(low, name, type, arguments)`` computes a function of C's library.
     """
 
     name: str
     intrinsic: Callable[..., Any]
     register_bytes: int
+    function: Callable[..., Any]
 
     def define(
         self,
