@@ -138,9 +138,7 @@ def emulated_device(
 @pytest.fixture(
     params=[
         pytest.param("cupy", marks=pytest.mark.gpu),
-        pytest.param(
-            "gpucodegen.runtime.devices.emulated_array", marks=pytest.mark.cuda13
-        ),
+        "gpucodegen.runtime.devices.emulated_array",
     ],
     ids=["gpu", "emulated"],
 )

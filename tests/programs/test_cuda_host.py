@@ -18,8 +18,6 @@ from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import Limits
 from tests.emit.running import loaded
 
-pytestmark = pytest.mark.cuda13
-
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
 ADD = f"""
 func.func @add(%a: {ANY}, %b: {ANY}) {{

@@ -12,7 +12,6 @@ def test_cpu_and_emulator_have_the_same_names() -> None:
     assert set(cpu.PLAIN) == set(sim.PLAIN)
 
 
-@pytest.mark.cuda13
 def test_cuda_and_emulator_have_the_same_names() -> None:
     from gpucodegen.intrinsics import cuda
 
