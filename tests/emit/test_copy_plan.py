@@ -138,7 +138,7 @@ def test_the_hardware_is_asked_for_what_is_reported(name: str) -> None:
     (spec,) = program["f"].executable().kernels
     ptx = compile_ptx(spec, (9, 0))
     copies = [line for line in ptx.splitlines() if "cp.async.c" in line and "[" in line]
-    assert len(copies) == bool(start.width)
+    assert bool(copies) == bool(start.width)
     assert all(f", {start.width};" in line for line in copies)
 
 

@@ -32,6 +32,7 @@ ARCHITECTURES = {
     "sm_120a": 87,
 }
 """The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0."""
+_EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"
 _EXTERNAL = re.compile(r"\.extern \.func[^;]*?([\w$]+)\s*\(?[^;()]*\)?[^;()]*;", re.S)
 
 
@@ -69,7 +70,7 @@ def ptx(text: str, architecture: str) -> str:
     machine = _machine(architecture)
     builder = _passes(machine)
     builder.getModulePassManager().run(module, builder)
-    made = str(machine.emit_assembly(module))
+    made = str(machine.emit_assembly(module)).replace(_EMPTY_SECTION, "")
     missing = _EXTERNAL.search(made)
     if missing:
         raise errors.NoDeviceFunction(function=missing[1])

@@ -8,7 +8,7 @@ from numba.core import types
 from numba.core.datamodel import models
 from numba.core.extending import intrinsic
 
-from gpucodegen.intrinsics.cuda import integers
+from gpucodegen.intrinsics.cuda import complexes, integers
 from gpucodegen.intrinsics.cuda.functions import function
 from gpucodegen.intrinsics.cuda.target import MODELS, NAME, GlobalPointer
 from gpucodegen.intrinsics.framework.elements import element
@@ -16,6 +16,7 @@ from gpucodegen.intrinsics.framework.lowering import Engine
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
 ENGINE = Engine("cuda", intrinsic(prefer_literal=True, target=NAME), 0, function)
+complexes.provide()
 integers.provide()
 
 

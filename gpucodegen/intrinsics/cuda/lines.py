@@ -82,7 +82,7 @@ class Lines(AbstractDIBuilder):
             return
         file, number = self.places[line]
         builder.debug_metadata = self._debug_info(
-            "DILocation", line=number, column=1, scope=self._scope(file)
+            "DILocation", line=number, column=0, scope=self._scope(file)
         )
 
     def mark_variable(self, *args: Any, **others: Any) -> None:
