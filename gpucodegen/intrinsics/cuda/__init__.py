@@ -14,26 +14,11 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import threads
+from gpucodegen.intrinsics.cuda import memory, threads
 from gpucodegen.intrinsics.cuda.engine import ENGINE
-from gpucodegen.intrinsics.cuda.memory import (
-    dma_start,
-    dma_wait,
-    heap,
-    heap_free,
-    local,
-    shared,
-)
 from gpucodegen.intrinsics.framework import faces
 
-FACTORIES = faces.shaped(ENGINE) | {
-    "dma_start": dma_start,
-    "dma_wait": dma_wait,
-    "heap": heap,
-    "heap_free": heap_free,
-    "local": local,
-    "shared": shared,
-}
+FACTORIES = faces.shaped(ENGINE) | memory.factories(ENGINE)
 PLAIN = faces.plain(ENGINE) | {
     "boolean": boolean,
     "complex64": complex64,

@@ -30,11 +30,6 @@ class _TileModel(models.PrimitiveModel):
 MODELS.register(Tile, _TileModel)
 
 
-def pointer(name: str) -> Any:
-    """The Numba type of a pointer to elements."""
-    return types.CPointer(getattr(types, element(name).pointee))
-
-
 def parameter(kind: str, name: str) -> Any:
     """The Numba type of a kernel parameter; an index is 32 bits on a GPU."""
     if kind == "pointer":

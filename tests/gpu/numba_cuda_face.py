@@ -1,0 +1,29 @@
+"""The CUDA face for numba-cuda's compiler, to compare with: another engine, all else ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba_cuda  # noqa: F401  # pyright: ignore[reportMissingImports]
+from numba import cuda
+from numba.core.types import float32, float64, int32, int64
+from numba.cuda import extending
+
+from gpucodegen.intrinsics.cpu.library import function
+from gpucodegen.intrinsics.cuda import memory
+from gpucodegen.intrinsics.framework import faces
+from gpucodegen.intrinsics.framework.lowering import Engine
+from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
+
+_intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)
+ENGINE = Engine("cuda", _intrinsic, 0, function)
+
+
+@extending.register_model(Tile)
+class _TileModel(extending.models.PrimitiveModel):
+    def __init__(self, manager: Any, tile: Tile) -> None:
+        super().__init__(manager, tile, llvm_tile(tile, 0))
+
+
+globals().update(faces.shaped(ENGINE) | memory.factories(ENGINE) | faces.plain(ENGINE))
+__all__ = ["cuda", "float32", "float64", "int32", "int64"]
