@@ -12,7 +12,7 @@ from numba.cuda import extending
 from gpucodegen.intrinsics.cpu.library import function
 from gpucodegen.intrinsics.cuda import memory
 from gpucodegen.intrinsics.framework import faces
-from gpucodegen.intrinsics.framework.lowering import Engine
+from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
 _intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)
@@ -25,5 +25,13 @@ class _TileModel(extending.models.PrimitiveModel):
         super().__init__(manager, tile, llvm_tile(tile, 0))
 
 
+def _larger(low: Lowering, a: Any, b: Any) -> Any:
+    """NVVM has no maximum that keeps a NaN."""
+    is_nan = low.builder.fcmp_unordered("uno", a, b)
+    largest = low.overloaded("maxnum", (a, b))
+    return low.builder.select(is_nan, low.builder.fadd(a, b), largest)
+
+
 globals().update(faces.shaped(ENGINE) | memory.factories(ENGINE) | faces.plain(ENGINE))
+maximumf = ENGINE.define("maximumf", 2, lambda a, b: signature(a, a, a), _larger)
 __all__ = ["cuda", "float32", "float64", "int32", "int64"]

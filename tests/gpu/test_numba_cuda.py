@@ -18,4 +18,6 @@ def test_numba_cuda_compiles_the_text(name: str) -> None:
     call = gcg.compile(program.path, target="cuda")[program.entry]
     program.run(call)
     for spec in call.executable().kernels:
-        assert f".entry {spec.name}(" in ptx(spec)
+        text = ptx(spec)
+        assert f".entry {spec.name}(" in text
+        assert ".extern .func" not in text
