@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -56,10 +57,11 @@ MODELS = DataModelManager()
 class Kernel:
     """What is known of the kernel that is compiled.
 
-    ``threads`` bounds its blocks; ``places`` are the lines of MLIR by those of text.
+    ``block`` are the extents of its blocks, if all launches have the same; ``places``
+    are the lines of MLIR by those of text.
     """
 
-    threads: int | None = None
+    block: tuple[int, int, int] | None = None
     places: Mapping[int, Place] = field(default_factory=dict[int, Place])
 
 
@@ -215,15 +217,16 @@ class Context(KnownCode):
         self.install_registry(CODE)
 
     def post_lowering(self, mod: Any, library: Any) -> None:
-        """Bound the kernel's blocks, and spread the flags, but not over formulas.
+        """State the size of blocks, and spread the flags, but not over formulas.
 
         Formulas say themselves where they fuse a product and a sum.
         """
         spread = FastFloatBinOpVisitor(self.fastmath.flags if self.fastmath else ())
         for function in mod.functions:
-            if function.calling_convention == "ptx_kernel" and self.kernel.threads:
-                bound = [function, "maxntidx", ir.Constant(I32, self.kernel.threads)]
-                mod.add_named_metadata("nvvm.annotations", bound)
+            if function.calling_convention == "ptx_kernel" and self.kernel.block:
+                sizes = zip("xyz", self.kernel.block, strict=True)
+                known = [(f"reqntid{d}", ir.Constant(I32, n)) for d, n in sizes]
+                mod.add_named_metadata("nvvm.annotations", [function, *chain(*known)])
             if not function.name.startswith(FORMULA):
                 spread.visit_Function(function)
 

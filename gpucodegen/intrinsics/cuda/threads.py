@@ -15,6 +15,7 @@ from numba.core.extending import models, typeof_impl
 from numba.core.typing import templates
 
 from gpucodegen.intrinsics.cuda.target import CODE, MODELS, TYPES
+from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     Engine,
@@ -29,6 +30,8 @@ REGISTERS = {
     "gridDim": "nctaid",
 }
 """Numba's name: the special register of PTX."""
+
+
 
 
 class Triple(types.Dummy):
@@ -72,9 +75,24 @@ def _triple(engine: Engine, name: str, special: str) -> Any:
 
 def _reader(engine: Engine, special: str) -> Any:
     def read(context: Any, builder: Any, _type: Any, _value: Any) -> Any:
-        return register(Lowering(context, builder, None, engine), special)
+        low = Lowering(context, builder, None, engine)
+        value = register(low, special)
+        end = _end(special, context.kernel.block)
+        if end is not None:
+            is_below = builder.icmp_unsigned("<", value, I32(end))
+            low.call("llvm.assume", ir.VoidType(), [is_below])
+        return value
 
     return read
+
+
+def _end(special: str, block: tuple[int, int, int] | None) -> int | None:
+    """Above what a register holds where the size of blocks is known, if that tells."""
+    if block is None:
+        return None
+    name, _, dimension = special.partition(".")
+    extent = block["xyz".index(dimension)]
+    return {"tid": extent, "ctaid": MOST_THREADS // extent}.get(name)
 
 
 def _syncthreads(engine: Engine) -> Any:

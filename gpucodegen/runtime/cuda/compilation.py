@@ -6,7 +6,6 @@ or a cubin for one architecture, with what the assembler said of it.
 
 from __future__ import annotations
 
-import math
 import re
 import struct
 from dataclasses import dataclass
@@ -51,8 +50,7 @@ def _compiled(spec: KernelSpec, cc: Target) -> str:
 
     function = getattr(modules.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
-    threads = math.prod(spec.block) if spec.block else None
-    kernel = Kernel(threads, lines.places(spec.source))
+    kernel = Kernel(spec.block, lines.places(spec.source))
     text = assembly.llvm_text(function, types, kernel, spec.fastmath)
     return assembly.ptx(text, assembly.known(architecture(cc)))
 
