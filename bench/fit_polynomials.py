@@ -145,7 +145,14 @@ FITS = (
 )
 
 WIDE_FITS = (
-    Fit("ASIN", "(asin(x)/x - 1) / z, z = x^2, |x| <= 1/2", mpf(0), mpf(1) / 4, _asin, abs),
+    Fit(
+        "ASIN",
+        "(asin(x)/x - 1) / z, z = x^2, |x| <= 1/2",
+        mpf(0),
+        mpf(1) / 4,
+        _asin,
+        abs,
+    ),
     Fit(
         "ATAN",
         "(atan(x)/x - 1) / z, z = x^2, |x| <= tan(pi/8)",

@@ -14,9 +14,12 @@ def ptx(spec: KernelSpec, cc: tuple[int, int] = (9, 0)) -> str:
     from gpucodegen.intrinsics.cuda.engine import parameter
 
     face = "tests.gpu.numba_cuda_face"
-    text = spec.source.replace("from gpucodegen.intrinsics.cuda import", f"from {face} import")
+    text = spec.source.replace(
+        "from gpucodegen.intrinsics.cuda import", f"from {face} import"
+    )
     text = text.replace(
-        "from gpucodegen.intrinsics import cuda as intrinsics", f"import {face} as intrinsics"
+        "from gpucodegen.intrinsics import cuda as intrinsics",
+        f"import {face} as intrinsics",
     )
     names: dict[str, object] = {}
     exec(text, names)
@@ -26,7 +29,12 @@ def ptx(spec: KernelSpec, cc: tuple[int, int] = (9, 0)) -> str:
     )
     threads = math.prod(spec.block) if spec.block else None
     library, _ = _compile_pyfunc_with_fixup(
-        names[spec.name], kinds, device=False, cc=cc, abi="numba", fastmath=False,
+        names[spec.name],
+        kinds,
+        device=False,
+        cc=cc,
+        abi="numba",
+        fastmath=False,
         launch_bounds=threads,
     )
     library._nvvm_options["fma"] = "contract" in spec.fastmath

@@ -1,4 +1,4 @@
-"""The CUDA face for numba-cuda's compiler, to compare with: another engine, all else ours."""
+"""The CUDA face for numba-cuda's compiler: another engine, all else is ours."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def _larger(low: Lowering, a: Any, b: Any) -> Any:
 
 
 globals().update(faces.shaped(ENGINE) | memory.factories(ENGINE) | faces.plain(ENGINE))
-maximumf = ENGINE.define("maximumf", 2, lambda a, b: signature(a, a, a), _larger)
+maximumf = ENGINE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
 __all__ = ["cuda", "float32", "float64", "int32", "int64"]

@@ -7,7 +7,7 @@ import pytest
 import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
 
-pytestmark = pytest.mark.cuda13
+pytestmark = pytest.mark.ptxas
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

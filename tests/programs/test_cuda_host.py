@@ -392,7 +392,7 @@ def test_code_comes_back_from_the_disk_as_it_was(
     assert cuda.compile_ptx(spec) == text
 
 
-@pytest.mark.cuda13
+@pytest.mark.ptxas
 def test_machine_code_comes_back_from_the_disk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

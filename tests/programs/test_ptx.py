@@ -29,7 +29,7 @@ def test_every_kernel_compiles(name: str) -> None:
         assert spec.block is None or ".reqntid" in text
 
 
-@pytest.mark.cuda13
+@pytest.mark.ptxas
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_kernel_spills(name: str) -> None:
     for spec in kernels(name):

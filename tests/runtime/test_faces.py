@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from gpucodegen.intrinsics import cpu, sim
 
 HOST_ONLY = {"prange"}

@@ -23,9 +23,7 @@ OF_CUDA = "## Kernels for CUDA"
 
 def bounds_of(text: str) -> dict[tuple[str, str], float]:
     """The tables of errors in a part of the page."""
-    rows = re.findall(
-        r"^\| `math\.(\w+)` \| (\S+) \| (\S+) \|$", text, re.MULTILINE
-    )
+    rows = re.findall(r"^\| `math\.(\w+)` \| (\S+) \| (\S+) \|$", text, re.MULTILINE)
     return {
         (name, kind): float(bound)
         for name, *bounds in rows

@@ -33,7 +33,9 @@ ARCHITECTURES = {
 }
 """The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0."""
 _EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"
-_EXTERNAL = re.compile(r"\.extern \.func[^;]*?([\w$]+)\s*\(?[^;()]*\)?[^;()]*;", re.S)
+_EXTERNAL = re.compile(
+    r"\.extern \.func[^;]*?([\w$]+)\s*\(?[^;()]*\)?[^;()]*;", re.DOTALL
+)
 
 
 def llvm_text(

@@ -1,4 +1,4 @@
-"""Lines of MLIR in PTX: generated text names them in comments, ``.loc`` repeats them."""
+"""Lines of MLIR in PTX: comments of generated text name them, ``.loc`` repeats them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _COMMENT = re.compile(r"  # (.+):(\d+)$")
 
 
 def places(source: str) -> dict[int, Place]:
-    """The places that lines of a generated text were made from, by their numbers.
+    r"""The places that lines of a generated text were made from, by their numbers.
 
-    >>> places("def k(A):\\n    x = A[0]  # mm.mlir:7")
+    >>> places("def k(A):\n    x = A[0]  # mm.mlir:7")
     {2: ('mm.mlir', 7)}
     """
     found = map(_COMMENT.search, source.splitlines())

@@ -1,4 +1,4 @@
-"""A target of Numba's for CUDA kernels: their code is PTX, made by LLVM's NVPTX backend.
+"""A target of Numba's for CUDA kernels: code for the NVPTX backend of LLVM.
 
 LLVM comes with llvmlite, so nothing of CUDA is needed here.  A kernel's arguments lie
 in its own parameters; its pointers are those of global memory.
@@ -134,11 +134,13 @@ class Library(CodeLibrary):
         """None that this process could call."""
         raise NotImplementedError(name)
 
-    def get_llvm_str(self) -> str:
+    def get_llvm_str(self) -> Any:
         """The module as Numba made it."""
         return self.text
 
-    get_asm_str = get_llvm_str
+    def get_asm_str(self) -> Any:
+        """None: PTX is made for an architecture, which nothing here names."""
+        raise NotImplementedError(self.name)
 
 
 class Generator(Codegen):
@@ -146,7 +148,7 @@ class Generator(Codegen):
 
     _library_class = Library
 
-    def _create_empty_module(self, name: str) -> ir.Module:
+    def _create_empty_module(self, name: str) -> Any:
         module = ir.Module(name)
         module.triple, module.data_layout = TRIPLE, LAYOUT
         return module
@@ -167,13 +169,13 @@ class Context(KnownCode):
     """Code of the same."""
 
     strict_alignment = True
-    enable_boundscheck = False
     kernel = Kernel()
     DIBuilder = Lines
 
     def init(self) -> None:
         """What Numba asks every target for."""
         self._generator = Generator()
+        self._target_data = llvm.create_target_data(LAYOUT)
         self.data_model_manager = MODELS.chain(default_manager)
 
     @property
@@ -181,10 +183,10 @@ class Context(KnownCode):
         """Whether instructions name lines of MLIR."""
         return bool(self.kernel.places)
 
-    @cached_property
+    @property
     def target_data(self) -> Any:
         """Sizes and alignments."""
-        return llvm.create_target_data(LAYOUT)
+        return self._target_data
 
     @cached_property
     def call_conv(self) -> Any:
@@ -221,6 +223,7 @@ class Context(KnownCode):
 
         Formulas say themselves where they fuse a product and a sum.
         """
+        del library
         spread = FastFloatBinOpVisitor(self.fastmath.flags if self.fastmath else ())
         for function in mod.functions:
             if function.calling_convention == "ptx_kernel" and self.kernel.block:

@@ -32,8 +32,6 @@ REGISTERS = {
 """Numba's name: the special register of PTX."""
 
 
-
-
 class Triple(types.Dummy):
     """The type of ``threadIdx``: three numbers of 32 bits."""
 

@@ -18,7 +18,6 @@ from numba.core.lowering import Lower
 from gpucodegen.intrinsics.framework.value_names import ValueNames
 
 
-
 class _Lower(Lower):
     """Numba's own, which would read a function's source to tell where it begins."""
 
@@ -31,7 +30,11 @@ class KernelLowering(typed_passes.BaseNativeLowering):
     """Numba's passes end here: typed code becomes LLVM's."""
 
     _name = "kernel_lowering"
-    lowering_class = _Lower
+
+    @property
+    def lowering_class(self) -> Any:
+        """What walks the typed code."""
+        return _Lower
 
 
 PASSES = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpucodegen.intrinsics.vector_math import large_angles
 from gpucodegen.intrinsics.vector_math.coefficients import COS, SIN
 from gpucodegen.intrinsics.vector_math.lanes import (
     F32,
@@ -20,7 +21,6 @@ from gpucodegen.intrinsics.vector_math.lanes import (
     sum_of,
 )
 from gpucodegen.intrinsics.vector_math.rare import otherwise
-from gpucodegen.intrinsics.vector_math import large_angles
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
