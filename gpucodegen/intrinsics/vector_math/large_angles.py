@@ -31,7 +31,7 @@ HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 
 
 def reduced(x: Lanes) -> tuple[Lanes, Pair]:
-    """``(k, r)``: whole right angles modulo 4, and the rest; NaN of an endless ``x``."""
+    """``(k, r)``: right angles modulo 4, and the rest; NaN if ``x`` is endless."""
     if x.scalar == F32:
         quarter, r = reduced(x.wide())
         near = r.high.single()
