@@ -86,3 +86,10 @@ define ptx_kernel void @k(ptr %p) {
 def test_what_no_gpu_has_is_refused_by_name() -> None:
     with pytest.raises(errors.NoDeviceFunction, match="tanf"):
         assembly.ptx(CALL, "sm_90")
+
+
+def test_bodies_of_tiles_are_repeated() -> None:
+    """16 steps of the inner loop multiply 4 x 4 elements each."""
+    (spec,) = kernels("matmul")
+    text = compile_ptx(spec)
+    assert text.count("fma.rn.f32") >= 2 * 16

@@ -31,6 +31,7 @@ from numba.core.target_extension import (
 from numba.core.typing import templates
 
 from gpucodegen.intrinsics.cuda.lines import Lines, Place
+from gpucodegen.intrinsics.cuda.unrolling import unroll
 from gpucodegen.intrinsics.framework.contexts import KnownCode, KnownTypes, Target
 from gpucodegen.intrinsics.framework.lowering import FORMULA, I32
 from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
@@ -232,6 +233,8 @@ class Context(KnownCode):
                 mod.add_named_metadata("nvvm.annotations", [function, *chain(*known)])
             if not function.name.startswith(FORMULA):
                 spread.visit_Function(function)
+            if function.blocks:
+                unroll(function)
 
 
 class KernelDispatcher(Dispatcher):
