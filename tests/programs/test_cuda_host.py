@@ -13,6 +13,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.gpu import grid_chunks
 from gpucodegen.runtime.cuda import compilation as cuda
+from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.devices import emulated_array as xp
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import Limits
@@ -321,7 +322,8 @@ def test_a_fault_comes_up_at_the_next_synchronisation_with_its_kernel() -> None:
     store = loaded(STORE, "cuda", "f")
     a = xp.zeros((4,), "f4")
     store(a, 1 << 20, 1)
-    with pytest.raises(errors.LaunchFailed, match=r"kernel stray failed: .*emulated"):
+    message = r"kernel stray failed: .*test\.mlir:\d+: st\.global.*emulated"
+    with pytest.raises(errors.LaunchFailed, match=message):
         a.get()
     assert a.get().tolist() == [0] * 4
     store(a, 1 << 20, 1)
@@ -337,6 +339,15 @@ def test_a_fault_comes_up_in_the_call_that_brings_arrays_back() -> None:
 def test_blocks_of_too_many_threads_are_refused() -> None:
     with pytest.raises(errors.LaunchFailed, match=r"2000 x 1 x 1 threads exceed"):
         loaded(STORE, "cuda", "f")(np.zeros(4, "f4"), 0, 2000)
+
+
+def test_numbers_of_threads_fit_in_32_bits() -> None:
+    program = gcg.compile(BATCH, target="cuda")
+    program.products(numbers(7, 4, 5), numbers(7, 5, 6), np.zeros((7, 4, 6), "f4"))
+    (spec,) = program["products"].executable().kernels
+    kernel = CudaKernel.on(emulated_device.current(), spec)
+    with pytest.raises(errors.LaunchFailed, match="than 32 bits count"):
+        kernel.launch((2**31 - 1, 1, 1), (32, 8, 1), ())
 
 
 # -- several devices -------------------------------------------------------------------
