@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import types
 from numba.core.compiler import Flags, compile_extra
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import FastMathOptions
 from numba.core.target_extension import target_override
 
@@ -38,6 +39,7 @@ _EXTERNAL = re.compile(
 )
 
 
+@global_compiler_lock
 def llvm_text(
     function: Callable[..., Any],
     argument_types: tuple[Any, ...],
@@ -65,6 +67,7 @@ def llvm_text(
     return made.library.get_llvm_str()
 
 
+@global_compiler_lock
 def ptx(text: str, architecture: str) -> str:
     """The PTX of a module of LLVM's; refused where a function is missing in it."""
     module = llvm.parse_assembly(text)

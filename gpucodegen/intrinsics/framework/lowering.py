@@ -1,7 +1,7 @@
-"""How an intrinsic is made: typing and code for both compilers, Numba and Numba CUDA.
+"""How an intrinsic is made: typing and code for both targets, the CPU and CUDA.
 
-An `Engine` is one compiler.  `Engine.define` makes an intrinsic from a rule for its
-types and a function that builds its code through a `Lowering`.
+An `Engine` is one target of Numba's.  `Engine.define` makes an intrinsic from a rule for
+its types and a function that builds its code through a `Lowering`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from gpucodegen.intrinsics.framework.vector_type import Tile
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 
-FORMULA = "formula."
-"""How the names of functions begin whose operations keep the flags that they have."""
 Signature = Any
 """A Numba signature; None where the argument types do not fit."""
+FORMULA = "formula."
+"""How the names of functions begin whose operations keep the flags that they have."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One of the two compilers.
+    """One of the two targets.
 
     ``intrinsic`` is its decorator, told to keep literal types.
     ``register_bytes`` is the width of a vector register, 0 for scalar code.
