@@ -1,7 +1,7 @@
 """How an intrinsic is made: typing and code for both targets, the CPU and CUDA.
 
-An `Engine` is one target of Numba's.  `Engine.define` makes an intrinsic from a rule for
-its types and a function that builds its code through a `Lowering`.
+An `Engine` is one target of Numba's.  `Engine.define` makes an intrinsic from a rule
+for its types and a function that builds its code through a `Lowering`.
 """
 
 from __future__ import annotations
