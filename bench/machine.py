@@ -30,7 +30,7 @@ ENVIRONMENT = re.compile(
 )
 """Variables that change what is measured."""
 PRIVATE = "_DIR"
-"""End of the variables that hold paths, which are nobody's business."""
+"""End of the variables that hold paths, which stay private."""
 
 
 def processor() -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.proof.bounds.bounds import Violation
     from gpucodegen.tiling.proof.dependences import Dependence
     from gpucodegen.tiling.proof.loops import LoopVerdict
-    from gpucodegen.tiling.proof.values.liveness import Part
+    from gpucodegen.tiling.proof.values.liveness import LoopValues
     from gpucodegen.tiling.proof.values.undefined import UndefinedRead
 
 
@@ -37,7 +37,7 @@ class FunctionAnalysis:
     bands: tuple[Band, ...]
     violations: tuple[Violation, ...]
     undefined: tuple[UndefinedRead, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LoopValues, ...]
     needs: str = ""
 
     @property
@@ -136,8 +136,8 @@ def analyze_function(
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)
     apart = built
-    if surroundings is not None and surroundings.groups:
-        apart = model(lift_function(op, surroundings.without_groups()).scop)
+    if surroundings is not None and surroundings.aliases.groups:
+        apart = model(lift_function(op, surroundings.without_aliases()).scop)
     outside = violations(apart)
     return FunctionAnalysis(
         name,

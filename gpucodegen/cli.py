@@ -19,7 +19,7 @@ COMMANDS: dict[str, str] = {
     "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
     "emit": "the generated Python source",
     "run": "run a function on arrays",
-    "tune": "find and store the best tile sizes",
+    "tune": "find and store the fastest legal schedule",
     "bench": "the benchmark tables: programs against their peers (in a clone)",
     "cache": "what is kept on disk, and how to remove it",
     "doctor": "what was found on this machine, and how to install what is missing",

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from gpucodegen import errors
-from gpucodegen.calls.scalars import plain
-
-TARGETS = ("auto", "cpu", "cuda", "sim")
+from gpucodegen.runtime.host.scalars import plain
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What ``gpucodegen.compile`` takes besides the source.
 
-    ``target``: "cpu", "cuda", "sim" (the CUDA kernels in the emulator) or "auto".
+    ``target``: "cpu", "cuda", "sim" (the CUDA kernels in the emulator), one that
+    `gpucodegen.compiling.targets` was told of, or "auto".
     ``threads``: CPU threads of each call; 1 neither compiles for nor starts a pool, and
     more than there are run on all.  None: ``NUMBA_NUM_THREADS``, ``OMP_NUM_THREADS``,
     or every processor.
@@ -61,8 +60,6 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse unusable values."""
-        if self.target not in TARGETS:
-            raise errors.UnknownTarget(target=self.target)
         for name, is_valid, hint in self._rules():
             if not is_valid:
                 value = getattr(self, name)

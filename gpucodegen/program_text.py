@@ -1,4 +1,4 @@
-"""What is compiled: MLIR text that is parsed when somebody looks at its module.
+"""What is compiled: MLIR text that is parsed when its module is needed.
 
 Comes in: a text, a file or a module.  A text that an earlier process parsed without a
 warning needs no parser to be compiled again; any other is parsed at once.  A path that
@@ -7,8 +7,8 @@ is passed as a text is told from texts that have an error.
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, cast
 from gpucodegen import errors
 from gpucodegen.options import flag
 from gpucodegen.runtime.host.collection import collected_afterwards
-from gpucodegen.runtime.storage import cache
+from gpucodegen.runtime.host.parameters import Parameter, parameters_of
+from gpucodegen.runtime.storage import cache, records
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -30,13 +31,15 @@ NO_FILE = "<string>"
 class Source:
     """A text under the name of its file, or a module, whose ``text`` is empty.
 
-    ``defined``: the names of its functions with a body.
+    ``defined``: its functions with a body, and their arguments.
     """
 
     text: str = ""
     filename: str = NO_FILE
     allow_unregistered: bool = False
-    defined: tuple[str, ...] = ()
+    defined: Mapping[str, tuple[Parameter, ...]] = field(
+        default_factory=dict[str, "tuple[Parameter, ...]"]
+    )
     parsed: Module | None = field(default=None, repr=False)
 
     @property
@@ -68,6 +71,19 @@ class Source:
             self.text, self.filename, self.allow_unregistered, cache.sources_digest()
         )
 
+    def digest(self, name: str) -> str:
+        """Tells a function, with those that it calls, from all others by its IR."""
+        place = cache.digest(self.key, name)
+        known = STORE.get(place) if self.text else None
+        if known is not None:
+            return known.decode()
+        from gpucodegen.passes.framework.reachable import reachable
+
+        made = cache.digest(str(reachable(self.module, name)))
+        if self.text:
+            STORE.put(place, made.encode())
+        return made
+
 
 def _checked(source: object) -> Module:
     """A module; anything else is refused."""
@@ -83,7 +99,7 @@ def of_module(module: Module) -> Source:
 
     >>> import gpucodegen as gcg
     >>> of_module(gcg.parse("func.func @f() { return }")).defined
-    ('f',)
+    {'f': ()}
     """
     return Source(parsed=module, defined=_defined(module))
 
@@ -96,7 +112,7 @@ def read(
     Raises ParseError, VerifyError, UnreadableFile, NotASource.
 
     >>> read("func.func @f() { return }").defined
-    ('f',)
+    {'f': ()}
     """
     if not isinstance(source, str | os.PathLike):
         return of_module(_checked(source))
@@ -133,16 +149,16 @@ def _described(value: object) -> str:
 
 
 def _parse_or_recall(source: Source) -> None:
-    """Fill in the names of the functions; what warns is parsed by every process."""
+    """Fill in the functions; what warns is parsed by every process."""
     key = source.key
-    known = STORE.get(key)
+    known = records.kept(STORE, key)
     if known is not None:
-        source.defined = tuple(json.loads(known))
+        source.defined = known
         return
     told: list[errors.CodegenWarning] = []
     source.defined = _defined(source.parse(told))
     if not told:
-        STORE.put(key, json.dumps(source.defined).encode())
+        records.keep(STORE, key, source.defined)
 
 
 def looks_like_path(text: str) -> bool:
@@ -157,11 +173,11 @@ def looks_like_path(text: str) -> bool:
     return line.endswith(".mlir") or os.path.isfile(line)  # noqa: PTH113 - never raises
 
 
-def _defined(module: Module) -> tuple[str, ...]:
+def _defined(module: Module) -> dict[str, tuple[Parameter, ...]]:
     from gpucodegen.dialects.func import Function
 
-    functions = module.functions.items()
-    return tuple(name for name, op in functions if not Function(op).is_external)
+    views = ((name, Function(op)) for name, op in module.functions.items())
+    return {name: parameters_of(v) for name, v in views if not v.is_external}
 
 
 def _contents(path: str) -> str:

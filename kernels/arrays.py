@@ -1,7 +1,7 @@
 """What the wrappers need from an array library, for NumPy and CuPy alike.
 
 Comes in: an array.  Goes out: the module that made it, for allocation and padding.
-CuPy is never imported here: whoever hands over a CuPy array has imported it.  Arrays of
+CuPy is never imported here: a caller with a CuPy array has imported it.  Arrays of
 the emulated device are of a module of this package that stands in for CuPy.
 """
 

@@ -1,43 +1,22 @@
-"""Calls of ready-made functions for operands of shapes that were seen before.
+"""Ready-made functions called again: by the form of their operands, without checks.
 
-Comes in: a compiled function of operands and a result.  Goes out: the result; later
-calls that allocate it are one launch, on addresses.
+Comes in: the operands of a call, and its options.  Goes out: the program's function,
+prepared once for a form; and for calls like the last ones what their plan has become in
+machine code, with a new result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpucodegen.calls.repeated import required_target, unlike
-from gpucodegen.kernels.arrays import Array, ArrayT, empty
-from gpucodegen.program import Function
-
-if TYPE_CHECKING:
-    from gpucodegen.calls.direct import Direct
+from gpucodegen.calls.function import Function
+from gpucodegen.calls.launch import Entry, unlike
+from gpucodegen.kernels.arrays import ArrayT, empty
 
 MAX_CALLS = 1024
 """Forms of calls that a function remembers."""
-
-
-def form_of(a: Array, b: Array, *options: object) -> Hashable:
-    """What decides over a call but addresses: all that its preparation depends on.
-
-    >>> import numpy as np
-    >>> a, b = np.zeros((2, 3), "f4"), np.ones((2, 3), "f4")
-    >>> form_of(a, b, "auto") == form_of(b, a, "auto") != form_of(a, b.T, "auto")
-    True
-    """
-    return required_target(), _layout(a), _layout(b), options
-
-
-def _layout(array: Array) -> Hashable:
-    """The type alone of what is no array: who prepares its call refuses it."""
-    try:
-        return type(array), array.shape, array.strides, array.dtype
-    except Exception:  # noqa: BLE001 - whatever other libraries raise
-        return type(array)
 
 
 @dataclass(slots=True)
@@ -52,7 +31,7 @@ class Call:
     function: Function
     shape: tuple[int, ...]
     turned: Sequence[bool] = ()
-    again: Direct = unlike
+    again: Entry = unlike
 
     def __call__(self, operands: Sequence[ArrayT], out: ArrayT | None) -> ArrayT:
         """Run; operands that are not contiguous are copied first."""
@@ -67,7 +46,7 @@ class Call:
         result: ArrayT = empty(self.library, self.shape, dtype) if out is None else out
         self.function(*given, result)
         if out is None:
-            self.again = self.function.again(*given, result) or unlike
+            self.again = self.function.again(*given, result)
         return result
 
 
@@ -79,7 +58,7 @@ class Calls:
     """
 
     known: dict[Hashable, Call] = field(default_factory=dict[Hashable, Call])
-    last: dict[Hashable, Direct] = field(default_factory=dict[Hashable, "Direct"])
+    last: dict[Hashable, Entry] = field(default_factory=dict[Hashable, "Entry"])
 
     def repeated(self, options: Hashable, a: object, b: object) -> Any:
         """The result of a call like the last one, `NotImplemented` of any other."""

@@ -1,13 +1,14 @@
-"""Two-dimensional convolution: ``linalg.conv_2d_*`` behind a function of arrays."""
+"""Two-dimensional convolution: ``linalg.conv_2d_*`` as a function of arrays."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
-import gpucodegen as gcg
+from gpucodegen import api
+from gpucodegen.calls.form import form_of
 from gpucodegen.kernels.arrays import Array, ArrayT, library, require_rank
-from gpucodegen.kernels.calls import Call, Calls, form_of
+from gpucodegen.kernels.calls import Call, Calls
 from gpucodegen.kernels.sources import element_aliases, shift, source, vector
 from gpucodegen.kernels.windows import (
     NO_PADDING,
@@ -21,7 +22,7 @@ from gpucodegen.kernels.windows import (
 )
 
 if TYPE_CHECKING:
-    from gpucodegen.program import Function
+    from gpucodegen.calls.function import Function
 
 
 def conv2d(
@@ -54,7 +55,7 @@ def conv2d(
     done = _CALLS.repeated(options, x, w) if out is None else NotImplemented
     if done is not NotImplemented:
         return done
-    form = form_of(x, w, *options)
+    form = options, form_of((x, w))
     call = _CALLS.known.get(form)
     if call is None:
         steps = positive_pair("strides", strides), positive_pair("dilations", dilations)
@@ -105,4 +106,4 @@ def _kernel(
         sides = {"#top": top, "#bottom": bottom, "#left": left, "#right": right}
         aliases |= {side: shift(width) for side, width in sides.items()}
         file = f"padded_{file}"
-    return gcg.compile(source(file, aliases), target=target).conv2d
+    return api.compile(source(file, aliases), target=target).conv2d

@@ -1,4 +1,4 @@
-"""Matrix product: ``linalg.matmul`` behind a function of arrays."""
+"""Matrix product: ``linalg.matmul`` as a function of arrays."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
 
-import gpucodegen as gcg
+from gpucodegen import api
+from gpucodegen.calls.form import form_of
 from gpucodegen.kernels.arrays import Array, ArrayT, is_turned, library, require_rank
-from gpucodegen.kernels.calls import Call, Calls, form_of
+from gpucodegen.kernels.calls import Call, Calls
 from gpucodegen.kernels.sources import element_aliases, source
 
 if TYPE_CHECKING:
-    from gpucodegen.program import Function
+    from gpucodegen.calls.function import Function
 
 
 def matmul(
@@ -32,7 +33,7 @@ def matmul(
     done = _CALLS.repeated(target, a, b) if out is None else NotImplemented
     if done is not NotImplemented:
         return done
-    form = form_of(a, b, target)
+    form = target, form_of((a, b))
     call = _CALLS.known.get(form) or _CALLS.keep(form, _prepared(a, b, target))
     return _CALLS.run(target, call, (a, b), out)
 
@@ -63,4 +64,4 @@ def _kernel(dtype: object, turned: tuple[bool, bool], target: str) -> Function:
         )
     }
     aliases = element_aliases(str(dtype), function="matmul", argument="a")
-    return gcg.compile(source("matmul.mlir", aliases | maps), target=target).matmul
+    return api.compile(source("matmul.mlir", aliases | maps), target=target).matmul

@@ -138,7 +138,7 @@ def emulated_device(
 @pytest.fixture(
     params=[
         pytest.param("cupy", marks=pytest.mark.gpu),
-        "gpucodegen.runtime.devices.emulated_array",
+        "gpucodegen.runtime.devices.emulated_cupy",
     ],
     ids=["gpu", "emulated"],
 )

@@ -1,34 +1,21 @@
-"""The arguments of a function: checked, converted, and specialised types from them."""
+"""The arguments of a first call: checked in full, and turned into values.
+
+Comes in: what a function says of its arguments, and those of a call.  Goes out: a
+`Buffer` for each array and a Python number for each other one, and what they tell
+beyond the types of the function, for which it is compiled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.calls.scalars import scalar_conversion
-from gpucodegen.dialects.shared.flat_elements import elements_of, steps_of, vector_in
-from gpucodegen.dialects.shared.storage import box, stored_by_map
-from gpucodegen.ir.affine.expressions import Const
-from gpucodegen.ir.attributes import StridedLayoutAttr
-from gpucodegen.ir.types import (
-    ComplexType,
-    FloatType,
-    IndexType,
-    MemRefType,
-    Shape,
-    TensorType,
-    Type,
-    VectorType,
-    element_type,
-)
-
-if TYPE_CHECKING:
-    from gpucodegen.dialects.func import Function
-
-Strides = tuple[int | None, ...] | None
+from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
+from gpucodegen.runtime.host.parameters import Extents, Known, Parameter
+from gpucodegen.runtime.host.scalars import scalar_conversion
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,169 +23,136 @@ class Signature:
     """Names and types of a function's arguments."""
 
     function: str
-    names: tuple[str, ...]
-    types: tuple[Type, ...]
-
-    @staticmethod
-    def of(view: Function) -> Signature:
-        """The signature of a function."""
-        arguments = view.arguments
-        names = tuple(a.name or f"arg{i}" for i, a in enumerate(arguments))
-        return Signature(view.name, names, tuple(a.type for a in arguments))
+    parameters: tuple[Parameter, ...]
 
     def __str__(self) -> str:
-        pairs = zip(self.names, self.types, strict=True)
-        return f"{self.function}({', '.join(f'{n}: {t}' for n, t in pairs)})"
+        inner = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
+        return f"{self.function}({inner})"
 
-    def convert(
-        self, arguments: Sequence[Any], written: Sequence[bool] = ()
-    ) -> list[Any]:
+    def convert(self, arguments: Sequence[Any]) -> list[Any]:
         """Buffers and Python numbers; catalogued errors for what does not fit."""
-        if len(arguments) != len(self.types):
+        if len(arguments) != len(self.parameters):
             raise errors.WrongArgumentCount(
                 function=self.function,
-                expected=len(self.types),
+                expected=len(self.parameters),
                 actual=len(arguments),
                 signature=str(self),
             )
-        flags = written or (False,) * len(self.types)
+        pairs = zip(arguments, self.parameters, strict=True)
         return [
-            self._one(*each)
-            for each in zip(arguments, self.names, self.types, flags, strict=True)
+            self._number(value, p) if p.shape is None else self._buffer(value, p)
+            for value, p in pairs
         ]
 
-    def _one(self, value: Any, name: str, ty: Type, written: bool) -> Any:
-        if isinstance(ty, MemRefType | TensorType):
-            return self._buffer(value, name, ty, written=written)
-        convert = scalar_conversion(str(ty))
+    def _number(self, value: Any, parameter: Parameter) -> Any:
+        convert = scalar_conversion(parameter.dtype)
         if convert is None:
-            raise errors.UnsupportedType(type=ty, target="a call from Python")
+            raise errors.UnsupportedType(type=parameter.type, target=CALLER)
         try:
             return convert(value)
         except Exception as problem:  # whatever the methods of an object raise
             raise errors.WrongArgumentType(
                 function=self.function,
-                argument=name,
-                expected=_description(ty),
+                argument=parameter.name,
+                expected=_description(parameter.dtype),
                 actual=_shown(value),
             ) from problem
 
-    def _buffer(
-        self, value: Any, name: str, ty: MemRefType | TensorType, *, written: bool
-    ) -> Any:
-        from gpucodegen.runtime.host.buffers import (
-            NUMPY_NAMES,
-            Buffer,
-            Expected,
-            to_buffer,
-        )
-
-        kind = element_type(ty.element)
-        if str(kind) not in NUMPY_NAMES:
-            raise errors.UnsupportedType(type=ty, target="a call from Python")
-        rank, vector = len(ty.shape), vector_in(ty)
+    def _buffer(self, value: Any, parameter: Parameter) -> Buffer:
+        if parameter.dtype not in NUMPY_NAMES:
+            raise errors.UnsupportedType(type=parameter.type, target=CALLER)
+        declared, vector = parameter.shape or (), parameter.vector
+        rank, size = len(declared), prod(vector)
         given = tuple(getattr(value, "shape", ()))
-        shape, memory = _accepted(ty, given if vector is None else given[:rank])
-        strides = strides_of(ty)
-        if vector is not None:
-            shape = (*shape, *vector.shape)
+        shape, memory = _accepted(parameter, given if not vector else given[:rank])
+        strides = parameter.strides
+        if vector:
+            shape = (*shape, *vector)
             strides = _in_numbers(strides, vector)
-        expected = Expected(name, str(kind), shape, strides, written)
+        expected = Expected(parameter.name, parameter.dtype, shape, strides)
         buffer = to_buffer(value, expected, self.function)
-        if memory != shape and vector is None:
+        if memory != shape and not vector:
             return Buffer.of(buffer.array.reshape(memory), buffer.dtype)
-        if vector is not None:
-            self._check_whole(name, buffer, rank, elements_of(vector))
-        return buffer
-
-    def _check_whole(self, name: str, buffer: Any, rank: int, size: int) -> None:
-        """Refuse vectors that begin at a fraction of their size."""
         for stride in buffer.strides[:rank]:
-            if stride % size:
+            if stride % size:  # a vector would begin at a fraction of its size
                 raise errors.WrongStride(
                     function=self.function,
-                    argument=name,
+                    argument=parameter.name,
                     expected=f"that are multiples of {size}",
                     actual=buffer.strides,
                     otherwise="",
                 )
+        return buffer
 
-    def specialized(self, values: Sequence[Any]) -> tuple[Type | None, ...]:
-        """The types with the extents and strides of these buffers.
+    def known(self, values: Sequence[Any]) -> tuple[Known | None, ...]:
+        """Extents and strides of these values; None where the type says all that."""
+        return tuple(map(_known, self.parameters, values))
 
-        None for scalars, and where the type says all that already.
-        """
-        return tuple(map(_specialized, self.types, values))
+    def refuse_read_only(self, values: Sequence[Any], written: Sequence[bool]) -> None:
+        """Raise ReadOnlyArgument for the first that is written and must not be."""
+        for p, value, is_written in zip(self.parameters, values, written, strict=True):
+            if is_written and isinstance(value, Buffer) and not value.writable:
+                raise errors.ReadOnlyArgument(function=self.function, argument=p.name)
 
 
-def _accepted(ty: MemRefType | TensorType, shape: Shape) -> tuple[Shape, Shape]:
+CALLER = "a call from Python"
+
+
+def _accepted(parameter: Parameter, given: Extents) -> tuple[Extents, Extents]:
     """The shape a buffer must have, and that of its memory, if the layout is a map.
 
     The logical shape will do if the memory has as many elements.
     """
-    layout = stored_by_map(ty) if isinstance(ty, MemRefType) else None
-    logical = shape if _fits(shape, ty.shape) else ty.shape
+    declared, layout = parameter.shape or (), parameter.layout
+    logical = given if _fits(given, declared) else declared
     if layout is None or layout.num_syms or None in logical:
-        return ty.shape, ty.shape
+        return declared, declared
+    from gpucodegen.dialects.shared.storage import box
+    from gpucodegen.ir.affine.expressions import Const
+
     extents = [Const(n or 0) for n in logical]
     memory = tuple(e.value for e in box(layout, extents) if isinstance(e, Const))
     is_full = prod(memory) == prod(e.value for e in extents)
-    return logical if shape == logical and is_full else memory, memory
+    return logical if given == logical and is_full else memory, memory
 
 
-def _fits(shape: Shape, pattern: Shape) -> bool:
+def _fits(shape: Extents, pattern: Extents) -> bool:
     return len(shape) == len(pattern) and all(
         n in (None, m) for m, n in zip(shape, pattern, strict=True)
     )
 
 
-def _in_numbers(strides: Strides, vector: VectorType) -> Strides:
-    """Strides between vectors, and then within one."""
+def _in_numbers(strides: Extents | None, vector: tuple[int, ...]) -> Extents | None:
+    """Strides between vectors, and then within one.
+
+    >>> _in_numbers((None, 1), (2, 8))
+    (None, 16, 8, 1)
+    """
     if strides is None:
         return None
-    size = elements_of(vector)
+    size = prod(vector)
     scaled = (None if stride is None else stride * size for stride in strides)
-    return (*scaled, *steps_of(vector))
+    return (*scaled, *(prod(vector[i + 1 :]) for i in range(len(vector))))
 
 
-def strides_of(ty: MemRefType | TensorType) -> Strides:
-    """Strides a buffer must have; None for row-major."""
-    layout = getattr(ty, "layout", None)
-    return layout.strides if isinstance(layout, StridedLayoutAttr) else None
-
-
-def _specialized(ty: Type, value: Any) -> Type | None:
-    if not isinstance(ty, MemRefType | TensorType):
+def _known(parameter: Parameter, value: Any) -> Known | None:
+    if parameter.shape is None or parameter.is_fixed:
         return None
-    static = _static(ty, value)
-    return None if static == ty else static
+    rank, size = len(parameter.shape), prod(parameter.vector)
+    shape = tuple(map(int, value.shape[:rank]))
+    if parameter.strides is None:
+        return shape, None
+    return shape, tuple(int(stride) // size for stride in value.strides[:rank])
 
 
-def _static(ty: MemRefType | TensorType, buffer: Any) -> Type:
-    rank = len(ty.shape)
-    shape = tuple(int(extent) for extent in buffer.shape[:rank])
-    if isinstance(ty, MemRefType) and stored_by_map(ty) and None not in ty.shape:
-        return ty
-    if isinstance(ty, TensorType) or not isinstance(ty.layout, StridedLayoutAttr):
-        return replace(ty, shape=shape)
-    size = elements_of(vector_in(ty))
-    strides = tuple(int(stride) // size for stride in buffer.strides[:rank])
-    layout = StridedLayoutAttr(strides, ty.layout.offset or 0)
-    return replace(ty, shape=shape, layout=layout)
-
-
-def _description(ty: Type) -> str:
-    match ty:
-        case FloatType() | ComplexType():
-            return f"a number ({ty})"
-        case IndexType():
-            return "an integer of 64 bits (index)"
-        case _:
-            return f"an integer ({ty})"
+def _description(dtype: str) -> str:
+    if dtype == "index":
+        return "an integer of 64 bits (index)"
+    return f"{'an integer' if dtype.lstrip('su')[:1] == 'i' else 'a number'} ({dtype})"
 
 
 def _shown(value: object) -> str:
-    """The beginning of a value, behind its type.
+    """The beginning of a value, after its type.
 
     >>> _shown("2"), _shown(10**99)[:24]
     ("str '2'", 'int 10000000000000000000')

@@ -1,1 +1,13 @@
-"""The subcommands: ``configure(parser)`` and ``run(options)`` each."""
+"""The subcommands: ``configure(parser)`` and ``run(options)`` each.
+
+- `inputs`: input files: a path, or standard input, whole or split
+- `opt`: parse, verify, run passes, print
+- `deps`: exact dependences
+- `explain`: loops, tiles, mapping, pictures
+- `emit`: the generated Python source
+- `run`: one function on arrays from files
+- `tune`: legal schedules timed, the best one stored
+- `cache`: what is kept on disk
+- `bench`: the benchmark tables of a clone
+- `doctor`: what was found on this machine
+"""

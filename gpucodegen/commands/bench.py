@@ -13,9 +13,9 @@ from gpucodegen import errors
 CLONE = Path(__file__).parents[2]
 """The folder above the package: in a clone, the one with ``bench``."""
 OPTIONS = {
-    "--budget": "seconds per line",
-    "--threads": "as in 1,2: of every contender",
-    "--clock": "wall or cpu",
+    "--budget": "seconds for each line",
+    "--threads": "numbers of threads of every contender, such as 1,2",
+    "--clock": "wall (time that passes) or cpu (processor time)",
     "--out": "folder for JSON, Markdown and plot",
 }
 """Handed on to ``python -m bench``, which knows their values."""
@@ -23,8 +23,8 @@ OPTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("table", nargs="?", help="one table (default: all)")
-    parser.add_argument("name", nargs="?", help="part of the lines' names")
+    parser.add_argument("table", nargs="?", help="one table; default: all")
+    parser.add_argument("name", nargs="?", help="only lines whose names contain this")
     for option, meaning in OPTIONS.items():
         parser.add_argument(option, help=meaning)
 

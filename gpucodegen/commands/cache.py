@@ -13,7 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="show")
     parser.add_argument(
-        "--tuned", action="store_true", help="clear: tuned schedules as well"
+        "--tuned", action="store_true", help="with clear: tuned schedules too"
     )
 
 
@@ -39,17 +39,17 @@ def summary() -> str:
     except OSError as problem:
         return f"{place}: not used, since {problem.strerror or problem}"
     most = limit() / (1 << 20)
-    return f"{place}: {found} of {most:.0f}; 'gpucodegen cache clear' empties it"
+    return f"{place}: {found} of {most:.0f} MiB; 'gpucodegen cache clear' empties it"
 
 
 def cleared(*, tuned: bool) -> str:
-    """Remove all entries, and tuned schedules if so told; what was removed.
+    """Remove all entries, with ``tuned`` also tuned schedules; what was removed.
 
     Raises CacheRefused.
     """
+    from gpucodegen.compiling.winners import DATABASE
     from gpucodegen.runtime.storage.cache import cache_directory, cache_folder
     from gpucodegen.runtime.storage.cache_size import shrink
-    from gpucodegen.tuning.stored import DATABASE
 
     place = cache_directory()
     try:

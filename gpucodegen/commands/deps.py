@@ -29,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="{function: [[src, dst, depth, result], ...]} as MLIR's dependence check",
+        help="one row per pair of accesses, as MLIR's dependence check lists them: "
+        "{function: [[src, dst, depth, result], ...]}",
     )
 
 
@@ -82,7 +83,7 @@ def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows
 
 
 def _account(label: str, function: Operation, surroundings: Surroundings) -> str:
-    """Loop kinds and dependences of one function for people."""
+    """Loop kinds and dependences of one function, as a text to read."""
     from gpucodegen.passes.analysis.lifting import lift_function
     from gpucodegen.tiling.model.relations import model
     from gpucodegen.tiling.proof.dependences import dependences

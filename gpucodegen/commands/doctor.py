@@ -7,6 +7,9 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from gpucodegen import errors
+from gpucodegen.compiling.targets import find, names
+
 PACKAGES: tuple[tuple[str, str], ...] = (
     ("gpucodegen", ""),
     ("numpy", "pip install gpucodegen"),
@@ -23,6 +26,7 @@ ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 SETTINGS = (
     "GPUCODEGEN_TARGET",
     "GPUCODEGEN_DEVICE",
+    "GPUCODEGEN_DIRECT",
     "GPUCODEGEN_CACHE_DIR",
     "GPUCODEGEN_CACHE_SIZE",
     "GPUCODEGEN_CACHES",
@@ -64,6 +68,20 @@ def _version(name: str) -> str:
 
 def _devices() -> list[str]:
     from gpucodegen.commands.cache import summary
-    from gpucodegen.runtime.devices.found import describe
+    from gpucodegen.runtime.devices.inventory import describe
 
-    return [*describe(), f"cache       {summary()}"]
+    usable = ", ".join(filter(_runs, names()))
+    return [*describe(), f"targets     {usable}", f"cache       {summary()}"]
+
+
+def _runs(name: str) -> bool:
+    """Whether this machine has what a target needs.
+
+    >>> _runs("cpu"), _runs("sim")
+    (True, True)
+    """
+    try:
+        find(name).require()
+    except errors.NoDevice:
+        return False
+    return True

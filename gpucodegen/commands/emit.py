@@ -1,6 +1,6 @@
 """``gpucodegen emit``: the generated Python source of every function.
 
-Comments behind it tell how each transfer is carried out, and why.
+Comments after it say how each transfer is carried out, and why.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
+from gpucodegen.compiling.targets import names
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
-    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--target", choices=names(), default="cpu")
     parser.add_argument("--entry", default="", help="only this function")
 
 

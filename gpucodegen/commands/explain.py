@@ -1,4 +1,4 @@
-"""``gpucodegen explain``: loops and why not, tiles, mapping, pictures."""
+"""``gpucodegen explain``: kinds of loops with reasons, tiles, mapping, pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.report import PICTURES, TARGETS
+from gpucodegen.compiling.targets.registry import mappings
+from gpucodegen.report import PICTURES
 
 if TYPE_CHECKING:
     from gpucodegen.report.explanation import Explanation
@@ -29,33 +30,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--passes",
         default="",
         metavar="PIPELINE",
-        help="explain what these passes make of it, e.g. skew",
+        help="explain what these passes make of it, such as skew",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--svg", action="store_true", help="one picture of one nest")
     form.add_argument("--html", action="store_true", help="one page: text and pictures")
-    parser.add_argument("--function", default="", metavar="NAME", help="only this one")
+    parser.add_argument(
+        "--function", default="", metavar="NAME", help="only this function"
+    )
     parser.add_argument(
         "--sizes",
         default="",
         metavar="N=8,M=6",
-        help="values of parameters, or one number for all; "
+        help="values of parameters, or one number for all of them; "
         "default: 8 in pictures, 1024 for the mapping",
     )
     parser.add_argument(
         "--target",
-        choices=TARGETS,
+        choices=mappings(),
         action="append",
         help="show this mapping; may be repeated; default: both",
     )
     drawn = parser.add_argument_group("with --svg")
-    drawn.add_argument("--nest", type=int, default=0, help="which, counted from 0")
+    drawn.add_argument("--nest", type=int, default=0, help="which nest, counted from 0")
     drawn.add_argument("--picture", choices=PICTURES, default="space")
-    drawn.add_argument("--loops", default="", metavar="I,J", help="the two to show")
+    drawn.add_argument("--loops", default="", metavar="I,J", help="two loops to show")
     drawn.add_argument(
         "--tiles", default="4,4", metavar="H,W", help="iterations of a tile; 0,0: none"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     form = _form(options)
     passes = parse_pipeline(options.passes)
     is_quick = options.svg and options.picture != "kernel"
-    targets = () if is_quick else tuple(options.target or TARGETS)
+    targets = () if is_quick else tuple(options.target or mappings())
     with printed_warnings():
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
@@ -106,7 +109,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Numbers between commas; the drawing refuses what is none."""
+    """Numbers between commas; the drawing refuses anything else."""
     return tuple(
         int(part) if part.isascii() and part.isdigit() else -1
         for part in text.split(",")

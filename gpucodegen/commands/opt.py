@@ -28,13 +28,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--passes",
         default="",
         metavar="PIPELINE",
-        help="e.g. 'canonicalize,tile{sizes=[32,32]}'",
+        help="passes to run, such as 'canonicalize,tile{sizes=[32,32]}'",
     )
     parser.add_argument("--generic", action="store_true", help="print the generic form")
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="only check, accesses to memory too; print nothing",
+        help="check the module and its memory accesses; print nothing",
     )
     parser.add_argument(
         "--print-ir-after",

@@ -1,7 +1,7 @@
 """``gpucodegen run``: call one function on arrays from files.
 
-Each ``--arg`` is a ``.npy`` file or a number.  Results are printed; ``--save`` keeps
-all arguments after the call, and the results, as ``.npy`` files.
+Each ``--arg`` is a ``.npy`` file or a number.  Results are printed.  ``--save`` writes
+all arguments, as they are after the call, and the results to ``.npy`` files.
 """
 
 from __future__ import annotations
@@ -18,16 +18,29 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.options import TARGETS
+from gpucodegen.compiling.targets.registry import choices
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
     parser.add_argument("--entry", default="", help="function; default: the only one")
-    parser.add_argument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
-    parser.add_argument("--target", choices=TARGETS, default="auto")
-    parser.add_argument("--save", metavar="DIR", help="keep arguments and results here")
+    add_argument_option(parser)
+    parser.add_argument("--target", choices=choices(), default="auto")
+    parser.add_argument(
+        "--save", metavar="DIR", help="folder for arguments and results"
+    )
+
+
+def add_argument_option(parser: argparse.ArgumentParser) -> None:
+    """The option that gives a function its arguments."""
+    parser.add_argument(
+        "--arg",
+        nargs="*",
+        default=[],
+        metavar="X.npy|NUMBER",
+        help="the function's arguments in order: arrays from files, and numbers",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``gpucodegen tune``: time legal tile sizes and store the best for `compile`."""
+"""``gpucodegen tune``: time legal schedules and store the fastest for `compile`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.commands.run import argument
+from gpucodegen.commands.run import add_argument_option, argument
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
-    parser.add_argument("--entry", required=True)
-    parser.add_argument("--arg", nargs="*", default=[], metavar="X.npy|NUMBER")
-    parser.add_argument("--trials", type=int, default=12, help="candidates to time")
+    parser.add_argument("--entry", required=True, help="function to tune")
+    add_argument_option(parser)
+    parser.add_argument("--trials", type=int, default=12, help="schedules to time")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """A function after all passes and emission, as it is kept on disk.
 
-Comes in: the text of a program, a function, argument types and options.  Goes out: what
-an earlier process made of them, so that this one needs neither passes nor isl.
+Comes in: a text, a function, what is known of its arguments, and options.  Goes out:
+what an earlier process made of them, so that this one needs neither passes nor isl.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from gpucodegen.compiling import records as plain
 from gpucodegen.options import Options
-from gpucodegen.runtime.host.spec import Constant, KernelSpec
-from gpucodegen.runtime.storage import cache
+from gpucodegen.runtime.host.spec import Constant, KernelSpec, Launch
+from gpucodegen.runtime.storage import cache, records
 
 if TYPE_CHECKING:
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
@@ -22,8 +21,13 @@ STORE = cache.Store("program")
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
-    """Generated source and what a call has to know of it."""
+class Artifact:
+    """Generated source and what a call has to know of it.
+
+    ``written``, ``overwritten``: arguments that are stored to, and those whose contents
+    are not needed.  ``groups``: per argument, what those that may overlap have in
+    common, or None.  ``launch``: where the function is one launch of a kernel, which.
+    """
 
     host_source: str
     kernels: tuple[KernelSpec, ...]
@@ -34,20 +38,14 @@ class Lowered:
     overwritten: tuple[bool, ...]
     transfers: tuple[PlannedTransfer, ...]
     groups: tuple[int | None, ...]
+    launch: Launch | None = None
 
 
 def key_of(
-    text: str,
-    place: object,
-    name: str,
-    target: str,
-    types: Sequence[object],
-    options: Options,
+    text: str, name: str, target: str, known: Sequence[object], options: Options
 ) -> str:
-    """All that decides over what comes out; ``place`` is where the text stands."""
-    return cache.digest(
-        text, str(place), name, target, tuple(map(str, types)), situation(options)
-    )
+    """All that decides over what comes out; ``text`` is the key of the program's."""
+    return cache.digest(text, name, target, known, situation(options))
 
 
 def situation(options: Options) -> tuple[object, ...]:
@@ -61,21 +59,16 @@ def situation(options: Options) -> tuple[object, ...]:
     return chosen, facts(), *versions
 
 
-def load(key: str) -> Lowered | None:
-    """What was kept, or None; a record that does not load is made again."""
-    payload = STORE.get(key)
-    if payload is None:
-        return None
+def load(key: str) -> Artifact | None:
+    """What an earlier process kept, or None."""
+    found = records.kept(STORE, key)
     try:
-        return plain.loaded(payload)
-    except Exception:  # noqa: BLE001 - whatever a record of another form raises
+        return None if found is None else Artifact(**found)
+    except TypeError:  # a record of another form
         return None
 
 
-def keep(key: str, lowered: Lowered) -> bool:
-    """Keep a function; one that cannot be written down is made again every time."""
-    try:
-        payload = plain.dumped(lowered)
-    except TypeError:
-        return False
-    return STORE.put(key, payload)
+def keep(key: str, artifact: Artifact) -> None:
+    """Keep a function for later processes, if it is no more than data."""
+    parts = {field.name: getattr(artifact, field.name) for field in fields(artifact)}
+    records.keep(STORE, key, parts)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.program import GlobalConstant
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
@@ -29,22 +29,25 @@ def lower(
     key: Key,
     options: Options,
     stages: Stages,
-) -> Lowered:
+) -> Artifact:
     """Run all passes and emit the source; every stage is appended to ``stages``."""
-    from gpucodegen.compiling.artifact import Lowered
+    from gpucodegen.compiling.artifact import Artifact
+    from gpucodegen.compiling.targets.registry import find
     from gpucodegen.dialects.gcg.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
+    from gpucodegen.runtime.host.spec import Launch
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    face = "cpu" if key[0] == "cpu" else "cuda"
-    emitted = emit_program(mapped, face, frozenset(options.handlers))
+    emission = find(key[0]).emission()
+    emitted = emit_program(mapped, emission, frozenset(options.handlers))
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
     entry = emitted.entries[name]
-    return Lowered(
+    launch = emitted.functions[name].launch
+    return Artifact(
         emitted.host_source,
         tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
         {key: _constant(value) for key, value in emitted.constants.items()},
@@ -54,6 +57,7 @@ def lower(
         tuple(entry.overwritten),
         tuple(map(_placed, emitted.transfers_of(name))),
         _numbered(alias_groups(mapped.functions[name])),
+        launch and Launch(*launch),
     )
 
 
@@ -97,43 +101,33 @@ def map_module(
     Time loops whose tiles are not proven within the limits of the proof run without.
     """
     from gpucodegen import errors
+    from gpucodegen.compiling.pipeline import all_passes
 
-    if key[0] != "cpu" or not options.time_tiles:
-        return _mapped(module, name, key, options, stages)
+    target, types = key
+    passes = all_passes(name, types, target, options)
     before = len(stages)
     try:
-        return _mapped(module, name, key, options, stages)
+        return _mapped(module, passes, stages)
     except errors.RaceFound as problem:
-        del stages[before:]
         plain = replace(options, time_tiles=False)
-        mapped = _mapped(module, name, key, plain, stages)
+        without = all_passes(name, types, target, plain)
+        if without == passes:
+            raise
+        del stages[before:]
+        mapped = _mapped(module, without, stages)
         place, reason = module.functions[name].location, problem.message
         given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
         errors.tell(given_up)
         return mapped
 
 
-def _mapped(
-    module: Module,
-    name: str,
-    key: Key,
-    options: Options,
-    stages: Stages,
-) -> Module:
-    from gpucodegen.compiling.pipeline import front_passes, mapping_passes
-    from gpucodegen.passes.checks.size import CheckSize
+def _mapped(module: Module, passes: Sequence[ModulePass], stages: Stages) -> Module:
     from gpucodegen.passes.framework.base import run_pipeline
-
-    target, types = key
 
     def after(pass_: ModulePass, current: Module) -> None:
         stages.append((pass_.name, current))
 
     stages.append(("parse", module))
-    guard = target == "cpu" and not options.unchecked
-    front = front_passes(name, types, options.handlers, target, guard=guard)
-    small = CheckSize(operations=options.max_operations)
-    passes = [small, *front, *mapping_passes(target, options)]
     return run_pipeline(module, passes, after=after)
 
 

@@ -1,236 +1,161 @@
-"""From a parsed module to mapped kernels: which passes run, in which order."""
+"""From a parsed module to mapped kernels: which passes run, in which order.
+
+`FRONT` is the way to affine nests on buffers, in named stages, the same for every
+target.  The record of a target has the passes that map the nests, and every mapped
+kernel is proven.  This module imports all passes, so it is imported when one runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
-
-if TYPE_CHECKING:
-    from gpucodegen.passes.framework.base import ModulePass
-    from gpucodegen.runtime.machine.processor import Cpu
+from gpucodegen.passes.checks.bounds import CheckBounds
+from gpucodegen.passes.checks.effects import CheckEffects
+from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.lifetimes import CheckLifetimes
+from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
+from gpucodegen.passes.checks.reads import CheckReads
+from gpucodegen.passes.checks.shapes import CheckShapes
+from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.reachable import KeepReachable
+from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
+from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
+from gpucodegen.passes.prepare.functions.inline import Inline
+from gpucodegen.passes.prepare.functions.inline_branches import InlineBranches
+from gpucodegen.passes.prepare.functions.library_calls import LibraryCalls
+from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
+from gpucodegen.passes.prepare.functions.specialize import Specialize
+from gpucodegen.passes.prepare.functions.specialize_ranks import SpecializeRanks
+from gpucodegen.passes.prepare.launches.host_gpu import HostGpuToMemref
+from gpucodegen.passes.prepare.launches.inline_launches import InlineLaunches
+from gpucodegen.passes.prepare.launches.launches_to_loops import LaunchesToLoops
+from gpucodegen.passes.prepare.linalg.contract_vectors import VectorContract
+from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
+from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
+from gpucodegen.passes.prepare.linalg.generalize import Generalize
+from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
+from gpucodegen.passes.prepare.memory.bufferize import Bufferize
+from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
+from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
+from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
+from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
+from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
+from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
 
 ArgumentTypes = tuple[Type | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a function is compiled for.
+
+    ``types`` are those of the arguments, where they are known.  ``handled`` operations
+    and library calls are run by functions of the caller.  ``runs_launches``: launches
+    stay what they are.  ``guard``: accesses that are not proven to stay inside are
+    checked.
+    """
+
+    function: str
+    types: ArgumentTypes
+    handled: tuple[str, ...] = ()
+    runs_launches: bool = True
+    guard: bool = False
+
+
+def _calls(r: Request) -> Sequence[ModulePass]:
+    launches = [] if r.runs_launches else [LaunchesToLoops()]
+    ranks = [CheckEffects(), SpecializeRanks()]
+    return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, Inline()]
+
+
+def _memory(r: Request) -> Sequence[ModulePass]:
+    kept = [KeepReachable(r.function), CheckLifetimes(), ForwardRanks()]
+    return [*kept, SlicesToViews(), RebaseViews(), PlaceAllocations()]
+
+
+def _tensors(r: Request) -> Sequence[ModulePass]:
+    named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
+    return [*named, DecomposeSoftmax(), Generalize(), Bufferize()]
+
+
+def _loops(r: Request) -> Sequence[ModulePass]:
+    checked = [CheckShapes()] if r.guard else []
+    return [LibraryCalls(r.handled), *checked, LinalgToAffine(), NormalizeTransfers()]
+
+
+def _affine(r: Request) -> Sequence[ModulePass]:
+    del r
+    branches = [Canonicalize(), PropagateAliases(), InlineBranches()]
+    return [*branches, RaiseToAffine(), FlattenElements(), Canonicalize()]
+
+
+def _accesses(r: Request) -> Sequence[ModulePass]:
+    return [CheckReads(), CheckBounds(r.function, r.types, r.guard)]
+
+
+FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
+    "launches and calls become one function": _calls,
+    "views and lifetimes of buffers": _memory,
+    "operations on tensors become loops over buffers of known extents": _tensors,
+    "library calls, and linalg as loops": _loops,
+    "control flow becomes affine": _affine,
+    "every access is inside, every value written before it is read": _accesses,
+}
+"""The stages on the way to affine nests on buffers, in order."""
 
 
 def front_passes(
     function: str,
     types: ArgumentTypes,
     handled: Iterable[str] = (),
-    target: str = "",
     *,
+    runs_launches: bool = True,
     guard: bool = False,
 ) -> list[ModulePass]:
-    """To affine nests on buffers, specialised to the argument types of a call.
+    """To affine nests on buffers, as a `Request` says.
 
-    ``handled`` operations and library calls are run by functions of the caller.
-    ``guard``: accesses that are not proven to stay inside are checked.
+    >>> front_passes("f", ())[-1].name
+    'check-bounds'
     """
-    from gpucodegen.passes.checks.bounds import CheckBounds
-    from gpucodegen.passes.checks.effects import CheckEffects
-    from gpucodegen.passes.checks.lifetimes import CheckLifetimes
-    from gpucodegen.passes.checks.reads import CheckReads
-    from gpucodegen.passes.checks.shapes import CheckShapes
-    from gpucodegen.passes.framework.reachable import KeepReachable
-    from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
-    from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
-    from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
-    from gpucodegen.passes.prepare.functions.inline import Inline
-    from gpucodegen.passes.prepare.functions.inline_branches import InlineBranches
-    from gpucodegen.passes.prepare.functions.library_calls import LibraryCalls
-    from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
-    from gpucodegen.passes.prepare.functions.specialize import Specialize
-    from gpucodegen.passes.prepare.functions.specialize_ranks import SpecializeRanks
-    from gpucodegen.passes.prepare.launches.host_gpu import HostGpuToMemref
-    from gpucodegen.passes.prepare.launches.inline_launches import InlineLaunches
-    from gpucodegen.passes.prepare.launches.launches_to_loops import LaunchesToLoops
-    from gpucodegen.passes.prepare.linalg.contract_vectors import VectorContract
-    from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
-    from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
-    from gpucodegen.passes.prepare.linalg.generalize import Generalize
-    from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
-    from gpucodegen.passes.prepare.memory.bufferize import Bufferize
-    from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
-    from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
-    from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
-    from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
-    from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
-
-    return [
-        CheckEffects(),
-        SpecializeRanks(),
-        HostGpuToMemref(),
-        InlineLaunches(),
-        *([LaunchesToLoops()] if target == "cpu" else []),
-        Inline(),
-        KeepReachable(function),
-        CheckLifetimes(),
-        ForwardRanks(),
-        SlicesToViews(),
-        RebaseViews(),
-        PlaceAllocations(),
-        ElementwiseToLinalg(),
-        VectorContract(),
-        Specialize(function, types),
-        DecomposeSoftmax(),
-        Generalize(),
-        Bufferize(),
-        LibraryCalls(tuple(handled)),
-        *([CheckShapes()] if guard else []),
-        LinalgToAffine(),
-        NormalizeTransfers(),
-        Canonicalize(),
-        PropagateAliases(),
-        InlineBranches(),
-        RaiseToAffine(),
-        FlattenElements(),
-        Canonicalize(),
-        CheckReads(),
-        CheckBounds(function, types, guard),
-    ]
+    request = Request(function, types, tuple(handled), runs_launches, guard)
+    return [pass_ for stage in FRONT.values() for pass_ in stage(request)]
 
 
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
-    """Tile, map, outline and prove."""
-    from gpucodegen.passes.checks.kernels import VerifyKernels
-    from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
-    from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
-    from gpucodegen.passes.loops.tiling.tile import Tile
-    from gpucodegen.passes.prepare.memory.heap_allocations import HeapAllocations
-    from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
+    """Tile, map, outline and prove.
 
-    sizes, relaxed = options.tile_sizes, options.reassociate
-    ordered = (
-        [Tile(sizes, relaxed, fewer=True)] if sizes else _reordered(target, options)
-    )
-    isolated = _isolated(target, options)
-    private, *mapped = _cpu(options) if target == "cpu" else _gpu(options)
-    proven = [VerifyKernels()] if options.verify else []
-    short = CheckSize(vector_bytes=VECTOR_BYTES)
-    checked, normal = CheckMemorySpaces(target), NormalizeMemrefs()
-    heap = [HeapAllocations()] if target == "cpu" else []
-    ordered = [*isolated, private, *ordered]
-    return [checked, normal, *heap, *ordered, *mapped, short, *proven]
-
-
-def _isolated(target: str, options: Options) -> Sequence[ModulePass]:
-    """Contractions for the CPU; given tile sizes are those of the nests as written."""
-    from gpucodegen.passes.contraction.recognition.isolate import (
-        IsolateContractions,
-    )
-    from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
-
-    if target != "cpu" or options.exact or options.tile_sizes:
-        return []
-    return [Mem2Reg(), IsolateContractions()]
-
-
-def _reordered(target: str, options: Options) -> Sequence[ModulePass]:
-    """Loops for the caches of the CPU; ``exact`` programs run as they are written."""
-    from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
-    from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
-    from gpucodegen.runtime.machine.processor import thread_count
-
-    if target != "cpu" or options.exact:
-        return []
-    threads = options.threads or thread_count()
-    return [ImproveLocality(threads=threads), ContractArrays()]
-
-
-def _gpu(options: Options) -> Sequence[ModulePass]:
-    """Private scalars where a warp has work, then kernels and their launches."""
-    from gpucodegen.passes.gpu.blocks.threads import WARP
-    from gpucodegen.passes.gpu.map_gpu import MapGpu
-    from gpucodegen.passes.loops.cells.privatize import Privatize
-    from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
-
-    on_gpu = MapGpu(contractions=not options.exact)
-    return [Privatize(min_iterations=WARP), MarkOverwritten(), on_gpu]
-
-
-def _cpu(options: Options) -> Sequence[ModulePass]:
-    """Private scalars, then loops in tiles and vectors, and kernels of them."""
-    from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
-    from gpucodegen.passes.loops.cells.privatize import Privatize
-    from gpucodegen.passes.loops.iterations.coalesce import Coalesce
-    from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
-    from gpucodegen.passes.prepare.memory.expand_copies import ExpandCopies
-    from gpucodegen.runtime.machine.processor import cpu
-
-    host = cpu()
-    threads = options.threads or host.threads
+    >>> [p.name for p in mapping_passes("cuda", Options())][-3:]
+    ['map-gpu', 'check-size', 'verify-kernels']
+    """
     return [
-        Privatize(),
-        ExpandCopies(host.caches.second),
-        *_time_tiles(options, host, threads),
-        *_rows(options, host),
-        _register_tiles(options, host, threads),
-        Coalesce(),
-        OutlineCpu(),
-        PropagateAliases(),
-        _vectors(options, host, threads),
+        CheckMemorySpaces(target),
+        NormalizeMemrefs(),
+        *find(target).passes(options),
+        CheckSize(vector_bytes=VECTOR_BYTES),
+        *([VerifyKernels()] if options.verify else []),
     ]
 
 
-def _time_tiles(options: Options, host: Cpu, threads: int) -> Sequence[ModulePass]:
-    """Wavefronts of tiles over time loops, unless the caller chose tiles."""
-    from gpucodegen.passes.loops.tiling.wavefront import Wavefront
-
-    if not options.time_tiles or options.tile_sizes:
-        return []
-    return [Wavefront((), 0, threads, host.caches.second, host.caches.shared)]
-
-
-def _rows(options: Options, host: Cpu) -> Sequence[ModulePass]:
-    """What several iterations of an outer loop do together."""
-    from gpucodegen.passes.loops.cells.carry_stores import CarryStores
-    from gpucodegen.passes.loops.iterations.jam_rows import JamRows
-
-    jam = JamRows(
-        vector_bits=host.vector_bits,
-        registers=host.vector_registers,
-        cache=host.caches.second,
-        shared=host.caches.shared_by(1),
-        relaxed=options.reassociate,
-        exact=options.exact,
-        first_cache=host.caches.first,
-    )
-    return [CarryStores(), jam]
-
-
-def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
-    """Contractions, and loops that are parallel."""
-    from gpucodegen.passes.cpu.map_cpu import MapCpu
-
-    rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
-    return MapCpu(
-        threads=threads,
-        vector_bits=host.vector_bits,
-        registers=host.vector_registers,
-        cache=host.caches.second,
-        rows=rows,
-        columns=columns,
-        k_block=k_block,
-        contractions=not options.exact,
-        relaxed=options.reassociate,
-        narrowest=host.word_parts,
-        first_cache=host.caches.first,
-    )
-
-
-def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
-    """Innermost loops of kernels."""
-    from gpucodegen.passes.cpu.vectorize import Vectorize
-
-    return Vectorize(
-        vector_bits=host.vector_bits,
-        registers=host.vector_registers,
-        threads=threads,
-        cache=host.caches.second,
-        relaxed=options.reassociate,
-        exact=options.exact,
-        first_cache=host.caches.first,
-        shared=host.caches.shared_by(threads),
-    )
+def all_passes(
+    function: str, types: ArgumentTypes, target: str, options: Options
+) -> list[ModulePass]:
+    """From a parsed module to the mapped kernels of a function."""
+    record = find(target)
+    guard = record.guards_accesses and not options.unchecked
+    return [
+        CheckSize(operations=options.max_operations),
+        *front_passes(
+            function,
+            types,
+            options.handlers,
+            runs_launches=record.runs_launches,
+            guard=guard,
+        ),
+        *mapping_passes(target, options),
+    ]

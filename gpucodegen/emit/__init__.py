@@ -1,11 +1,19 @@
 """Kernel-level MLIR -> Python source, as tables: one low-level operation, one line.
 
 In: a module after outlining (:mod:`gpucodegen.emit.program` says what it holds).
+The text of kernels is that of an :class:`Emission`, `CPU`, `CUDA` or another.
 Out: an :class:`EmittedProgram`: the host program and the source of every kernel.
+
+- `program`: a module with kernels outlined to its sources
+- `text`: expressions, names and lines of Python
+- `tables`: the line of each operation
+- `kernel`: one kernel function
+- `host`: one host function
 """
 
 from __future__ import annotations
 
+from gpucodegen.emit.kernel.emissions import CPU, CUDA, Emission
 from gpucodegen.emit.kernel.kernel import KernelParam, KernelSource
 from gpucodegen.emit.program import (
     EmittedProgram,
@@ -15,6 +23,9 @@ from gpucodegen.emit.program import (
 )
 
 __all__ = [
+    "CPU",
+    "CUDA",
+    "Emission",
     "EmittedProgram",
     "EntryPoint",
     "GlobalConstant",

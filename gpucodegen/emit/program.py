@@ -15,6 +15,7 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.shared.effects import declared
 from gpucodegen.emit.host.host import EmittedHost, emit_host
+from gpucodegen.emit.kernel.emissions import Emission
 from gpucodegen.emit.kernel.kernel import (
     EmittedKernel,
     KernelSource,
@@ -23,12 +24,12 @@ from gpucodegen.emit.kernel.kernel import (
     written_in,
 )
 from gpucodegen.emit.kernel.kinds import dtype
-from gpucodegen.emit.kernel.target import CPU, HOST, TARGETS
+from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.vectors.types import numbers_in
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import Names
-from gpucodegen.errors import CompileError, UnknownTarget
+from gpucodegen.errors import CompileError
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
@@ -44,7 +45,7 @@ KERNEL = "gcg.kernel"
 class EntryPoint:
     """A function that the host program offers.
 
-    ``written`` tells for each argument whether the function may write to it, and
+    ``written`` says for each argument whether the function may write to it, and
     ``overwritten`` whether it does not need its contents.
     """
 
@@ -91,15 +92,13 @@ class EmittedProgram:
 
 
 def emit_program(
-    module: Module, target: str, handled: Collection[str] = ()
+    module: Module, emission: Emission, handled: Collection[str] = ()
 ) -> EmittedProgram:
-    """Generate the Python source of a module for ``cpu``, ``cuda`` or ``sim``.
+    """Generate the Python source of a module, its kernels as an emission writes them.
 
     ``handled`` names unregistered operations that the caller of the program runs.
     """
-    if target not in TARGETS:
-        raise UnknownTarget(target=target)
-    kernels = _Kernels(target)
+    kernels = _Kernels(emission)
     kernels.collect(module.operations)
     hosts = {
         name: op
@@ -139,8 +138,8 @@ def _join(header: Header, texts: Iterable[str]) -> str:
 class _Kernels:
     """The kernels of a module by symbol path; their names are unique."""
 
-    def __init__(self, target: str) -> None:
-        self.target = target
+    def __init__(self, emission: Emission) -> None:
+        self.emission = emission
         self.names = Names()
         self.emitted: dict[tuple[str, ...], EmittedKernel] = {}
 
@@ -148,15 +147,14 @@ class _Kernels:
         """Emit every kernel among top-level operations."""
         for op in operations:
             if op.name == "func.func" and KERNEL in op.attributes:
-                self._add((symbol_name(op),), op, "cpu")
+                self._add((symbol_name(op),), op)
             elif op.name == "gpu.module":
                 for name, kernel in gpu.Module(op).kernels.items():
-                    self._add((symbol_name(op), name), kernel, self.target)
+                    self._add((symbol_name(op), name), kernel)
 
-    def _add(self, path: tuple[str, ...], op: Operation, target: str) -> None:
+    def _add(self, path: tuple[str, ...], op: Operation) -> None:
         name = self.names.fresh(path[-1], "kernel")
-        text_target = CPU if target == "cpu" else TARGETS[target]
-        self.emitted[path] = emit_kernel(op, name, text_target)
+        self.emitted[path] = emit_kernel(op, name, self.emission)
 
 
 # -- entry points ----------------------------------------------------------------------
@@ -245,7 +243,7 @@ class _Stores:
 
 
 def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
-    """Public functions, those that nobody calls, and all that these call."""
+    """Public functions, those without callers, and all that these call."""
     called = {named_function(inner) for op in hosts.values() for inner in op.walk()}
     work = [
         name

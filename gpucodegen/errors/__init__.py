@@ -10,6 +10,15 @@ arguments, and a ``remedy``, the last sentence:
 ('P005', True)
 >>> print(error)
 error: unknown operation 'a.b'. Check the spelling, or allow unregistered operations
+
+- `base`: what every failure and warning has
+- `parse`: text that is not MLIR
+- `verify`: modules that break a rule
+- `compile`: valid modules that cannot be compiled as asked
+- `launch`: wrong calls, and failures while running
+- `warnings`: what is only told
+- `telling`: warnings told at the caller's line
+- `focus`: at which operand an error points
 """
 
 from __future__ import annotations
@@ -48,6 +57,7 @@ from gpucodegen.errors.compile import (
     OutOfBounds,
     RaceFound,
     ResourceLimit,
+    TargetExists,
     TooManyOperations,
     TransferOvertaken,
     UnknownFunction,
@@ -259,6 +269,7 @@ __all__ = [
     "ShapeMismatch",
     "ShapesDisagree",
     "SharedRace",
+    "TargetExists",
     "TimeTilesUnproven",
     "TooDeep",
     "TooLarge",

@@ -14,7 +14,7 @@ class UnsupportedOperation(CompileError):
 
 
 class UnregisteredOperation(CompileError):
-    """An operation nobody knows stands where it would have to run."""
+    """An unknown operation stands where it would have to run."""
 
     code = "C002"
     template = "'{operation}' is not a known operation, so it cannot run"
@@ -57,7 +57,7 @@ class IllegalTransformation(CompileError):
 
 
 class UnknownPass(CompileError):
-    """A pass name nobody registers."""
+    """A pass name that is not registered."""
 
     code = "C007"
     template = "unknown pass '{name}'"
@@ -85,7 +85,15 @@ class UnknownTarget(CompileError):
 
     code = "C010"
     template = "unknown target '{target}'"
-    remedy = "Use one of cpu, cuda, sim, auto"
+    remedy = "Use one of {known}"
+
+
+class TargetExists(CompileError):
+    """A target that is registered twice."""
+
+    code = "C026"
+    template = "target '{target}' exists"
+    remedy = "Choose another name, or call unregister first"
 
 
 class NoDevice(CompileError):
@@ -124,7 +132,7 @@ class TooManyOperations(CompileError):
     """A program that would take too long to compile."""
 
     code = "C130"
-    template = "{count} operations are more than the {limit} that are compiled at once"
+    template = "{count} operations exceed the limit of {limit}"
     remedy = (
         "Put repeated statements into loops, split the function, or raise"
         " max_operations"
@@ -180,10 +188,10 @@ class InternalError(CompileError):
 
 
 class TransferOvertaken(CompileError):
-    """Cells of an asynchronous copy used, or its tag reused, before its wait."""
+    """An asynchronous copy whose cells are used, or tag reused, before its wait."""
 
     code = "C020"
-    template = "transfer of {buffer} is overtaken: {witness}"
+    template = "transfer of {buffer} is still under way: {witness}"
     remedy = "Wait for it with a dma_wait on its tag before its cells are used"
 
 
@@ -199,7 +207,7 @@ class LayoutNotInjective(CompileError):
     """A memref layout that puts two elements at one place, or one outside."""
 
     code = "C022"
-    template = "layout {layout} has no memory of its own for each element: {problem}"
+    template = "layout {layout} does not give each element its own place: {problem}"
     remedy = "Use a layout that is one-to-one on the shape and starts at zero"
 
 
@@ -239,7 +247,7 @@ class EffectsMissing(CompileError):
     """A declared effect that does not happen in every call."""
 
     code = "C025"
-    template = "@{function} {witness} by its declaration, and not in every call"
+    template = "@{function} {witness} by its declaration, but not in every call"
     remedy = "Declare it by gcg.may_{verb}"
 
 
@@ -252,7 +260,7 @@ class NoPicture(CompileError):
 
 
 class NoBenchmarks(CompileError):
-    """The benchmarks asked of a package without them."""
+    """Benchmarks asked of an installation without them."""
 
     code = "C041"
     template = "{folder} holds no benchmarks: they are not part of the wheel"
@@ -271,7 +279,7 @@ class CacheRefused(CompileError):
 
 
 class NotASource(CompileError):
-    """Something else where MLIR is due."""
+    """Something else where MLIR is expected."""
 
     code = "C141"
     template = "MLIR cannot be read from {actual}"
@@ -290,11 +298,11 @@ class LaunchNeedsGpu(CompileError):
 
 
 class LaunchSizeDiffers(CompileError):
-    """A launch with another grid or block than its kernel says it always has."""
+    """A launch with another grid or block than its kernel states."""
 
     code = "C181"
     template = (
-        "@{kernel} states {known} {what} along {dimension}, and is launched with"
+        "@{kernel} states {known} {what} along {dimension}, but is launched with"
         " {actual}"
     )
     remedy = "Launch it with this size, or correct what the kernel states"

@@ -14,7 +14,7 @@ class WrongArgumentCount(LaunchError):
 
 
 class WrongArgumentType(LaunchError):
-    """An argument that is no buffer or no number where one is due."""
+    """An argument that is not the buffer, or the number, that is expected."""
 
     code = "L002"
     template = "{function}: argument {argument} must be {expected}, got {actual}"
@@ -62,7 +62,7 @@ class ReadOnlyArgument(LaunchError):
     """A read-only buffer that the function writes."""
 
     code = "L007"
-    template = "{function}: argument {argument} is read-only but is written"
+    template = "{function}: argument {argument} is read-only, but is written"
     remedy = "Pass a writable copy"
 
 
@@ -78,7 +78,7 @@ class WrongDevice(LaunchError):
     """Buffers on another device than the program's."""
 
     code = "L009"
-    template = "{function}: argument {argument} lives on {actual}, needed {expected}"
+    template = "{function}: argument {argument} lies on {actual}, not on {expected}"
     remedy = "Move it to {expected}"
 
 
@@ -103,7 +103,7 @@ class SharedRace(LaunchError):
 
     code = "L012"
     template = (
-        "race on {buffer}[{index}]: {first} and {second} without a barrier between"
+        "race on {buffer}[{index}]: {first} and {second} without a barrier between them"
     )
     remedy = "Put a barrier between the two accesses"
 
@@ -194,7 +194,7 @@ class CallsTooDeep(LaunchError):
     """A function that calls itself deeper than Python allows."""
 
     code = "L140"
-    template = "the calls in {function} are more than {depth} deep"
+    template = "calls in {function} nest more than {depth} deep"
     remedy = "Write the recursion as a loop, or call sys.setrecursionlimit first"
 
 

@@ -6,7 +6,7 @@ from gpucodegen.errors.base import ParseError
 
 
 class UnexpectedToken(ParseError):
-    """Another token was due."""
+    """Another token was expected."""
 
     code = "P001"
     template = "expected {expected}, found {found}"
@@ -214,8 +214,8 @@ class OperandMismatch(ParseError):
 
 
 class PathAsText(ParseError):
-    """The name of a file where its text is due."""
+    """The name of a file where its text is expected."""
 
     code = "P027"
-    template = "{path!r} is no MLIR; it looks like the path of a file"
+    template = "{path!r} is not MLIR; it looks like the path of a file"
     remedy = "Pass pathlib.Path({path!r}) to read the file"

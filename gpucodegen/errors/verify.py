@@ -76,7 +76,7 @@ class CallMismatch(VerifyError):
     """A call that does not fit the callee's signature."""
 
     code = "V009"
-    template = "call of @{name} as {actual}, but it is {expected}"
+    template = "@{name} is used as {actual}, but its type is {expected}"
     remedy = "Make the call fit the signature"
 
 
@@ -143,7 +143,7 @@ class YieldMismatch(VerifyError):
     """Yielded values that do not fit the surrounding operation."""
 
     code = "V017"
-    template = "'{operation}' needs ({expected}) yielded, found ({actual})"
+    template = "'{operation}' must yield ({expected}), found ({actual})"
     remedy = "Yield values of those types"
 
 
@@ -236,7 +236,7 @@ class OutOfRange(VerifyError):
 
 
 class Contradiction(VerifyError):
-    """Two spellings of one fact that contradict one another."""
+    """Two statements of one fact that contradict each other."""
 
     code = "V029"
     template = "'{operation}': {first} contradicts {second}"

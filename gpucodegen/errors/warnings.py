@@ -90,7 +90,7 @@ class UndefinedRead(CodegenWarning):
     """A read of a local buffer that finds no value in any of its iterations."""
 
     code = "W011"
-    template = "{buffer} is read but holds nothing yet: {witness}"
+    template = "{buffer} is read but holds no value yet: {witness}"
     remedy = "Write it first, or pass it in as an argument"
 
 
@@ -98,7 +98,7 @@ class PossiblyUndefinedRead(CodegenWarning):
     """A read of a local buffer that finds no value in some of its iterations."""
 
     code = "W012"
-    template = "{buffer} may be read where it holds nothing yet: {witness}"
+    template = "{buffer} may be read where it holds no value yet: {witness}"
     remedy = "Write all of it first, or correct the index or the loop bounds"
 
 
@@ -119,8 +119,8 @@ class TimeTilesUnproven(CodegenWarning):
 
 
 class UnknownCacheSize(CodegenWarning):
-    """A size of the cache that is no number of bytes."""
+    """A cache size that is not a number of bytes."""
 
     code = "W140"
-    template = "GPUCODEGEN_CACHE_SIZE={value} is no size, so 1 GiB is taken"
+    template = "GPUCODEGEN_CACHE_SIZE={value} is not a size, so the limit is 1 GiB"
     remedy = "Write a number of bytes, or one with K, M, G or T, such as 500M"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.ir.bases import Attribute
 from gpucodegen.ir.data.literals import is_bare, print_float, quote
 from gpucodegen.ir.data.packing import (
     Scalar,
@@ -25,12 +26,6 @@ from gpucodegen.ir.types import (
     IntegerType,
     Type,
 )
-
-
-class Attribute:
-    """Base of all attributes."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def _enter() -> None:
 
 
 def _leave() -> None:
-    """A limit that somebody else has set since is left alone."""
+    """A limit that was set otherwise since is left alone."""
     _RAISED.users -= 1
     raised = max(_RAISED.before, _ROOM)
     if _RAISED.users == 0 and sys.getrecursionlimit() == raised:

@@ -6,19 +6,11 @@ Shapes are tuples of ``int``, with ``DYNAMIC`` (``None``) for ``?``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.bases import Attribute, Type
 
 DYNAMIC: None = None
 Shape = tuple[int | None, ...]
-
-
-class Type:
-    """Base of all types."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

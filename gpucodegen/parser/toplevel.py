@@ -7,13 +7,14 @@ import re
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier import verify as verify_module
-from gpucodegen.ir.data.resources import RESOURCES, ResourceSection
+from gpucodegen.ir.constants.resources import RESOURCES, ResourceSection
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.recursion import deep_recursion
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
+from gpucodegen.parser.grammar import Grammar
+from gpucodegen.parser.operations.unregistered import with_refined
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
-from gpucodegen.parser.unregistered import with_refined
 
 _SPLIT = re.compile(r"^[ \t]*// -----[^\n]*$", re.MULTILINE)
 
@@ -53,7 +54,7 @@ def parse_module(
     """
     try:
         with deep_recursion():
-            parser = Parser(text, filename, allow_unregistered=allow_unregistered)
+            parser = Grammar(text, filename, allow_unregistered=allow_unregistered)
             parser.told = told if told is not None else []
             module = _module(parser)
             if verify:

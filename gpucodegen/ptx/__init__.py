@@ -2,8 +2,8 @@
 
 A `Module` is loaded from text as a driver loads it; its kernels run on a `Memory`, all
 threads of many blocks at once, and every access is checked: bounds, alignment, races
-between barriers, barriers that some threads never reach, shared memory that nobody
-wrote, copies in flight.  What goes wrong is a `Fault` with its place.  This package
+between barriers, barriers that some threads never reach, shared memory that was never
+written, copies in flight.  What goes wrong is a `Fault` with its place.  This package
 knows neither MLIR nor Numba: it needs the standard library and NumPy.
 
     text -> parsing -> translation -> execution (with numerics) -> counters
@@ -14,6 +14,16 @@ on them may be told of a race; bounds of single arrays in shared memory.  What i
 there, and refused with its line: named barriers, clusters and multicast, stores of
 tensors and im2col, wgmma with A in registers or transposed operands, sparse mma,
 8-bit floats, textures, calls that are external, indirect or recursive.
+
+- `types`: types, and NumPy's that carry them
+- `faults`: what ends a kernel
+- `memory`: global memory
+- `tensor_maps`: descriptors of tensor copies
+- `parsing`: text to instructions
+- `numerics`: arithmetic
+- `translation`: instructions to Python
+- `execution`: lanes at work
+- `module`: a module, loaded and launched
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The global memory of an emulated device: allocations in one arena, apart from others.
 
-Between allocations lie gaps that belong to nobody, and allocations go round in a
+Between allocations lie gaps that belong to none, and allocations go round in a
 stretch twice as large as what is in use, so that a stray or stale address meets no
 neighbour.
 """
@@ -25,7 +25,7 @@ _ROUND = 1 << 26
 """Where allocations turn back to the first hole, if no more is in use."""
 _LARGE = 1 << 20
 POISON = 0xCB
-"""Contents of memory that nobody wrote."""
+"""Contents of memory that was never written."""
 UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
 """What is moved at once, by its width; NumPy has no plain type of 16 bytes."""
 

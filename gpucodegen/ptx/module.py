@@ -19,8 +19,8 @@ from gpucodegen.ptx.execution.launch import Extents, Launch
 from gpucodegen.ptx.execution.marks import Marks
 from gpucodegen.ptx.memory import Memory, reserved
 from gpucodegen.ptx.parsing.entries import Entry
-from gpucodegen.ptx.parsing.parser import Parsed, Parser
-from gpucodegen.ptx.translation.program import Program
+from gpucodegen.ptx.parsing.parser import ModuleParser, ParsedModule
+from gpucodegen.ptx.translation.program import EntryProgram
 
 LANES = 4096
 """Threads of as many blocks as fit here run side by side."""
@@ -64,23 +64,23 @@ class Module:
 
     def __init__(self, text: str, *, weak_alignment: bool = False) -> None:
         self.text, self.weak_alignment = text, weak_alignment
-        self._programs: dict[str, Program] = {}
+        self._programs: dict[str, EntryProgram] = {}
         self._loaded: WeakKeyDictionary[Memory, dict[str, int]] = WeakKeyDictionary()
 
     @cached_property
-    def _parsed(self) -> Parsed:
-        return Parser(self.text, self.weak_alignment).parsed
+    def _parsed(self) -> ParsedModule:
+        return ModuleParser(self.text, self.weak_alignment).parsed
 
     @property
     def entries(self) -> dict[str, Entry]:
         """The kernels by name."""
         return self._parsed.entries
 
-    def program(self, name: str) -> Program:
+    def program(self, name: str) -> EntryProgram:
         """A kernel translated; raises `Unsupported` with all lines that cannot be."""
         if name not in self._programs:
             entry, variables = self.entries[name], self._parsed.variables
-            self._programs[name] = Program(entry, variables)
+            self._programs[name] = EntryProgram(entry, variables)
         return self._programs[name]
 
     def load(self, memory: Memory) -> Mapping[str, int]:

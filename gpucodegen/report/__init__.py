@@ -1,19 +1,21 @@
 """Why the compiler does what it does with a nest, as text, pictures and one page.
 
-Comes in: MLIR. Goes out: an `explanation.Explanation`. In the order of processing:
+Comes in: MLIR.  Goes out: an `explanation.Explanation`.
 
-* `sizes`: the sizes a reader asks for; `subjects`: functions and nests with verdicts
-* `strides`, `schedule_tree`, `kernels`: memory walked, order drawn, mapping chosen
-* `planes`, `grids`, `plane_builder`: the iterations and dependences of one picture
-* `wording`, `text`, `kernel_text`: all of that in words
-* `svg`, `arrows`, `legends`: what pictures are made of; `space_picture`,
-  `tree_picture`, `share_picture`: the pictures; `drawing`: which there are
-* `page`: one self-contained HTML page; `explanation`: the face of this package
+- `sizes`: the sizes that a reader asks for
+- `subjects`: functions and nests with what is proven of them
+- `strides`: how far accesses move in memory
+- `schedule_tree`: the order of executions
+- `kernels`: what the default pipeline makes of it
+- `wording`: places, distances and tables in words
+- `kernel_text`: a mapping in words
+- `text`: a nest in words
+- `pictures`: the same as SVG
+- `page`: one page of HTML
+- `explanation`: all of it
 """
 
 from __future__ import annotations
 
-TARGETS = ("cuda", "cpu")
-"""The mappings that are shown."""
 PICTURES = ("space", "tree", "kernel")
 """Two loops of a nest, its schedule tree, who writes what in a kernel made from it."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 from gpucodegen import errors
 from gpucodegen.api import read_module
+from gpucodegen.compiling.targets.registry import mappings
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
 from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
-from gpucodegen.report import TARGETS, kernels
+from gpucodegen.report import kernels
 from gpucodegen.report.kernel_text import mapping_lines
-from gpucodegen.report.page import Part, page
+from gpucodegen.report.page import PagePart, page
 from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
@@ -125,21 +126,23 @@ class Explanation:
         for name, error in self.refused.items():
             yield from section(print_symbol(name), [f"refused: {error.message}"])
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[PagePart]:
         for function in self.functions:
-            yield Part(2, function.title)
+            yield PagePart(2, function.title)
             found = function.subject
             for number, nest in function.nests:
                 title = function.nest_title(number)
                 text = "\n".join(nest_lines(found, nest, self.source))
                 pictures = nest_pictures(found, nest, title, self.sizes)
-                yield Part(3, title, _visible(text), pictures)
+                yield PagePart(3, title, _visible(text), pictures)
             for mapping in function.mappings:
                 text = "\n".join(mapping_lines(mapping))
                 pictures = kernel_pictures(mapping)
-                yield Part(3, function.mapping_title(mapping), _visible(text), pictures)
+                yield PagePart(
+                    3, function.mapping_title(mapping), _visible(text), pictures
+                )
         for name, error in self.refused.items():
-            yield Part(2, print_symbol(name), _visible(f"refused: {error.message}"))
+            yield PagePart(2, print_symbol(name), _visible(f"refused: {error.message}"))
 
 
 def explain(
@@ -147,14 +150,14 @@ def explain(
     *,
     function: str = "",
     sizes: Sizes | Mapping[str, int] | int | str | None = None,
-    targets: Sequence[str] = TARGETS,
+    targets: Sequence[str] | None = None,
     allow_unregistered: bool = False,
 ) -> Explanation:
     r"""Explain every function with a body, or the one named ``function``.
 
     ``source`` is MLIR text, a path or a module. ``sizes`` gives parameters values:
     ``"N=8,M=6"``, a dictionary, or one number for all; without one, pictures take 8 and
-    the mapping 1024. ``targets``: the mappings that are shown.
+    the mapping 1024. ``targets``: the mappings that are shown, else all.
 
     Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses
     all of the functions.
@@ -178,6 +181,7 @@ def explain(
               writes at <string>:4:5: affine.store %x, %A[%i + 1] : memref<9xf32>
     """
     module, text = read_module(source, allow_unregistered=allow_unregistered)
+    targets = mappings() if targets is None else targets
     return explain_module(module, text, function, make_sizes(sizes), targets)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.report.kernels import Kernel, Mapping, Share
+from gpucodegen.report.kernels import MappedKernel, Mapping, Share
 from gpucodegen.report.wording import Lines, box, section, size, table
 
 
@@ -16,13 +16,13 @@ def mapping_lines(mapping: Mapping) -> Lines:
         yield from section(_head(kernel), _kernel(kernel))
 
 
-def _head(kernel: Kernel) -> str:
+def _head(kernel: MappedKernel) -> str:
     first, last = kernel.lines or (0, 0)
     where = f"line {first}" if first == last else f"lines {first} to {last}"
     return f"{kernel.name}{f', made from {where}' if first else ''}"
 
 
-def _kernel(kernel: Kernel) -> Lines:
+def _kernel(kernel: MappedKernel) -> Lines:
     yield workers(kernel)
     if kernel.vectors:
         yield f"vectors: {', '.join(kernel.vectors)}"
@@ -37,7 +37,7 @@ def _kernel(kernel: Kernel) -> Lines:
     yield from section("schedule tree, as mapped", kernel.tree.lines())
 
 
-def workers(kernel: Kernel) -> str:
+def workers(kernel: MappedKernel) -> str:
     """Who runs a kernel."""
     if kernel.block:
         grid = box(_trimmed(kernel.grid))

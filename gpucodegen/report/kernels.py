@@ -1,8 +1,8 @@
-"""What the default pipeline makes of a function: kernels, who does what, the proof.
+"""What the default pipeline makes of a function: kernels, their shares, the proof.
 
 Comes in: a module, a function and sizes of its arguments. Goes out: a `Mapping` per
-target. Everything is read off the mapped kernels themselves, not off the plans behind
-them: the cells that the first block and its first thread touch are isl answers.
+target. Everything is read from the mapped kernels themselves, not from their plans: isl
+answers which cells the first block and its first thread touch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.compiling.lowering import map_module
+from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.locations import FileLoc, file_location
@@ -78,7 +79,7 @@ def length(side: Interval) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class MappedKernel:
     """A mapped kernel. ``grid`` and ``block`` are x, y, z and empty on the CPU.
 
     ``objection``: why it could not be proven free of races; empty when it was.
@@ -106,7 +107,7 @@ class Mapping:
     """The kernels of a function on one target, or why there are none."""
 
     target: str
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[MappedKernel, ...]
     refusal: str = ""
 
 
@@ -114,7 +115,7 @@ def mapping(
     module: Module, name: str, target: str, types: Sequence[Type | None]
 ) -> Mapping:
     """What `gpucodegen.compile` makes of a function for arguments of these types."""
-    options = Options(target=target, verify=False, tuned=False)
+    options = Options(target=find(target).name, verify=False, tuned=False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.CodegenWarning)
@@ -133,11 +134,11 @@ def _kernels(module: Module) -> Iterator[Operation]:
             yield op
 
 
-def _kernel(op: Operation, surroundings: Surroundings) -> Kernel:
+def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
     lifted = lift_function(op, surroundings)
     built = model(lifted.scop)
     grid, block = (_extents(op, f"gcg.{part}") for part in ("grid", "block"))
-    return Kernel(
+    return MappedKernel(
         symbol_name(op),
         tuple(None if extent < 0 else extent for extent in grid),
         block,

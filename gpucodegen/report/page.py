@@ -13,7 +13,7 @@ from gpucodegen.report.pictures.svg import Element, printable
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A heading of some level, text set as it is, and pictures."""
 
     level: int
@@ -41,10 +41,10 @@ h3, h4 { margin-bottom: 0.4rem; }
 """
 
 
-def page(title: str, parts: Sequence[Part]) -> str:
+def page(title: str, parts: Sequence[PagePart]) -> str:
     """The text of the page.
 
-    >>> text = page("f", [Part(2, "<f>", "a < b")])
+    >>> text = page("f", [PagePart(2, "<f>", "a < b")])
     >>> "&lt;f&gt;" in text, "a &lt; b" in text, "http" in text
     (True, True, False)
     """
@@ -64,7 +64,7 @@ def page(title: str, parts: Sequence[Part]) -> str:
     return f"<!DOCTYPE html>\n{text}\n"
 
 
-def _elements(part: Part) -> Iterator[Element]:
+def _elements(part: PagePart) -> Iterator[Element]:
     heading = Element(f"h{part.level}")
     heading.text = printable(part.title)
     yield heading

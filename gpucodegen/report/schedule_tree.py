@@ -36,7 +36,7 @@ SEPARATOR = "; "
 """Between the domains of statements."""
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """The kinds of nodes."""
 
     DOMAIN = "domain"
@@ -51,7 +51,7 @@ class Kind(Enum):
 class Tree:
     """A node with its text and what hangs below it."""
 
-    kind: Kind
+    kind: NodeKind
     text: str
     children: tuple[Tree, ...] = ()
     permutable: bool = False
@@ -70,7 +70,7 @@ class Tree:
         """The tree as indented text; a leaf stands in the line of its filter."""
         name = f"{self.kind.value}: " if self.text else self.kind.value
         first, *others = f"{self.text}{self.flags}".split(SEPARATOR)
-        if self.kind is Kind.FILTER and self.children[0].kind is Kind.LEAF:
+        if self.kind is NodeKind.FILTER and self.children[0].kind is NodeKind.LEAF:
             yield f"{name}{first}, {next(self.children[0].lines())}"
             return
         yield f"{name}{first}"
@@ -144,7 +144,7 @@ def schedule_tree(body: Sequence[Node], verdicts: Verdicts) -> Tree:
     domains = (
         SEPARATOR.join(map(known.__getitem__, names)) if known else ", ".join(names)
     )
-    return Tree(Kind.DOMAIN, domains, _below(body, verdicts))
+    return Tree(NodeKind.DOMAIN, domains, _below(body, verdicts))
 
 
 def _below(body: Sequence[Node], verdicts: Verdicts) -> tuple[Tree, ...]:
@@ -153,7 +153,7 @@ def _below(body: Sequence[Node], verdicts: Verdicts) -> tuple[Tree, ...]:
     if len(nodes) == 1:
         return _node(nodes[0], verdicts)
     filters = tuple(tree for node in nodes for tree in _filter(node, verdicts))
-    return (Tree(Kind.SEQUENCE, "", filters),) if filters else ()
+    return (Tree(NodeKind.SEQUENCE, "", filters),) if filters else ()
 
 
 def _flat(body: Sequence[Node]) -> Iterator[Node]:
@@ -168,7 +168,7 @@ def _flat(body: Sequence[Node]) -> Iterator[Node]:
 def _filter(node: Node, verdicts: Verdicts) -> tuple[Tree, ...]:
     below = _node(node, verdicts)
     names = ", ".join(s.name for s in statements((node,)))
-    return (Tree(Kind.FILTER, names, below),) if names else below
+    return (Tree(NodeKind.FILTER, names, below),) if names else below
 
 
 def _node(node: Node, verdicts: Verdicts) -> tuple[Tree, ...]:
@@ -176,11 +176,11 @@ def _node(node: Node, verdicts: Verdicts) -> tuple[Tree, ...]:
         case Loop():
             return _band(node, verdicts)
         case Statement():
-            return (Tree(Kind.LEAF, verdicts.leaves.get(node.name, "")),)
+            return (Tree(NodeKind.LEAF, verdicts.leaves.get(node.name, "")),)
         case Barrier():
-            return (Tree(Kind.MARK, "barrier"),)
+            return (Tree(NodeKind.MARK, "barrier"),)
         case Wait(tag):
-            return (Tree(Kind.MARK, f"wait for {tag.array}"),)
+            return (Tree(NodeKind.MARK, f"wait for {tag.array}"),)
         case If():
             return _below((node,), verdicts)
 
@@ -192,14 +192,14 @@ def _band(loop: Loop, verdicts: Verdicts) -> tuple[Tree, ...]:
     if not members:
         return below
     band = Tree(
-        Kind.BAND,
+        NodeKind.BAND,
         ", ".join(member.name for member in members),
         below,
         permutable=len(members) > 1,
         coincident=tuple(map(verdicts.coincident, members)),
     )
     mark = verdicts.mark(loop)
-    return (Tree(Kind.MARK, mark, (band,)) if mark else band,)
+    return (Tree(NodeKind.MARK, mark, (band,)) if mark else band,)
 
 
 def _run(loop: Loop, verdicts: Verdicts) -> Sequence[Loop]:

@@ -35,7 +35,7 @@ Distance = Mapping[Factors, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class AccessWalk:
     """One access and, per loop around it, the elements that a step moves it.
 
     A distance is None where the index or the layout is not linear.
@@ -52,7 +52,7 @@ class Walk:
         return f"{access.array}[{', '.join(indices)}]"
 
 
-def walks(nest: Nest) -> tuple[Walk, ...]:
+def walks(nest: Nest) -> tuple[AccessWalk, ...]:
     """Every access of single elements of memory; what loops carry is not in memory."""
     references = (
         Reference(instances, position)
@@ -101,7 +101,7 @@ def _bits(ty: Type) -> int:
             return 64
 
 
-def _walk(nest: Nest, reference: Reference) -> Walk:
+def _walk(nest: Nest, reference: Reference) -> AccessWalk:
     instances, access = reference.instances, reference.access
     rows = index_coefficients(nest.model, instances, access)
     value = nest.arrays.get(access.array)
@@ -112,7 +112,7 @@ def _walk(nest: Nest, reference: Reference) -> Walk:
         else _text(_distance(rows, steps, loop.name, loop.step))
         for loop in instances.loops
     }
-    return Walk(reference, distances)
+    return AccessWalk(reference, distances)
 
 
 def _distance(

@@ -24,7 +24,7 @@ from gpucodegen.tiling.proof.bands import Band, bands
 from gpucodegen.tiling.proof.bounds.bounds import Violation, violations
 from gpucodegen.tiling.proof.dependences import Dependence, dependences
 from gpucodegen.tiling.proof.loops import LoopVerdict, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import Part, parts, values
+from gpucodegen.tiling.proof.values.liveness import LoopValues, parts, values
 from gpucodegen.tiling.proof.values.privatisation import with_privatisation
 from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
 
@@ -42,7 +42,7 @@ class Nest:
     verdicts: tuple[LoopVerdict, ...]
     bands: tuple[Band, ...]
     contractions: tuple[Contraction, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LoopValues, ...]
     arrays: Mapping[str, Value]
 
     @property
@@ -101,7 +101,7 @@ def subject(module: Module, name: str) -> Subject:
     ... }'''
     >>> function = subject(gcg.parse(text), "f")
     >>> function.nests[0].verdicts[0].kind.value, dict(function.names)
-    ('parallel', {'A_size0': ('A_size0', 'N')})
+    ('parallel', {'N': ('A_size0', 'N')})
     """
     arguments = module.functions[name].regions[0].blocks[0].arguments
     front = front_passes(name, (None,) * len(arguments))
@@ -155,7 +155,7 @@ class _Proven:
     model: Model
     dependences: tuple[Dependence, ...]
     verdicts: tuple[LoopVerdict, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LoopValues, ...]
 
     @staticmethod
     def of(built: Model) -> _Proven:
@@ -189,14 +189,25 @@ class _Proven:
         )
 
 
+def _places(
+    name: str, shapes: Mapping[str, tuple[int | str | None, ...]]
+) -> Iterator[tuple[str, int]]:
+    """Arrays and dimensions of which a parameter is the extent."""
+    for array, shape in shapes.items():
+        yield from ((array, d) for d, extent in enumerate(shape) if extent == name)
+
+
 def _names(
     operation: Operation,
     parameters: tuple[str, ...],
     made_from: Mapping[Value, str],
     shapes: Mapping[str, tuple[int | str | None, ...]],
 ) -> dict[str, tuple[str, ...]]:
-    """Per parameter its own name and those of ``memref.dim`` operations."""
-    names = {name: [name] for name in parameters}
+    """Per parameter its names by position, its own and those of ``memref.dim``."""
+    names = {
+        name: [f"{array}_size{d}" for array, d in _places(name, shapes)] + [name]
+        for name in parameters
+    }
     constants = {
         op.results[0]: value.value
         for op in operation.walk()

@@ -1,4 +1,4 @@
-"""A nest in words: loops and why not, bands and fronts, memory, the schedule tree."""
+"""A nest in words: loops and why they are so, bands, fronts, memory, schedule tree."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Lines = Iterator[str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text behind a module, to quote lines of it; empty if it is not at hand."""
+    """A module's source text, to quote its lines; empty if it is not at hand."""
 
     lines: tuple[str, ...] = ()
 
@@ -60,7 +60,7 @@ def distances(found: Sequence[Interval]) -> str:
 
 
 def size(count: int | None) -> str:
-    """Bytes for people.
+    """Bytes with their unit.
 
     >>> size(512), size(16384), size(3 << 20), size(None)
     ('512 B', '16 KiB', '3 MiB', 'unbounded')

@@ -1,4 +1,12 @@
 """Devices, buffers, compilation, disk cache, launches and the emulator.
 
 Source text and `KernelSpec` records come in, running kernels go out.
+
+- `machine`: what the processor is
+- `storage`: files that outlive the process
+- `threads`: threads of CPU kernels
+- `devices`: a GPU, or the emulated device
+- `host`: what host programs call
+- `cpu`: kernels of the CPU and of the emulator
+- `cuda`: kernels of CUDA
 """

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.program_text import of_module
-from gpucodegen.tuning.schedules import Point, with_point
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program

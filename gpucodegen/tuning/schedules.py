@@ -1,4 +1,4 @@
-"""The schedules a function can be tuned over, and options that select one.
+"""The schedules a function can be tuned over.
 
 Comes in: a program and the arguments of a call.  Goes out: what the passes that would
 compile it let tuning vary (`gpucodegen.tiling.tuning.knobs`), and their verdict on each
@@ -7,13 +7,15 @@ point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
+from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.options import Options
+from gpucodegen.runtime.host.parameters import specialized
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.lowering import Key
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.knobs import Knob
     from gpucodegen.tiling.tuning.space import Space
-
-Point = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
     from gpucodegen.tiling.tuning.knobs import joined
 
     function = program[name]
-    mapping = _Mapping(function.key_for(tuple(arguments)), function.options)
+    target, known = function.key_for(tuple(arguments))
+    types = specialized(function.view.type.inputs, known)
+    mapping = _Mapping((target, types), function.options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         module = mapping.front(program.module, name)
@@ -144,24 +146,3 @@ class _Mapping:
 def _tiling(passes: Sequence[ModulePass]) -> int:
     """The number of the pass that carries out tile sizes."""
     return next(n for n, pass_ in enumerate(passes) if pass_.name == "tile")
-
-
-def with_point(options: Options, point: Point) -> Options:
-    """Options that compile with the sizes of a point; zeros at the end ask nothing.
-
-    >>> with_point(Options(), {"tile0": 8, "tile1": 0}).tile_sizes
-    (8,)
-    >>> with_point(Options(), {"columns": 24, "k_block": 9, "rows": 0}).register_tile
-    (0, 24, 9)
-    >>> with_point(Options(), {"rows": 0, "columns": 0, "k_block": 0}) == Options()
-    True
-    """
-    from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
-
-    is_register = set(point) <= set(REGISTER_TILE)
-    names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]
-    sizes = [point.get(name, 0) for name in names]
-    while sizes and not sizes[-1]:
-        sizes.pop()
-    option = "register_tile" if is_register else "tile_sizes"
-    return replace(options, **{option: tuple(sizes)}) if sizes else options

@@ -6,14 +6,14 @@ turn on the same arrays, and one is stored only if it is faster there beyond noi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.api import compile as compile_source
+from gpucodegen.compiling.winners import Point, tuning_identity, tuning_store
 from gpucodegen.tuning.contest import Contest
 from gpucodegen.tuning.schedules import Schedules, schedules
-from gpucodegen.tuning.stored import tuning_identity, tuning_store
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.search import Trial
     from gpucodegen.tiling.tuning.store import Session
 
-Point = Mapping[str, int]
 FINALISTS = 3
 """Schedules that meet the default in the final."""
 
@@ -100,7 +99,7 @@ def tune(
     function = program[name]
     found = schedules(program, name, arguments)
     key = function.key_for(arguments)
-    identity = tuning_identity(program.module, name, key, function.options)
+    identity = tuning_identity(function.source, name, key, function.options)
     session = tuning_store().session(identity)
     contest = Contest.of(program, name, arguments)
     if candidates is None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.emit import emit_program
+from gpucodegen.compiling.targets import find
+from gpucodegen.emit import CUDA, emit_program
 from gpucodegen.parser import parse_module
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.loader import load_program
@@ -34,8 +35,8 @@ def sample(name: str) -> str:
 
 def loaded(text: str, target: str, name: str) -> Callable[..., Any]:
     """The function ``name`` of kernel-level MLIR, taking arrays and numbers."""
-    emitted = emit_program(parse_module(text, "test.mlir"), target)
-    program = load_program(emitted, target)
+    emitted = emit_program(parse_module(text, "test.mlir"), find(target).emission())
+    program = load_program(emitted, find(target).engine())
     entry = emitted.entries[name]
     function = program.functions[entry.python_name]
 
@@ -86,5 +87,5 @@ def ptx(text: str) -> list[str]:
     from gpucodegen.runtime.cuda.compilation import compile_ptx
     from gpucodegen.runtime.host.loader import kernel_spec
 
-    program = emit_program(parse_module(text, "test.mlir"), "cuda")
+    program = emit_program(parse_module(text, "test.mlir"), CUDA)
     return [compile_ptx(kernel_spec(kernel)) for kernel in program.kernels]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpucodegen.emit import EmittedProgram, emit_program
+from gpucodegen.emit import CPU, CUDA, EmittedProgram, emit_program
 from gpucodegen.parser import parse_module
 
 HERE = Path(__file__).parent
@@ -21,7 +21,7 @@ SAMPLES = sorted(path.stem for path in (HERE / "samples").glob("*.mlir"))
 def emitted(name: str) -> EmittedProgram:
     path = HERE / "samples" / f"{name}.mlir"
     module = parse_module(path.read_text("utf-8"), path.name)
-    return emit_program(module, "cuda" if name.startswith("cuda") else "cpu")
+    return emit_program(module, CUDA if name.startswith("cuda") else CPU)
 
 
 def whole_text(program: EmittedProgram) -> str:

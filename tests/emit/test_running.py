@@ -88,11 +88,11 @@ def test_views_and_strides_in_the_emulator():
 
 @pytest.mark.parametrize("name", ["cuda_matmul", "cuda_stencil"])
 def test_cuda_text_compiles_to_ptx(name: str):
-    from gpucodegen.emit import emit_program
+    from gpucodegen.emit import CUDA, emit_program
     from gpucodegen.parser import parse_module
     from gpucodegen.runtime.cuda.compilation import compile_ptx
     from gpucodegen.runtime.host.loader import kernel_spec
 
     module = parse_module(sample(name), name)
-    for kernel in emit_program(module, "cuda").kernels:
+    for kernel in emit_program(module, CUDA).kernels:
         assert f".entry {kernel.name}" in compile_ptx(kernel_spec(kernel))

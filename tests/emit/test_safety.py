@@ -7,7 +7,8 @@ import ast
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.emit import emit_program
+from gpucodegen.compiling.targets import find
+from gpucodegen.emit import CPU, emit_program
 from gpucodegen.emit.text.names import Names, sanitized
 from gpucodegen.emit.text.source import place
 from gpucodegen.ir.locations import FileLoc
@@ -37,7 +38,7 @@ def test_function_and_global_names_are_only_hints():
       %y = memref.load %g[%c0] : memref<1xf32>
       return %y : f32
     }}"""
-    program = emit_program(parse_module(text, "evil.mlir"), "cpu")
+    program = emit_program(parse_module(text, "evil.mlir"), CPU)
     assert "import os" not in program.host_source
     assert program.entries[EVIL].python_name.isidentifier()
     ast.parse(program.host_source)
@@ -49,8 +50,9 @@ def kernel(body: str, arguments: str = "%x: memref<8xf32>") -> str:
 
 
 def refused(text: str, target: str = "cpu") -> errors.CompileError:
+    module = parse_module(text, "bad.mlir", allow_unregistered=True)
     with pytest.raises(errors.CompileError) as caught:
-        emit_program(parse_module(text, "bad.mlir", allow_unregistered=True), target)
+        emit_program(module, find(target).emission())
     return caught.value
 
 
@@ -92,4 +94,4 @@ def test_what_nobody_can_call_may_be_beyond_us():
     func.func @f() { return }"""
     module = parse_module(text, "odd.mlir", allow_unregistered=True)
     with pytest.raises(errors.UnregisteredOperation):
-        emit_program(module, "cpu")
+        emit_program(module, CPU)

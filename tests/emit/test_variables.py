@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gpucodegen.emit import emit_program
+from gpucodegen.emit import CPU, emit_program
 from gpucodegen.parser import parse_module
 
 HEAD = 'attributes {gcg.kernel = "cpu"}'
 
 
 def body_of(text: str) -> list[str]:
-    (kernel,) = emit_program(parse_module(text, "t.mlir"), "cpu").kernels
+    (kernel,) = emit_program(parse_module(text, "t.mlir"), CPU).kernels
     lines = kernel.source.partition("def ")[2].splitlines()[1:]
     return [line.partition("  #")[0].removeprefix("    ") for line in lines if line]
 

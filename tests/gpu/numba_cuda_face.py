@@ -1,4 +1,4 @@
-"""The CUDA face for numba-cuda's compiler: another engine, all else is ours."""
+"""The CUDA face for numba-cuda's compiler: another decorator, all else is ours."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from numba.cuda import extending
 from gpucodegen.intrinsics.cpu.library import function
 from gpucodegen.intrinsics.cuda import memory
 from gpucodegen.intrinsics.framework import faces
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, signature
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
 _intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)
-ENGINE = Engine("cuda", _intrinsic, 0, function)
+FACE = Face(
+    _intrinsic,
+    0,
+    function,
+    index_bits=32,
+    global_space=1,
+    atomic_bits=32,
+    is_gpu=True,
+)
 
 
 @extending.register_model(Tile)
@@ -32,6 +40,6 @@ def _larger(low: Lowering, a: Any, b: Any) -> Any:
     return low.builder.select(is_nan, low.builder.fadd(a, b), largest)
 
 
-globals().update(faces.shaped(ENGINE) | memory.factories(ENGINE) | faces.plain(ENGINE))
-maximumf = ENGINE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
+globals().update(faces.shaped(FACE) | memory.factories(FACE) | faces.plain(FACE))
+maximumf = FACE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
 __all__ = ["cuda", "float32", "float64", "int32", "int64"]

@@ -147,7 +147,7 @@ def test_the_command_line_warns_when_it_checks(
 ):
     path = tmp_path / "r.mlir"
     path.write_text(body(""), encoding="utf-8")
-    said = "r.mlir:18:10: warning: t is read but holds nothing yet"
+    said = "r.mlir:18:10: warning: t is read but holds no value yet"
     assert cli.main(["opt", "--verify", str(path)]) == 0
     shown = capsys.readouterr()
     assert shown.out == ""

@@ -194,7 +194,7 @@ def test_a_body_may_keep_to_its_declaration(effects: str, body: str):
             "gcg.reads = [affine_map<(d0, d1) -> (d0, d1)>]",
             LOAD.format("%i, %j"),
             (
-                "@g reads A[0, 0] where i=0 by its declaration, and not in every call. "
+                "@g reads A[0, 0] where i=0 by its declaration, but not in every call. "
                 "Declare it by gcg.may_reads"
             ),
         ),

@@ -14,7 +14,10 @@ from gpucodegen.compiling.pipeline import front_passes, mapping_passes
 from gpucodegen.dialects.verifier import verify
 from gpucodegen.options import Options
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
+from gpucodegen.passes.contraction.fusion.fusion_groups import (
+    FusionGroups,
+    FusionMember,
+)
 from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
 
 COUNTS = (2, 4, 8)
@@ -195,16 +198,18 @@ def test_statements_that_are_shifts_of_each_other_are_asked_about_once():
 
 
 def test_a_block_without_contractions_is_walked_once():
-    class Counted(list[Piece]):
+    class Counted(list[FusionMember]):
         walks = 0
 
-        def __iter__(self) -> Iterator[Piece]:
+        def __iter__(self) -> Iterator[FusionMember]:
             Counted.walks += 1
             return super().__iter__()
 
     module = gcg.parse(program(SUM, 4))
     operations = module.functions["f"].body.operations
-    Pieces(Counted(map(Piece, operations)), lambda _: None, {}).all_mapped()
+    FusionGroups(
+        Counted(map(FusionMember, operations)), lambda _: None, {}
+    ).all_mapped()
     assert Counted.walks <= 1
 
 

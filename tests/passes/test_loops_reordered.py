@@ -21,7 +21,7 @@ from lowering import apply
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.loops.iterations import unroll_and_jam
-from gpucodegen.passes.loops.order import distribute, fusion, interchange
+from gpucodegen.passes.loops.order import distribution, fusion, interchange
 from gpucodegen.passes.loops.tiling import tile
 
 
@@ -103,7 +103,7 @@ def apart(found: object, loop: object, pieces: list[object]) -> list[tuple[int, 
 
 
 @examples(30)
-@given(programs(carried=False))
+@given(programs())
 def test_distribution_keeps_order_and_parts_what_may_be_parted(text: str):
     before = interpret(gcg.parse(text), arguments(2))
     parted = apply("distribute", text)
@@ -111,7 +111,7 @@ def test_distribution_keeps_order_and_parts_what_may_be_parted(text: str):
     assert after.order == before.order
     for got, expected in zip(after.arrays, before.arrays, strict=True):
         np.testing.assert_array_equal(got, expected)
-    with patch.object(distribute, "distribution", apart):
+    with patch.object(distribution, "distribution", apart):
         forced = apply("distribute", text)
     if interpret(forced, arguments(2)).order == before.order:
         assert str(parted).count("affine.for") == str(forced).count("affine.for")

@@ -77,8 +77,8 @@ def test_writes_that_may_not_happen_do_not_count():
 
 def test_the_mark_reaches_the_executable():
     found = gcg.compile(text(), target="sim")["f"].executable("sim")
-    assert found.overwritten == (False, True, False, False)
-    assert found.written == (False, True, True, True)
+    assert found.artifact.overwritten == (False, True, False, False)
+    assert found.artifact.written == (False, True, True, True)
 
 
 def test_copies_of_one_call(monkeypatch: pytest.MonkeyPatch):
@@ -95,7 +95,8 @@ def test_copies_of_one_call(monkeypatch: pytest.MonkeyPatch):
     buffers = [Buffer.of(a, "f32") for a in arrays]
     found = gcg.compile(text(), target="sim")["f"].executable("sim")
     engine = CudaEngine().for_call(buffers)
-    to_device, from_device = engine.transfers(buffers, found.written, found.overwritten)
+    kept = found.artifact
+    to_device, from_device = engine.transfers(buffers, kept.written, kept.overwritten)
     resident = to_device()
     engine.fill(resident[1], 7)
     from_device()

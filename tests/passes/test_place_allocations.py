@@ -46,7 +46,7 @@ def test_memory_is_shared_where_ranges_meet(
     assert out.tolist() == wanted
 
 
-@pytest.mark.filterwarnings("ignore:.*holds nothing yet", "ignore:.*may be read where")
+@pytest.mark.filterwarnings("ignore:.*holds no value yet", "ignore:.*may be read where")
 def test_analysis_sees_the_overlap():
     nest = """
     func @f() {{

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.cpu import parallel_loops
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.tiling.machine import model
 
 ROWS = """func.func @f(%A: memref<64x40xf32>, %B: memref<64x40xf32>) {
   %sum = memref.alloc() : memref<f32>
@@ -66,7 +66,7 @@ def test_the_allocation_moves_into_the_loop():
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_results_are_the_same(target: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parallel_loops, "WAKING_PAYS", 0)
+    monkeypatch.setattr(model, "PARALLEL_WORK", 0)
     A, B = numbers(64, 40), np.zeros((64, 40), np.float32)
     program = gcg.compile(ROWS, target=target, threads=2)
     program["f"](A, B)

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
+from gpucodegen.compiling.targets import find
 from gpucodegen.emit import emit_program
 from gpucodegen.passes.cpu.vectorize import Vectorize
 from gpucodegen.passes.framework.base import run_pipeline
@@ -19,8 +20,8 @@ CACHES = st.sampled_from([0, 1 << 20])
 
 
 def vectorized(text: str, bits: int = 256, cache: int = 1 << 20) -> gcg.Module:
-    """The module behind the pass, verified, its text read back."""
-    made = run_pipeline(gcg.parse(text), [Vectorize(bits, cache=cache)])
+    """The module after the pass, verified, its text read back."""
+    made = run_pipeline(gcg.parse(text), [Vectorize(bits, cache=cache, kept=4 * cache)])
     assert str(gcg.parse(str(made))) == str(made)
     return made
 
@@ -65,7 +66,7 @@ def _element(dtype: Any) -> str:
 
 def run(module: gcg.Module, target: str, *arguments: Any) -> None:
     """Execute ``f`` of a module of kernels."""
-    emitted = emit_program(module, target)
-    program = load_program(emitted, target)
+    emitted = emit_program(module, find(target).emission())
+    program = load_program(emitted, find(target).engine())
     passed = [_buffer(a) for a in arguments]
     program.functions[emitted.entries["f"].python_name](program.runtime, *passed)

@@ -93,7 +93,7 @@ def test_arrays_that_do_not_offer_their_memory() -> None:
 
 
 def test_cuda_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpucodegen.runtime.devices.found import missing_for_cuda
+    from gpucodegen.runtime.devices.inventory import missing_for_cuda
 
     monkeypatch.delenv("GPUCODEGEN_DEVICE")
     if missing_for_cuda() is None:

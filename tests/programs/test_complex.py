@@ -277,10 +277,10 @@ def test_kernels_compile_to_ptx(part: str, dtype: str):
 
 
 def test_a_complex_argument_is_two_parameters_of_a_cuda_kernel():
-    from gpucodegen.runtime.devices.arguments import Layout
+    from gpucodegen.runtime.devices.arguments import ArgumentLayout
     from gpucodegen.runtime.host.spec import KernelSpec, Param
 
     params = Param("i", "scalar", "i32"), Param("z", "scalar", "complex<f32>")
-    layout = Layout.of(KernelSpec("k", "", params))
+    layout = ArgumentLayout.of(KernelSpec("k", "", params))
     assert layout.offsets == (0, 4, 8)
     assert np.frombuffer(layout.pack([0, 1 + 2j]), "f4").tolist() == [0, 1, 2]

@@ -13,16 +13,20 @@ from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.runtime.machine.processor import Cpu, stated
 from gpucodegen.runtime.machine.processors import AVX2, AVX512, SSE2
-from gpucodegen.tiling.machine.products.dot_plan import Products, dots_pay
-from gpucodegen.tiling.machine.products.plan import plan_contraction as plan
-from gpucodegen.tiling.machine.products.problem import (
-    CpuModel,
-    CpuPlan,
-    CpuTiles,
-    Packing,
-    Problem,
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.candidates import (
+    Candidate,
+    InPlace,
+    OuterPanels,
+    PrivatePanels,
+    SharedPanels,
+    Stripes,
+    TileSizes,
 )
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_pay
+from gpucodegen.tiling.machine.products.plan import plan_contraction as plan
+from gpucodegen.tiling.machine.products.problem import Problem
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from tests.programs.products import integers, product
 
 SHAPES = {
@@ -269,124 +273,112 @@ def test_rows_of_tiles_are_added_up():
         assert np.array_equal(s, 1 + a.sum(1))
 
 
-def test_blocks_of_panels_stay_in_the_first_cache():
-    problem = Problem(70, 200, (500,), 1, 32, True, False, 500)
-    for size in (1 << 14, 1 << 15, 3 << 14, 1 << 20):
-        model = CpuModel(1, VectorUnit(512, 32), first_cache=size)
-        made = plan(problem, model)
-        assert made.packing is Packing.PASSING
-        assert 4 * made.columns * made.k_chunk <= size
-        assert (made.k_chunk == 500) == (size == 1 << 20)
-    few, far = replace(problem, rows=20), replace(problem, rows=300)
-    small = CpuModel(1, VectorUnit(512, 32), cache=1 << 20, first_cache=1 << 14)
-    for whole in (few, far):
-        assert plan(whole, small).k_chunk == 500
-    asked = plan(problem, CpuModel(1), CpuTiles(k_block=250))
-    assert asked.k_chunk == 250
-
-
-def test_small_tiles_take_turns_where_the_order_is_free():
+def test_small_tiles_split_accumulators_where_the_order_is_free():
     problem = Problem(1, 3, (1000,), 1, 64, True, False, reassociable=True)
-    model = CpuModel(1, VectorUnit(512, 32))
-    free = plan(problem, model)
-    assert free.k_chunk % free.turns_of((3,)) == 0
-    assert free.turns_of((3,)) > free.turns_of((16,)) > free.turns_of((32,)) == 1
+    model = Machine(1, VectorUnit(512, 32))
+    free = plan(problem, model).tiling
+    assert free.k_chunk % free.accumulators((3,)) == 0
+    assert (
+        free.accumulators((3,))
+        > free.accumulators((16,))
+        > free.accumulators((32,))
+        == 1
+    )
     for held in (
         replace(problem, reassociable=False),
         replace(problem, reduction=(9,)),
     ):
-        assert plan(held, model).turns_of((3,)) == 1
+        assert plan(held, model).tiling.accumulators((3,)) == 1
     text = product(1, 3, 1000, "f32")
     passes = "generalize,linalg-to-affine,map-cpu{vector_bits=512,registers=32}"
     lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
-    assert lowered.count("arith.addf") == free.turns_of((3,)) - 1
+    assert lowered.count("arith.addf") == free.accumulators((3,)) - 1
 
 
 @pytest.mark.parametrize("m", [1, 3])
 def test_rows_from_memory_are_fetched_for_the_next_block(m: int):
     text = product(m, 300, 200, "f32")
-    passes = "generalize,linalg-to-affine,map-cpu{cache=20480,first_cache=32768}"
+    passes = (
+        "generalize,linalg-to-affine,map-cpu{cache=20480,first_cache=32768,kept=81920}"
+    )
     lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
     ahead = r"affine.prefetch %B\[%\w+ \+ 8, .*\], read, locality<2>, data"
     assert re.search(ahead, lowered)
 
 
-def test_blocks_of_panels_follow_one_another():
-    m, n, k = 26, 40, 50
-    text = product(m, n, k, "f32")
-    passes = "generalize,linalg-to-affine,map-cpu{rows=3,columns=16,first_cache=1024}"
-    lowered = str(run_pipeline(gcg.parse(text), parse_pipeline(passes)))
-    loops = re.findall(r"affine.for %(\w+) = 0 to \d+(?: step (\d+))?", lowered)
-    assert loops[:2] == [("q", ""), ("kb", "13")]
-    a, b, c = integers(m, k), integers(k, n), np.ones((m, n), "f4")
-    gcg.compile(lowered, target="cpu").f(a, b, c)
-    assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
+def planned(m: int, n: int, k: int, rows: int = 0, **more: bool) -> Candidate:
+    problem = replace(Problem(m, n, (k,), 1, 32, True, False, k), **more)
+    return plan(problem, Machine(2), TileSizes(rows))
 
 
-def planned(m: int, n: int, k: int, rows: int = 0, **more: bool) -> CpuPlan:
-    problem = Problem(m, n, (k,), 1, 32, True, False, k, **more)
-    return plan(problem, CpuModel(2), CpuTiles(rows))
+def striped(m: int, n: int, k: int, rows: int = 0, **more: bool) -> Stripes:
+    made = planned(m, n, k, rows, **more)
+    assert isinstance(made, Stripes)
+    return made
 
 
-def test_plans_differ_as_named():
-    striped = planned(403, 330, 1100, rows=6)
-    assert (striped.packing, striped.k_chunk) == (Packing.STRIPE, 367)
-    assert striped.stripes > 1
-    assert striped.row_block < 403
-    pieces = 16 * striped.left_lines * (330 // striped.columns // striped.stripes)
-    assert striped.parts > 1
-    assert pieces >= striped.k_chunk
-    assert planned(403, 330, 90).parts == 0
-    uneven = planned(403, 330, 600, uneven=True)
-    assert uneven.packing is Packing.STRIPE
-    assert uneven.row_block < planned(403, 330, 600).row_block
+def test_stripes_fetch_and_copy_in_parts():
+    made = striped(403, 330, 1100, rows=6)
+    tiling = made.tiling
+    assert tiling.k_chunk == 367
+    assert tiling.stripes > 1
+    assert tiling.row_block < 403
+    pieces = 16 * made.left_lines * (330 // tiling.columns // tiling.stripes)
+    assert made.parts > 1
+    assert pieces >= tiling.k_chunk
+    assert striped(403, 330, 90).parts == 0
+    turned = striped(403, 330, 600, left_is_transposed=True)
+    assert turned.tiling.left_stride >= turned.tiling.k_chunk
+    assert turned.left_rows > turned.tiling.rows
+    lanes = turned.tiling.lanes
+    assert turned.tiling.row_block % lanes == turned.left_rows % lanes == 0
+    uneven = striped(403, 330, 600, uneven=True)
+    assert uneven.tiling.row_block < striped(403, 330, 600).tiling.row_block
+
+
+def test_kinds_differ_as_named():
     triangles = Problem(403, 330, (600,), 3, 32, True, False, 600, uneven=True)
-    assert plan(triangles, CpuModel(2)).turns > 1
-    assert planned(70, 200, 520).packing is Packing.PASSING
-    assert planned(7, 200, 520, rows=6).packing is not Packing.PASSING
-    assert planned(400, 300, 1024).left_stride == 0
-    assert planned(400, 300, 1024, rows=12).left_stride > 256
-    assert planned(400, 300, 1040, rows=12).left_stride == 0
-    turned = planned(403, 330, 600, left_is_transposed=True)
-    assert turned.left_stride >= turned.k_chunk
-    assert turned.left_rows > turned.rows
-    assert turned.row_block % turned.lanes == turned.left_rows % turned.lanes == 0
-    apart = plan(replace(triangles, left_is_transposed=True), CpuModel(2))
+    assert isinstance(plan(triangles, Machine(2)), SharedPanels)
+    apart = plan(replace(triangles, left_is_transposed=True), Machine(2)).tiling
     assert apart.row_block % apart.lanes == 0 < apart.left_stride
-    assert planned(1100, 1300, 9).fetches
+    assert isinstance(planned(70, 200, 520), PrivatePanels)
+    assert isinstance(planned(7, 200, 520, rows=6), InPlace)
+    assert planned(400, 300, 1024).tiling.left_stride == 0
+    assert planned(400, 300, 1024, rows=12).tiling.left_stride > 256
+    assert planned(400, 300, 1040, rows=12).tiling.left_stride == 0
+    assert planned(1100, 1300, 9).tiling.fetches
     alone = [
-        plan(Problem(1100, 1300, (k,), 1, 32, True, False, k), CpuModel(1)).packing
+        type(plan(Problem(1100, 1300, (k,), 1, 32, True, False, k), Machine(1)))
         for k in (9, 90)
     ]
-    assert alone == [Packing.STRIPE, Packing.PASSING]
-    tall = planned(190, 1000, 90)
-    assert tall.fetches
-    assert tall.parts == tall.rows > 3
-    assert planned(190, 1000, 3).parts == 3
-    assert not planned(190, 7000, 900).fetches
-    assert planned(190, 300, 90).fetches_left
-    assert not planned(90, 300, 50).fetches_left
-    assert not planned(190, 300, 900).fetches_left
-    assert not planned(190, 300, 90, left_is_computed=True).fetches_left
-    streamed = planned(3, 1100, 40)
-    assert (streamed.packing, streamed.k_chunk) == (Packing.NONE, 14)
-    many_ways = CpuModel(2, first_cache=48 << 10)
-    for model, beside in ((CpuModel(2), False), (many_ways, True)):
+    assert alone == [Stripes, PrivatePanels]
+    assert planned(190, 1000, 90).tiling.fetches
+    assert not planned(190, 7000, 900).tiling.fetches
+
+
+def in_place(m: int, n: int, k: int, machine: Machine) -> InPlace:
+    made = plan(Problem(m, n, (k,), 1, 32, True, False), machine)
+    assert isinstance(made, InPlace)
+    return made
+
+
+def test_factors_in_place_are_streamed():
+    assert in_place(3, 1100, 40, Machine(2)).tiling.k_chunk == 14
+    many_ways = Machine(2, first=48 << 10)
+    for machine, beside in ((Machine(2), False), (many_ways, True)):
         near, far, short = (
-            plan(Problem(1, n, (k,), 1, 32, True, False), model)
+            in_place(1, n, k, machine)
             for n, k in ((1024, 1024), (8192, 8192), (200, 40))
         )
-        assert near.k_chunk < far.k_chunk
-        assert near.fetches_beside == far.fetches_beside == beside
-        assert not short.fetches_beside
+        assert near.tiling.k_chunk < far.tiling.k_chunk
+        assert near.next_panel == far.next_panel == beside
+        assert not short.next_panel
         assert near.ahead == short.ahead == 0
-        assert far.ahead == (0 if beside else far.k_chunk)
-    assert plan(Problem(1, 1 << 18, (64,), 1, 32, True, False), CpuModel(2)).ahead == 0
-    few = [
-        plan(Problem(m, 8192, (8192,), 1, 32, True, False), CpuModel(2)) for m in (1, 4)
-    ]
+        assert far.ahead == (0 if beside else far.tiling.k_chunk)
+    assert in_place(1, 1 << 18, 64, Machine(2)).ahead == 0
+    few = [in_place(m, 8192, 8192, Machine(2)).tiling for m in (1, 4)]
     assert few[0].columns > few[1].columns
-    assert few[0].k_chunk == few[1].k_chunk < planned(30, 8192, 8192).k_chunk
+    assert few[0].k_chunk == few[1].k_chunk < planned(30, 8192, 8192).tiling.k_chunk
 
 
 @pytest.mark.parametrize(
@@ -395,7 +387,7 @@ def test_plans_differ_as_named():
 )
 def test_inner_products_pay_for_few_columns(m: int, n: int, k: int, pays: bool):
     problem = Problem(m, n, (k,), 1, 64, True, False, k)
-    model = CpuModel(2, VectorUnit(512, 32))
+    model = Machine(2, VectorUnit(512, 32))
     assert dots_pay(Products(m, n, k, 64, copied=True), problem, model) == pays
 
 
@@ -542,38 +534,41 @@ def test_panels_too_large_for_the_cache_serve_all_rows_at_once(threads: int):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_outer_axes_go_inside_where_rows_fit_the_cache_and_panels_do_not(threads: int):
-    model = CpuModel(threads, VectorUnit(512, 32), 1 << 20)
+    model = Machine(threads, VectorUnit(512, 32), 1 << 20)
     late = plan(Problem(7, 512, (3, 1536), 7, 32, True, False), model)
-    assert late.outer_inside
-    assert (late.packing, late.stripes) == (Packing.PASSING, threads)
+    assert isinstance(late, OuterPanels)
+    assert (late.packs, late.tiling.stripes) == (True, threads)
     few_panels = plan(Problem(56, 128, (3, 384), 28, 32, True, False), model)
     many_rows = plan(Problem(56, 512, (3, 1536), 56, 32, True, False), model)
     batch = plan(Problem(7, 512, (3, 1536), 7, 32, True, True), model)
-    assert not any(p.outer_inside for p in (few_panels, many_rows, batch))
+    assert not any(isinstance(p, OuterPanels) for p in (few_panels, many_rows, batch))
 
 
 def test_outer_axes_go_inside_where_threads_would_meet_for_every_block():
     layer = Problem(14, 256, (3, 768), 14, 32, True, False)
     inside = {
-        threads: plan(layer, CpuModel(threads, VectorUnit(512, 32))).outer_inside
+        threads: isinstance(plan(layer, made), OuterPanels)
         for threads in (1, 2, 3, 4, 8)
+        for made in [Machine(threads, VectorUnit(512, 32))]
     }
     assert inside == {1: True, 2: True, 3: False, 4: True, 8: False}
     one_block = replace(layer, columns=128, reduction=(384,))
-    assert not plan(one_block, CpuModel(2, VectorUnit(512, 32))).outer_inside
+    made = plan(one_block, Machine(2, VectorUnit(512, 32)))
+    assert not isinstance(made, OuterPanels)
 
 
 def test_threads_share_lines_where_panels_are_too_few():
     layer = Problem(28, 128, (3, 384), 28, 32, True, False, lines=28)
     windows = replace(layer, left_shares=(0.36, 0.12))
     splits = {
-        threads: (made.outer_parts, made.stripes)
+        threads: (made.parts, made.tiling.stripes)
         for threads in (2, 3, 4)
-        for made in [plan(windows, CpuModel(threads, VectorUnit(512, 32)))]
+        for made in [plan(windows, Machine(threads, VectorUnit(512, 32)))]
+        if isinstance(made, OuterPanels)
     }
     assert splits == {2: (2, 1), 3: (3, 1), 4: (4, 1)}
     far = replace(windows, rows=224, outer=224, lines=224)
-    assert not plan(far, CpuModel(2, VectorUnit(512, 32))).outer_inside
+    assert not isinstance(plan(far, Machine(2, VectorUnit(512, 32))), OuterPanels)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -603,5 +598,5 @@ def test_images_whose_lines_threads_share(extents: tuple[int, int, int], threads
 @pytest.mark.parametrize("columns", [196, 260])
 def test_edges_of_few_columns_are_cheap(columns: int):
     problem = Problem(256, columns, (999,), 1, 32, True, False)
-    made = plan(problem, CpuModel(2, VectorUnit(512, 32)))
+    made = plan(problem, Machine(2, VectorUnit(512, 32))).tiling
     assert columns % made.columns == 4

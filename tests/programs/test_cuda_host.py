@@ -12,11 +12,11 @@ from numpy.lib.stride_tricks import as_strided
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.gpu import grid_chunks
-from gpucodegen.runtime.cuda import compilation as cuda
+from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.cuda.kernel import CudaKernel
-from gpucodegen.runtime.devices import emulated_array as xp
+from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
-from gpucodegen.runtime.devices.protocol import Limits
+from gpucodegen.runtime.devices.protocol import LaunchLimits
 from tests.emit.running import loaded
 
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
@@ -127,7 +127,7 @@ def small_grids(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     grid = (2**31 - 1, 3, 2)
     monkeypatch.setattr(grid_chunks, "GRID", grid)
-    device = emulated_device.EmulatedDevice(0, limits=Limits(grid=grid))
+    device = emulated_device.EmulatedDevice(0, limits=LaunchLimits(grid=grid))
     monkeypatch.setattr(emulated_device, "current", lambda: device)
 
 
@@ -398,9 +398,9 @@ def test_code_comes_back_from_the_disk_as_it_was(
     program = gcg.compile(BATCH, target="cuda")
     program.products(numbers(7, 4, 5), numbers(7, 5, 6), np.zeros((7, 4, 6), "f4"))
     (spec,) = program["products"].executable().kernels
-    text = cuda.compile_ptx(spec)
-    monkeypatch.setattr(cuda, "_compiled", None)
-    assert cuda.compile_ptx(spec) == text
+    text = compilation.compile_ptx(spec)
+    monkeypatch.setattr(compilation, "_compiled", None)
+    assert compilation.compile_ptx(spec) == text
 
 
 @pytest.mark.ptxas
@@ -410,8 +410,8 @@ def test_machine_code_comes_back_from_the_disk(
     program = gcg.compile(BATCH, target="cuda")
     program.products(numbers(7, 4, 5), numbers(7, 5, 6), np.zeros((7, 4, 6), "f4"))
     (spec,) = program["products"].executable().kernels
-    made = cuda.compile_cubin(spec)
-    monkeypatch.setattr(cuda, "_link", None)
-    assert cuda.compile_cubin(spec) == made
+    made = compilation.compile_cubin(spec)
+    monkeypatch.setattr(compilation, "_link", None)
+    assert compilation.compile_cubin(spec) == made
     assert made.code.startswith(b"\x7fELF")
     assert made.registers > 0

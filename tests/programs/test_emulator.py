@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gpucodegen import errors
+from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.emit import emit_program
+from gpucodegen.emit import CUDA, emit_program
 from gpucodegen.parser import parse_module
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
@@ -48,7 +49,7 @@ HALF_BARRIER = """affine.if affine_set<(d0) : (d0 - 32 >= 0)>(%t) {
 
 def run(module: Module) -> np.ndarray:
     out = np.zeros(64, "f4")
-    loaded = load_program(emit_program(module, "cuda"), "sim")
+    loaded = load_program(emit_program(module, CUDA), find("sim").engine())
     buffer = to_buffer(out, Expected("out", "f32", (64,)), "f")
     loaded.functions["f"](loaded.runtime, buffer)
     return out

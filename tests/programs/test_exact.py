@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.intrinsics.framework.host import has_fused_operations
+from gpucodegen.intrinsics.framework.features import has_fused_operations
 from tests.targets import ALL
 
 MATMUL = """func.func @f(%A: memref<17x33xf32>, %B: memref<33x20xf32>,

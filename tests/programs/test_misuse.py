@@ -13,7 +13,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors, kernels
-from gpucodegen.runtime.devices.found import missing_for_cuda
+from gpucodegen.runtime.devices.inventory import missing_for_cuda
 
 TEXT = """func.func @f(%x: memref<4xf32>, %n: index, %a: f32, %b: i1) -> index {
   return %n : index

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen import errors, parser, program
+from gpucodegen import errors, parser
+from gpucodegen.calls import function
 from gpucodegen.tuning import tune as tuning
 
 TEXT = """
@@ -165,10 +166,32 @@ def test_shapes_that_the_text_says_are_remembered(parses: list[str]) -> None:
     assert len(parses) == 1
 
 
+TYPES = {
+    "f32": 2.0,
+    "memref<?xf32, affine_map<(d) -> (d floordiv 2, d mod 2)>>": np.ones(8, "f4"),
+    "memref<8xf32, affine_map<(d) -> (d floordiv 2, d mod 2)>>": np.ones((4, 2), "f4"),
+    "memref<?x?xf32, strided<[?, ?], offset: ?>>": np.ones((4, 6), "f4")[::2, ::-1],
+    "memref<?xvector<2x4xf32>>": np.ones((3, 2, 4), "f4"),
+    "tensor<?xf64>": np.ones(3),
+    "memref<?xbf16>": np.ones(3, "u2"),
+    "complex<f32>": 1j,
+}
+
+
+@pytest.mark.parametrize("ty", TYPES)
+def test_any_type_of_an_argument_is_remembered(parses: list[str], ty: str) -> None:
+    text = f"func.func @f(%x: {ty}, %n: i32) -> i32 {{ return %n : i32 }}"
+    for number in (7, 8):
+        assert gcg.compile(text, target="cpu").f(TYPES[ty], number) == number
+    assert len(parses) == 1
+    with pytest.raises(errors.WrongArgumentType, match="str"):
+        gcg.compile(text, target="cpu").f("no", 7)
+
+
 def test_calls_after_too_many_shapes_are_not(
     parses: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "MAX_SPECIALIZATIONS", 1)
+    monkeypatch.setattr(function, "MAX_SPECIALIZATIONS", 1)
     made = gcg.compile(GROWING, target="cpu")
     for n in (4, 5):
         made.double(np.ones(n, np.float32))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,9 +7,13 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.calls import repeated
-from gpucodegen.calls.direct import only_launch
+from gpucodegen.calls import plan
+from gpucodegen.calls.addresses import address
+from gpucodegen.calls.launch import unlike
 from gpucodegen.calls.signature import Signature
+from gpucodegen.emit import emit_program
+from gpucodegen.emit.host.launch import OneLaunch
+from gpucodegen.parser import parse_module
 
 TEXT = """
 func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32) {
@@ -50,6 +53,13 @@ func.func @plus(%x: memref<?xf32>, %y: memref<?xf32>)
   }
   return %sum, %difference : memref<8xf32>, memref<8xf32>
 }
+func.func @half(%x: memref<8xf32>, %y: memref<8xf32>, %a: f32) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %zero, %x[%i] : memref<8xf32>
+  }
+  return
+}
 func.func @same(%x: memref<4xi32>, %n: i8) -> (memref<4xi32>, i8) {
   return %x, %n : memref<4xi32>, i8
 }
@@ -67,9 +77,9 @@ def converted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
     convert = Signature.convert
 
-    def counted(self: Signature, arguments: Any, written: Any = ()) -> Any:
+    def counted(self: Signature, arguments: Any) -> Any:
         calls.append(len(arguments))
-        return convert(self, arguments, written)
+        return convert(self, arguments)
 
     monkeypatch.setattr(Signature, "convert", counted)
     return calls
@@ -137,7 +147,7 @@ def test_calls_of_one_launch_make_no_buffers(
 ) -> None:
     x, y = arrays()
     program.subtract(x, y)
-    monkeypatch.setattr(repeated, "Buffer", None)
+    monkeypatch.setattr(plan, "Buffer", None)
     program.subtract(x, y)
     np.testing.assert_array_equal(y, 1 - 2 * x)
 
@@ -148,7 +158,7 @@ def test_new_results_of_one_launch_make_no_buffers(
     x, y = arrays()
     calls = [lambda: program.plus(x, y), program.plus.bind(x, y)]
     held = [program.plus(x, y)]
-    monkeypatch.setattr(repeated, "Buffer", None)
+    monkeypatch.setattr(plan, "Buffer", None)
     for call in calls * 3:
         held.append(call())
         x += 1
@@ -164,17 +174,28 @@ def direct(program: gcg.Program) -> gcg.Program:
     x, y = arrays()
     for _ in range(3):
         program.subtract(x, y)
-    assert repeated.unlike is not program["subtract"]._direct
+    assert unlike is not program["subtract"]._entry
     return program
 
 
 def test_calls_that_machine_code_checks(
     direct: gcg.Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpucodegen.program.form_of", None)
+    monkeypatch.setattr("gpucodegen.calls.function.form_of", None)
     x, y = arrays()
     direct.subtract(x, y)
     np.testing.assert_array_equal(y, 1 - x)
+
+
+def test_a_variable_turns_machine_code_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUCODEGEN_DIRECT", "0")
+    program = gcg.compile(TEXT, target="cpu")
+    x, y = arrays()
+    for times in (1, 2, 3):
+        program.subtract(x, y)
+        np.testing.assert_array_equal(y, 1 - times * x)
+        assert program["subtract"]._entry is unlike
+    assert program["subtract"].again(x, y) is unlike
 
 
 def test_machine_code_sees_what_differs(direct: gcg.Program) -> None:
@@ -203,6 +224,16 @@ def test_machine_code_leaves_other_targets_alone(
     assert direct["subtract"].executable().target == "cpu"
 
 
+def test_arguments_that_no_kernel_takes(program: gcg.Program) -> None:
+    for x, y in (arrays(), arrays(), arrays()):
+        program.half(x, y, 1.0)
+        assert not x.any()
+        assert y.all()
+        x.fill(1)
+        program.half.bind(x, y, 1.0)()
+        assert not x.any()
+
+
 def test_forms_by_turns(program: gcg.Program) -> None:
     for n in (8, 5, 5, 5, 8, 8, 8, 5):
         x, y = arrays(n)
@@ -210,37 +241,102 @@ def test_forms_by_turns(program: gcg.Program) -> None:
         np.testing.assert_array_equal(y, 1 - x)
 
 
-def _alone(rt: Any, a: Any, shape: tuple[int, ...]) -> Any:
-    b = rt.alloc(shape, "f32")
-    rt.launch("k", 1, 1, (a, b))
-    return b
+TEMPLATE = """
+func.func private @k(%x: memref<2xf32>, %y: memref<2xf32>)
+    attributes {gcg.kernel = "cpu"} {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<2xf32>
+  memref.store %v, %y[%c0] : memref<2xf32>
+  return
+}
+func.func private @scaled(%x: memref<2xf32>, %n: bf16)
+    attributes {gcg.kernel = "cpu"} {
+  return
+}
+func.func @f(%a: memref<2xf32>, %b: memref<2xf32>NUMBER) RESULTS {
+  %c0 = arith.constant 0 : index
+  BODY
+}
+"""
+BUFFER, BUFFERS = "memref<2xf32>", "memref<2xf32>, memref<2xf32>"
+MADE = f"%m = memref.alloc() : {BUFFER}\n  "
+TWO = f"{MADE}%o = memref.alloc() : {BUFFER}\n  "
 
 
-def _swapped(rt: Any, a: Any) -> Any:
-    b, c = rt.alloc((2,), "f32"), rt.alloc((2,), "f32")
-    rt.launch("k", 1, 1, (a, b, c))
-    return c, b
+def started(one: str = "%a", other: str = "%b") -> str:
+    return f"call @k({one}, {other}) : ({BUFFERS}) -> ()\n  "
 
 
-HOSTS: dict[str, Callable[[Any, Any], Any]] = {
-    "a constant": lambda rt, a: rt.launch("k", None, None, (a, 1)),
-    "a result": lambda rt, a: rt.launch("k", None, None, (a,)) or a,
-    "two": lambda rt, a: rt.launch("k", 1, 1, (a,)) or rt.launch("k", 1, 1, (a,)),
-    "a comparison": lambda rt, a: rt.launch("k", 1, 1, (a,)) if a == 0 else None,
-    "a condition": lambda rt, a: rt.launch("k", 1, 1, (a,)) if a else None,
-    "memory of its own": lambda rt, a: rt.launch("k", 1, 1, (a, rt.alloc((), "f32"))),
-    "results in another order": _swapped,
-    "memory that does not exist": lambda rt, a: _alone(rt, a, (-1,)),
-    "memory behind the launch": lambda rt, a: (
-        rt.launch("k", 1, 1, (a,)) or rt.alloc((2,), "f32")
+def launch_of(body: str) -> OneLaunch | None:
+    """What is stated of a function with this body."""
+    values = body.rpartition("return")[2].partition(":")[2]
+    number = next((n for n in (", %n: bf16", ", %i: index") if n[2:4] in body), "")
+    text = TEMPLATE.replace("BODY", body).replace("NUMBER", number)
+    text = text.replace("RESULTS", f"-> ({values})" if values else "")
+    return emit_program(parse_module(text, "t.mlir"), "cpu").functions["f"].launch
+
+
+ALIGNED = f"""%m = memref.alloc() : {BUFFER}
+  memref.assume_alignment %m, 64 : {BUFFER}
+  """
+SINGLE: dict[str, tuple[str, tuple[object, ...]]] = {
+    "of arguments": (started("%b", "%a") + "return", ((1, 0), (), False)),
+    "with a result": (
+        f"{MADE}{started('%a', '%m')}return %m : {BUFFER}",
+        ((0, 2), (((2,), "f32"),), True),
     ),
-    "none": lambda _rt, _a: None,
+    "with a view of a result": (
+        f"{ALIGNED}{started('%a', '%m')}return %m : {BUFFER}",
+        ((0, 2), (((2,), "f32"),), True),
+    ),
+    "on results alone": (
+        f"{TWO}{started('%o', '%m')}return %m, %o : {BUFFERS}",
+        ((3, 2), (((2,), "f32"), ((2,), "f32")), False),
+    ),
+}
+OTHERS = {
+    "a constant": (
+        "%1 = arith.constant 1.0 : bf16\n  "
+        f"call @scaled(%a, %1) : ({BUFFER}, bf16) -> ()\n  return"
+    ),
+    "a number that the host rounds": (
+        f"call @scaled(%a, %n) : ({BUFFER}, bf16) -> ()\n  return"
+    ),
+    "a result that is an argument": started() + f"return %a : {BUFFER}",
+    "two": started() + started() + "return",
+    "one in a loop": f"affine.for %j = 0 to 2 {{ {started()} }}\n  return",
+    "one on a condition": (
+        "%is = arith.cmpi eq, %i, %c0 : index\n  "
+        f"scf.if %is {{ {started()} }}\n  return"
+    ),
+    "memory of its own": f"{MADE}{started('%a', '%m')}return",
+    "memory that it gives back": (
+        f"{MADE}{started('%a', '%m')}memref.dealloc %m : {BUFFER}\n  return"
+    ),
+    "results in another order": (
+        f"{TWO}{started('%o', '%m')}return %o, %m : {BUFFERS}"
+    ),
+    "a store": (
+        f"%1 = arith.constant 1.0 : f32\n  {started()}"
+        f"memref.store %1, %a[%c0] : {BUFFER}\n  return"
+    ),
+    "none": "return",
 }
 
 
-@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
-def test_other_calls_are_no_single_launch(host: Callable[[Any, Any], Any]) -> None:
-    assert only_launch(host, 1) is None
+@pytest.mark.parametrize(("body", "stated"), SINGLE.values(), ids=SINGLE)
+def test_one_launch_is_stated(body: str, stated: tuple[object, ...]) -> None:
+    launch = launch_of(body)
+    assert launch is not None
+    assert (launch.kernel, launch.order, launch.results, launch.single) == (
+        "k",
+        *stated,
+    )
+
+
+@pytest.mark.parametrize("body", OTHERS.values(), ids=OTHERS)
+def test_other_calls_are_no_single_launch(body: str) -> None:
+    assert launch_of(body) is None
 
 
 def test_numbers_are_checked_every_time(program: gcg.Program) -> None:
@@ -262,6 +358,29 @@ def test_numbers_are_rounded_as_arrays_are(program: gcg.Program, number: float) 
     with np.errstate(all="ignore"):
         rounded = np.full(8, number).astype(np.float32)
     np.testing.assert_array_equal(y, rounded)
+
+
+@pytest.mark.parametrize("sign", ["", "s", "u"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_integers_of_any_width_arrive(sign: str, bits: int) -> None:
+    ty, dtype = f"{sign}i{bits}", np.dtype(f"{sign.strip('s')}int{bits}")
+    program = gcg.compile(FILLED.replace("TYPE", ty), target="cpu")
+    x, ends = np.zeros(4, dtype), np.iinfo(dtype)
+    for n in (int(ends.min), 0, 1, int(ends.max), int(ends.max)):
+        program.f(x, n)
+        assert (x == n).all()
+        program.f.bind(x, n)()
+        assert (x == n).all()
+
+
+FILLED = """
+func.func @f(%x: memref<4xTYPE>, %n: TYPE) {
+  affine.for %i = 0 to 4 {
+    affine.store %n, %x[%i] : memref<4xTYPE>
+  }
+  return
+}
+"""
 
 
 def test_the_last_specialisation_is_that_of_the_last_call(
@@ -286,12 +405,12 @@ def test_the_target_of_the_environment_counts(
 def test_forms_are_bounded(
     program: gcg.Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpucodegen.program.MAX_FORMS", 2)
+    monkeypatch.setattr("gpucodegen.calls.function.MAX_FORMS", 2)
     for n in range(1, 6):
         x, y = arrays(n)
         program.axpy(x, y, 2.0)
         np.testing.assert_array_equal(y, 1 + 2 * x)
-    assert len(program["axpy"]._checked) <= 2
+    assert len(program["axpy"]._plans) <= 2
 
 
 @pytest.mark.parametrize(
@@ -300,6 +419,6 @@ def test_forms_are_bounded(
     ids=["plain", "transposed", "empty", "backwards"],
 )
 def test_addresses(array: np.ndarray) -> None:
-    assert repeated.address(array) == array.ctypes.data
+    assert address(array) == array.ctypes.data
     array.flags.writeable = False
-    assert repeated.address(array) == array.ctypes.data
+    assert address(array) == array.ctypes.data

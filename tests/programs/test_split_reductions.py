@@ -8,9 +8,10 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.runtime.machine.processor import Cpu, stated
 from gpucodegen.runtime.machine.processors import AVX2, AVX512, NEON, SSE2
-from gpucodegen.tiling.machine.products.problem import CpuModel, Problem
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
-from gpucodegen.tiling.machine.products.split_k_plan import reduction_parts
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.kinds.split_k import reduction_parts
+from gpucodegen.tiling.machine.products.problem import Problem
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from tests.programs.products import integers
 
 SHAPES = {
@@ -135,5 +136,5 @@ def test_idle_threads_and_whole_rows_take_parts(
     m: int, n: int, k: int, threads: int, parts: int
 ):
     problem = Problem(m, n, (k,), 1, 32, True, False, k)
-    model = CpuModel(threads, VectorUnit(512, 32))
+    model = Machine(threads, VectorUnit(512, 32))
     assert reduction_parts(problem, model) == parts

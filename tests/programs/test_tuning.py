@@ -12,12 +12,12 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.compiling.winners import tuning_identity, with_point
 from gpucodegen.options import Options
 from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
 from gpucodegen.tiling.tuning.search import Status
 from gpucodegen.tuning.contest import Contest
-from gpucodegen.tuning.schedules import schedules, with_point
-from gpucodegen.tuning.stored import tuning_identity
+from gpucodegen.tuning.schedules import schedules
 
 Point = Mapping[str, int]
 
@@ -301,8 +301,8 @@ KEYS: dict[str, dict[str, Any]] = {
 def test_the_key_holds_all_that_decides_over_the_code() -> None:
     def key(array: np.ndarray, **options: Any) -> str:
         function = gcg.compile(FILL, **{"target": "cpu", **options})["fill"]
-        module, types = function.source.module, function.key_for((array,))
-        return tuning_identity(module, "fill", types, function.options)
+        key = function.key_for((array,))
+        return tuning_identity(function.source, "fill", key, function.options)
 
     a = np.zeros((64, 32))
     keys = {name: key(a, **options) for name, options in KEYS.items()}

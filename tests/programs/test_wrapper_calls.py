@@ -7,7 +7,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.calls.repeated import unlike
+from gpucodegen.calls.form import form_of
+from gpucodegen.calls.launch import unlike
 from gpucodegen.kernels import calls, convolutions, products
 
 RNG = np.random.default_rng(3)
@@ -43,7 +44,7 @@ def test_later_calls_are_one_launch() -> None:
     x, w = image_and_filters(9)
     conv2d(x, w)
     options = "1 1 'valid'", "NHWC", "cpu"
-    form = calls.form_of(x, w, *options)
+    form = options, form_of((x, w))
     direct = convolutions._CALLS.known[form].again
     assert direct is not unlike
     assert convolutions._CALLS.last[options] is direct

@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import gpucodegen as gcg
-from gpucodegen.report.schedule_tree import Kind, Tree
+from gpucodegen.report.schedule_tree import NodeKind, Tree
 from gpucodegen.report.text import nest_tree
 from tests.report.report_nests import LU, example, first_nest
 
 
 def shape(tree: Tree) -> object:
     """Kinds and texts without leaves."""
-    below = [shape(c) for c in tree.children if c.kind is not Kind.LEAF]
+    below = [shape(c) for c in tree.children if c.kind is not NodeKind.LEAF]
     return (f"{tree.kind.value} {tree.text}".strip(), *below)
 
 
 def bands(tree: Tree) -> Iterator[tuple[str, bool, tuple[bool, ...]]]:
     for node in tree.walk():
-        if node.kind is Kind.BAND:
+        if node.kind is NodeKind.BAND:
             yield node.text, node.permutable, node.coincident
 
 
 def test_matmul_is_one_band():
     tree = nest_tree(first_nest(example("matmul"))[1])
     assert list(bands(tree)) == [("i, j, k", True, (True, True, False))]
-    assert [node.kind for node in tree.walk()] == [Kind.DOMAIN, Kind.BAND, Kind.LEAF]
-    assert tree.text.startswith("S0[i, j, k] : 0 <= i < A_size0")
+    assert [node.kind for node in tree.walk()] == [
+        NodeKind.DOMAIN,
+        NodeKind.BAND,
+        NodeKind.LEAF,
+    ]
+    assert tree.text.startswith("S0[i, j, k] : 0 <= i < M")
 
 
 def test_lu_is_a_sequence_inside_a_band():
@@ -64,7 +68,7 @@ def test_copies_and_waits_stand_in_order():
 def test_a_kernel_has_blocks_threads_and_barriers():
     explanation = gcg.explain(example("matmul"), targets=("cuda",), sizes=128)
     (kernel,) = explanation.functions[0].mappings[0].kernels
-    marks = [n.text for n in kernel.tree.walk() if n.kind is Kind.MARK]
+    marks = [n.text for n in kernel.tree.walk() if n.kind is NodeKind.MARK]
     assert marks == ["blocks", "threads", "barrier", "barrier"]
     first, second, *rest = bands(kernel.tree)
     assert first == ("block_x, block_y", True, (True, True))
@@ -76,12 +80,12 @@ def test_one_thread_has_no_marks():
     text = example("triangular_solve")
     explanation = gcg.explain(text, targets=("cuda",), function="trsv")
     (kernel,) = explanation.functions[0].mappings[0].kernels
-    assert [n for n in kernel.tree.walk() if n.kind is Kind.MARK] == []
+    assert [n for n in kernel.tree.walk() if n.kind is NodeKind.MARK] == []
 
 
 def test_every_statement_is_in_the_tree_once():
     for name in ("jacobi_2d", "triangular_solve", "conv_2d", "row_reduction"):
         for function in gcg.explain(example(name), targets=()).functions:
             for nest in function.subject.nests:
-                leaves = [n for n in nest_tree(nest).walk() if n.kind is Kind.LEAF]
+                leaves = [n for n in nest_tree(nest).walk() if n.kind is NodeKind.LEAF]
                 assert len(leaves) == len(nest.statements)

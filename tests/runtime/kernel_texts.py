@@ -50,7 +50,7 @@ def kernel(
             "",
         ]
     )
-    return KernelSpec("k", source, tuple(params), target, block, **options)
+    return KernelSpec("k", source, tuple(params), block, **options)
 
 
 def params_of(arguments: dict[str, Any]) -> list[Param]:

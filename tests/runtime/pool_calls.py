@@ -11,7 +11,7 @@ import numpy as np
 
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.layout import ENTRY
-from gpucodegen.runtime.threads import pool as threads
+from gpucodegen.runtime.threads import pool
 
 WORK = "void(int64, int64, int64)"
 
@@ -21,7 +21,7 @@ def parallel_for() -> Any:
     """The pool's function: (work, data, count, threads), on any number of cores."""
     import llvmlite.binding as llvm
 
-    assert threads.provided()
+    assert pool.provided()
     memory()[layout.CROWDED] = 1
     address = llvm.address_of_symbol(ENTRY)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(address)

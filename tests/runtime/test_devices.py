@@ -13,10 +13,9 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.commands import doctor
-from gpucodegen.runtime.devices import choice, cupy_device, emulated_device
-from gpucodegen.runtime.devices import emulated_array as xp
-from gpucodegen.runtime.devices import found as device
-from gpucodegen.runtime.devices.arguments import Layout
+from gpucodegen.runtime.devices import choice, cupy_device, emulated_device, inventory
+from gpucodegen.runtime.devices import emulated_cupy as xp
+from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
@@ -32,9 +31,9 @@ SCALARS = {
 }
 
 
-def layout_of(*dtypes: str) -> Layout:
+def layout_of(*dtypes: str) -> ArgumentLayout:
     params = tuple(Param(f"p{i}", "scalar", ty) for i, ty in enumerate(dtypes))
-    return Layout.of(KernelSpec("k", "", params))
+    return ArgumentLayout.of(KernelSpec("k", "", params))
 
 
 def test_arguments_lie_at_their_natural_alignment() -> None:
@@ -58,7 +57,7 @@ def test_pointers_between_elements_are_refused() -> None:
     memory = xp.asarray(np.zeros(16, "u1"))
     place = memory.data.ptr + 1
     shifted = memory.device.view(memory, place, (2,), (4,), np.dtype("f4"))
-    layout = Layout.of(KernelSpec("k", "", (Param("a", "pointer", "f32"),)))
+    layout = ArgumentLayout.of(KernelSpec("k", "", (Param("a", "pointer", "f32"),)))
     with pytest.raises(errors.MisalignedAccess, match="4 bytes at a"):
         layout.pack([Buffer.of(shifted, "f32")])
 
@@ -120,7 +119,7 @@ def test_doctor_names_the_emulated_device(
     assert doctor.run(SimpleNamespace()) == 0  # pyright: ignore[reportArgumentType]
     assert "emulated device 0" in capsys.readouterr().out
     monkeypatch.delenv(choice.VARIABLE)
-    assert not any("emulated device 0" in line for line in device.describe())
+    assert not any("emulated device 0" in line for line in inventory.describe())
 
 
 # -- CuPy, as far as its calls go ------------------------------------------------------

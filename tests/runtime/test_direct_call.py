@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpucodegen.intrinsics.direct import layout
 from gpucodegen.intrinsics.direct.layout import MOST_ARRAYS
+from gpucodegen.runtime.cpu import direct_call as calls
 from gpucodegen.runtime.cpu.direct_call import direct_call
+from gpucodegen.runtime.storage import machine_code
+from gpucodegen.runtime.storage.cache import Store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="calls are made in Python")
 UNSET = ctypes.create_string_buffer(b"GPUCODEGEN_NO_SUCH_VARIABLE")
@@ -184,3 +188,21 @@ def test_other_threads_run_while_a_kernel_does(request: pytest.FixtureRequest):
     sleep(duration, rest)
     assert seen
     thread.join()
+
+
+def test_code_for_other_objects_is_other_code(monkeypatch: pytest.MonkeyPatch):
+    keys: list[str] = []
+
+    def get(_: Store, key: str) -> bytes:
+        keys.append(key)
+        return b""
+
+    monkeypatch.setattr(Store, "get", get)
+    monkeypatch.setattr(machine_code, "address_in", lambda _: 1)
+    method = calls._method.__wrapped__
+    method()
+    monkeypatch.setattr(layout, "OBJECTS", (*layout.OBJECTS[:-1], 72))
+    method()
+    method()
+    assert len(keys) == 3
+    assert len(set(keys)) == 2

@@ -8,19 +8,19 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime.threads import pool as threads
+from gpucodegen.runtime.threads import pool
 from tests.house.readme import ROOT
 
-pytestmark = pytest.mark.skipif(not threads.HAS_OWN, reason="needs POSIX threads")
+pytestmark = pytest.mark.skipif(not pool.HAS_OWN, reason="needs POSIX threads")
 
 HEAD = f"""
 import signal, sys, threading, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.threads import pool as threads
+from gpucodegen.runtime.threads import pool
 from tests.runtime.pool_calls import memory, parallel_for
-threads.processors = lambda: 2  # wherever this runs
+pool.processors = lambda: 2  # wherever this runs
 parallel_for()
 program = gcg.compile('''
 func.func @f(%x: memref<64xi64>, %n: index) {{

@@ -27,10 +27,10 @@ PROGRAM = f"""
 import json
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.storage import machine_code
+from gpucodegen.runtime.cpu import stored_kernels
 
 made = []
-machine_code.keep = lambda _, code: made.append(code.library.get_llvm_str())
+stored_kernels.keep = lambda _, code: made.append(code.library.get_llvm_str())
 for element, dtype in (("f32", "f4"), ("f64", "f8")):
     ty = "memref<{EXTENT}x{EXTENT}x" + element + ">"
     text = (

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.compiling import artifact as lowered
-from gpucodegen.compiling import records as plain
+from gpucodegen.compiling import artifact
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.runtime.host.spec import Constant, KernelSpec, Param
+from gpucodegen.runtime.storage import records as plain
 
 SPEC = KernelSpec(
     "k", "def k(A): ...\n", (Param("A", "pointer", "f32"),), block=(8, 1, 1)
@@ -79,9 +79,10 @@ func.func @f(%x: memref<3xf64>) {
 def test_a_program_with_constants_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     first, later = np.zeros(3), np.zeros(3)
     gcg.compile(TABLE, target="cpu").f(first)
-    kept: list[lowered.Lowered | None] = []
-    load = lowered.load
-    monkeypatch.setattr(lowered, "load", lambda key: kept.append(load(key)) or kept[-1])
+    kept: list[artifact.Artifact | None] = []
+    load = artifact.load
+    counted = lambda key: kept.append(load(key)) or kept[-1]  # noqa: E731
+    monkeypatch.setattr(artifact, "load", counted)
     gcg.compile(TABLE, target="cpu").f(later)
     assert first.tobytes() == later.tobytes() == np.array([1.5, -0.0, 4.0]).tobytes()
     assert kept[-1] is not None

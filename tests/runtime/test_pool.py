@@ -18,14 +18,14 @@ from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.shares import start_of
 from gpucodegen.intrinsics.pool.words import PROCESSOR, mode, pause, set_mode
 from gpucodegen.runtime.storage import machine_code
-from gpucodegen.runtime.threads import pool as threads
+from gpucodegen.runtime.threads import pool
 from gpucodegen.runtime.threads.native_code import compiled
 from tests.house.readme import ROOT
 from tests.runtime.pool_calls import count_up, is_once, memory, nested, parallel_for
 
 FLUSHES = {"x86_64": 1 << 15, "aarch64": 1 << 24}.get(PROCESSOR, 0)
 """The bit of the mode that makes denormal numbers 0."""
-pytestmark = pytest.mark.skipif(not threads.HAS_OWN, reason="needs POSIX threads")
+pytestmark = pytest.mark.skipif(not pool.HAS_OWN, reason="needs POSIX threads")
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, layout.MOST_THREADS])

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime.devices import found as device
+from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.machine import processor
 from gpucodegen.runtime.machine.processor import thread_count
 from gpucodegen.runtime.machine.quota import told_quota
-from gpucodegen.runtime.threads import pool as threads
+from gpucodegen.runtime.threads import pool
 from tests.house.readme import ROOT
 
 MATMUL = """
@@ -74,7 +74,7 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
     def refuse(*_: object) -> None:
         raise AssertionError("a pool was wanted")
 
-    monkeypatch.setattr(threads, "provided", refuse)
+    monkeypatch.setattr(pool, "provided", refuse)
     program = gcg.compile(text, target="cpu", threads=1)
     arguments = product(0) if text is MATMUL else (np.ones(64, np.int32),)
     program.f(*arguments)
@@ -84,8 +84,8 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
 USED = """
 import numpy as np, gpucodegen as gcg
 from gpucodegen.intrinsics.cpu import parallel
-from gpucodegen.runtime.threads import pool as threads
-threads.processors = lambda: PROCESSORS
+from gpucodegen.runtime.threads import pool
+pool.processors = lambda: PROCESSORS
 used, made = [], parallel.parallel_for
 parallel.parallel_for = lambda count: used.append(count) or made(count)
 x = np.ones(64, np.int32)
@@ -141,12 +141,12 @@ def test_a_quota_of_time_says_how_many(
 
 def test_the_doctor_tells_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "cores", lambda: 8)
-    for module in (processor, device):
+    for module in (processor, inventory):
         monkeypatch.setattr(module, "quota", lambda: 1.5)
-    monkeypatch.setattr(device, "cores", lambda: 8)
+    monkeypatch.setattr(inventory, "cores", lambda: 8)
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    (line,) = (line for line in device.describe() if line.startswith("threads"))
+    (line,) = (line for line in inventory.describe() if line.startswith("threads"))
     assert line.split(maxsplit=1)[1] == (
         "2 of 8 cores that this process may use, a quota of 1.5 processors"
     )
@@ -224,8 +224,8 @@ def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg
 from concurrent.futures import ThreadPoolExecutor
-from gpucodegen.runtime.threads import pool as threads
-threads.HAS_OWN = False
+from gpucodegen.runtime.threads import pool
+pool.HAS_OWN = False
 program = gcg.compile(TEXT, target="cpu", threads=2)
 arrays = [np.ones(64, np.int32) for _ in range(4)]
 def work(x):
@@ -243,8 +243,8 @@ print(numba.threading_layer(), *(int(x.sum()) for x in arrays))
 def test_a_warm_start_without_a_pool_of_ours_takes_numba(tmp_path: Path) -> None:
     code = """
 import sys, numpy as np, gpucodegen as gcg
-from gpucodegen.runtime.threads import pool as threads
-threads.HAS_OWN = {own}
+from gpucodegen.runtime.threads import pool
+pool.HAS_OWN = {own}
 x = np.ones(64, np.int32)
 gcg.compile(TEXT, target="cpu", threads=2).f(x)
 print("numba" in sys.modules, int(x.sum()))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.framework.host import has_fused_operations
+from gpucodegen.intrinsics.framework.features import has_fused_operations
 from gpucodegen.intrinsics.vector_math import FORMULAS, scaling
 from gpucodegen.runtime.cpu.kernels import compile_cpu
 from gpucodegen.runtime.host.spec import KernelSpec, Param
@@ -95,7 +95,7 @@ def k({", ".join(inputs)}, out, n):
 """
     params = [Param(x, "pointer", kind) for x in (*inputs, "out")]
     params.append(Param("n", "scalar", "index"))
-    spec = KernelSpec("k", source, tuple(params), "cpu", fastmath=("contract",))
+    spec = KernelSpec("k", source, tuple(params), fastmath=("contract",))
     return compile_cpu(spec).entry
 
 

@@ -91,7 +91,7 @@ def test_other_options_and_extents_are_other_programs(folder: str) -> None:
     assert "passes" in run(folder, "row_sum", size | {"M": 65}, 1)
 
 
-@pytest.mark.parametrize("kind", ["text", "call", "program", "object"])
+@pytest.mark.parametrize("kind", ["text", "program", "object"])
 @pytest.mark.sampled(3)
 def test_damaged_entries_are_made_again(folder: str, kind: str) -> None:
     run(folder, "trsm", None, 1)

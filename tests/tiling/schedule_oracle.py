@@ -12,7 +12,7 @@ from tiling_oracle import Touch, conflicts, execute
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Scop, statements
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, Unit
+from gpucodegen.tiling.schedule.schedule import Schedule, Unit, UnitNest
 from gpucodegen.tiling.schedule.schedule_ast import (
     Expression,
     For,
@@ -37,11 +37,11 @@ class Execution:
     region: tuple[int, ...]
 
 
-def nest_of(scop: Scop) -> Nest:
+def nest_of(scop: Scop) -> UnitNest:
     """Each statement that touches memory as a unit of its own."""
     built = model(scop)
     units = tuple(Unit((s.name,)) for s in statements(scop.body) if s.accesses)
-    return Nest(built, dependences(built), units)
+    return UnitNest(built, dependences(built), units)
 
 
 def value(expression: Expression, env: Env) -> int:

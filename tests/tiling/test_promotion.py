@@ -25,7 +25,7 @@ from gpucodegen.tiling.model.scop import (
 )
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
-from gpucodegen.tiling.schedule.scan import Range
+from gpucodegen.tiling.schedule.scan import ScannedRange
 
 EXTENT = 64
 Cell = tuple[str, tuple[int, ...]]
@@ -102,7 +102,9 @@ def within(tile: LocalTile, cell: tuple[int, ...], env: dict[str, int]) -> tuple
 
 
 def visited(
-    ranges: tuple[Range, ...] | None, env: dict[str, int], cell: tuple[int, ...] = ()
+    ranges: tuple[ScannedRange, ...] | None,
+    env: dict[str, int],
+    cell: tuple[int, ...] = (),
 ) -> list[tuple[int, ...]]:
     if ranges is None:
         return []

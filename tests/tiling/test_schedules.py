@@ -14,14 +14,16 @@ from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.isl_ast import generate
 from gpucodegen.tiling.schedule.isl_schedule import find_schedule
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, Unit
+from gpucodegen.tiling.schedule.schedule import Schedule, Unit, UnitNest
 from gpucodegen.tiling.schedule.skew import Band, find_band, skewed
 from gpucodegen.tiling.schedule.wavefront import wavefront
 
 SIZES = ({"T": 5, "N": 6}, {"T": 3, "N": 9})
 
 
-def check(scop: Scop, schedule: Schedule | Refusal, found: Nest, *sizes: dict) -> None:
+def check(
+    scop: Scop, schedule: Schedule | Refusal, found: UnitNest, *sizes: dict
+) -> None:
     assert isinstance(schedule, Schedule), schedule
     nodes = generate(found, schedule)
     assert nodes is not None
@@ -31,7 +33,7 @@ def check(scop: Scop, schedule: Schedule | Refusal, found: Nest, *sizes: dict) -
 
 def tiled(
     scop: Scop, sizes: tuple[int, ...], chains: int = 0
-) -> tuple[Nest, Schedule | Refusal]:
+) -> tuple[UnitNest, Schedule | Refusal]:
     found = nest_of(scop)
     band = find_band(found)
     assert isinstance(band, Band), band
@@ -143,7 +145,7 @@ def test_statements_around_the_loops_of_others():
 def test_without_an_answer_nothing_is_decided():
     built = model(SEIDEL_9, Limits(0, 4.0))
     units = tuple(Unit((s.name,)) for s in statements(SEIDEL_9.body))
-    found = Nest(built, dependences(built), units)
+    found = UnitNest(built, dependences(built), units)
     schedule = skewed(found)
     assert isinstance(schedule, Schedule)
     built.solver.limits = Limits(2, 4.0)
@@ -154,12 +156,12 @@ def test_without_an_answer_nothing_is_decided():
         assert refusal.undecided
 
 
-def in_wavefronts(found: Nest) -> Schedule | Refusal:
+def in_wavefronts(found: UnitNest) -> Schedule | Refusal:
     band = find_band(found)
     return wavefront(found, band, (2, 3)) if isinstance(band, Band) else band
 
 
-def in_chains(found: Nest) -> Schedule | Refusal:
+def in_chains(found: UnitNest) -> Schedule | Refusal:
     band = find_band(found)
     return wavefront(found, band, (1, 2), 2) if isinstance(band, Band) else band
 

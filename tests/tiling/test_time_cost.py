@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-from gpucodegen.tiling.machine.loops.time_cost import (
-    Host,
-    Sweep,
-    time_cost,
-    untiled_cost,
-)
+from gpucodegen.tiling.machine.loops.time_cost import Sweep, time_cost, untiled_cost
+from gpucodegen.tiling.machine.model import Machine
 
-HOST = Host(2, 1 << 20)
+HOST = Machine(2, second=1 << 20)
 PLANE = Sweep((4094, 4094), (2, 2), 8)
 
 
 def test_a_sweep_costs_more_the_less_of_it_the_shared_cache_holds():
     caches = (512 << 20, 192 << 20, 48 << 20, 0)
-    costs = [untiled_cost(PLANE, Host(2, 1 << 20, shared)) for shared in caches]
+    costs = [
+        untiled_cost(PLANE, Machine(2, second=1 << 20, shared=shared))
+        for shared in caches
+    ]
     assert costs == sorted(costs)
     assert costs[-1] == costs[-2]
     assert costs[1] < 0.99 * costs[2]
@@ -21,7 +20,7 @@ def test_a_sweep_costs_more_the_less_of_it_the_shared_cache_holds():
 
 def test_short_rows_cost_what_it_takes_to_begin_them():
     rows = [Sweep((n, n, n), (2, 2, 2), 8) for n in (62, 254)]
-    held = Host(2, 1 << 20, 1 << 40)
+    held = Machine(2, second=1 << 20, shared=1 << 40)
     short, long = (untiled_cost(sweep, held) for sweep in rows)
     assert short > 1.5 * long
 
@@ -43,8 +42,8 @@ def test_a_footprint_does_not_exceed_the_plane():
 
 
 def test_cut_rows_compute_at_the_rate_of_unaligned_vectors():
-    halves = time_cost(PLANE, (8, 8, 2048), Host(1))
-    assert halves > 1.6 * time_cost(PLANE, (8, 8, 4094), Host(1))
+    halves = time_cost(PLANE, (8, 8, 2048), Machine(1))
+    assert halves > 1.6 * time_cost(PLANE, (8, 8, 4094), Machine(1))
 
 
 def test_tiles_that_the_usual_steps_do_not_fill_are_not_preferred():

@@ -7,18 +7,20 @@ from itertools import product
 
 import pytest
 
-from gpucodegen.tiling.machine.loops.time_cost import Host, TimePlan
+from gpucodegen.tiling.machine.loops.time_cost import TimePlan
 from gpucodegen.tiling.machine.loops.time_plan import plan_time_tiles
+from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest, read, write
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.schedule.schedule import Nest, Unit
+from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
 from gpucodegen.tiling.schedule.skew import Band, find_band
 
 SIDE = 400
+MACHINE = Machine(2, second=1_310_720, shared=48 << 20)
 
 
-def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> Nest:
+def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> UnitNest:
     """``A[(t + 1) mod 2, i, j, k]`` from neighbours in ``A[t mod 2]``."""
     names = ("i", "j", "k")
     reads = [
@@ -30,14 +32,14 @@ def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> Nest:
     array = Array("A", (2, side, side, side))
     body = nest([Loop("t", "0", "T"), *space], (statement,))
     built = model(Scop(("T",), (), (array,), body))
-    return Nest(built, dependences(built), (Unit(("S",)),))
+    return UnitNest(built, dependences(built), (Unit(("S",)),))
 
 
 def plan(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> TimePlan | None:
     source = relaxation(shifts, side)
     band = find_band(source)
     assert isinstance(band, Band)
-    return plan_time_tiles(source, band, {"A": 4}, Host(2, 1_310_720, 48 << 20))
+    return plan_time_tiles(source, band, {"A": 4}, MACHINE)
 
 
 CUBE = list(product((-1, 0, 1), repeat=3))

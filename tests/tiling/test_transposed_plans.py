@@ -7,9 +7,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.candidates import Stripes, TileSizes
 from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import CpuModel, CpuTiles, Problem
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.products.problem import Problem
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 UNITS = st.sampled_from([VectorUnit(512, 32), VectorUnit(256, 16), VectorUnit(128, 32)])
 EXTENTS = st.integers(1, 2500)
@@ -21,9 +23,11 @@ def test_blocks_begin_where_copied_squares_do(
 ):
     problem = Problem(rows, columns, (steps,), 1, 32, True, False)
     problem = replace(problem, left_is_transposed=True, uneven=uneven)
-    for tiles in (CpuTiles(), CpuTiles(row_block=100)):
-        plan = plan_contraction(problem, CpuModel(threads, unit), tiles)
-        assert plan.row_block % plan.rows == 0 or plan.row_block >= rows
-        if plan.left_stride:
-            assert plan.row_block % plan.lanes == 0 or plan.row_block >= rows
-            assert plan.left_rows % plan.lanes == 0
+    for sizes in (TileSizes(), TileSizes(row_block=100)):
+        plan = plan_contraction(problem, Machine(threads, unit), sizes)
+        tiling = plan.tiling
+        assert tiling.row_block % tiling.rows == 0 or tiling.row_block >= rows
+        if tiling.left_stride:
+            assert tiling.row_block % tiling.lanes == 0 or tiling.row_block >= rows
+        if tiling.left_stride and isinstance(plan, Stripes):
+            assert plan.left_rows % tiling.lanes == 0

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpucodegen.tiling.machine.model import LINE
 from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Model, Reference, header
 from gpucodegen.tiling.model.scop import Loop
 
-LINE = 16
-"""Elements of a cache line: 64 bytes of 32-bit numbers."""
+LINE_ELEMENTS = LINE // 4
+"""Elements of a cache line, of 32 bits."""
 
 
 def innermost_cost(model: Model, loop: Loop) -> float:
@@ -99,7 +100,7 @@ def _lines(model: Model, reference: Reference, loop: Loop) -> float:
     if factors is None:
         return 1.0
     *others, last = factors or (0,)
-    return 1.0 if any(others) else min(1.0, abs(last) / LINE)
+    return 1.0 if any(others) else min(1.0, abs(last) / LINE_ELEMENTS)
 
 
 def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | None:
@@ -131,7 +132,7 @@ def walks_columns(
     >>> [walks_columns(4096, 0.125, [(trips, 1.0)]) for trips in (4096, 9)]
     [True, False]
     """
-    return row >= LINE and any(
+    return row >= LINE_ELEMENTS and any(
         trips is not None and trips >= TALL and along < lines
         for trips, lines in columns
     )
@@ -140,7 +141,7 @@ def walks_columns(
 def shares_data(model: Model, first: Loop, second: Loop) -> bool:
     """Whether both loops sweep over one array: each index set moves with its loop.
 
-    What two neighbouring loops use again in each iteration stays in the cache anyhow.
+    What two neighbouring loops use again in each iteration stays in the cache anyway.
     """
     return not _swept(model, first).isdisjoint(_swept(model, second))
 

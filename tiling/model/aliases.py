@@ -71,12 +71,12 @@ class _Place:
 
     storage: str
     before: int
-    behind: int
+    after: int
 
     def seen(self, access: Access) -> Access:
         """The access of the storage, which for others may not be to their cell."""
         unknown = (None,)
-        indices = (*unknown * self.before, *access.indices, *unknown * self.behind)
+        indices = (*unknown * self.before, *access.indices, *unknown * self.after)
         return replace(access, array=self.storage, indices=indices, must=False)
 
 

@@ -5,7 +5,7 @@ plain Python values, which `isl_forms` makes of them. Other modules take the typ
 and `Set` from here.
 
 An isl query may blow up, so each has a limit of isl operations and all of a problem
-share a limit of time (isl does not count all that it does). Whoever asks says what to
+share a limit of time (isl does not count all that it does). The caller says what to
 assume when there is no answer: always the side on which nothing is proven.
 """
 

@@ -1,6 +1,6 @@
 """The data model: a static control part as a tree of loops, conditions and statements.
 
-Comes in: nothing; whoever lifts a program builds a `Scop` from these dataclasses.
+Comes in: nothing; the lifting of a program builds a `Scop` from these dataclasses.
 Goes out: the tree that every other module of this package reads. No isl object is
 needed to build one.
 
@@ -88,7 +88,7 @@ class Access:
     the indices may use: ``Access("A", WRITE, ("i", "j + v"), span=(("v", "32"),))`` is
     a store of 32 consecutive elements. An iterator without a bound is any integer for
     which the constraints in ``where`` hold. ``must=False``: the access may not happen.
-    ``assumed``: stands for an operation that nobody can look into. ``atomic``: how an
+    ``assumed``: stands for an operation whose body is unknown. ``atomic``: how an
     atomic update combines; those of one kind never race. ``listed=False``: takes no row
     of `depcheck`.
     ``trusted``: an index that is not known was taken to lie in its dimension.
@@ -224,7 +224,7 @@ class Array:
     """A buffer; extents are numbers, isl text over parameters, or None (unknown).
 
     ``fresh``: allocated here, its cells hold nothing before they are written.
-    ``forgotten``: nobody reads its cells behind the program. ``ordered``: its one cell
+    ``forgotten``: its cells are not read after the program. ``ordered``: its one cell
     stands for a world outside, so that every access has to keep its place.
     """
 
@@ -243,6 +243,7 @@ class Scop:
     """A program part: symbolic parameters, what is known of them, arrays, body.
 
     Parameters are integers; ``context`` lists constraints on them (``"N >= 1"``).
+    ``words``: what a reader is told for parameters that the program does not name.
     """
 
     parameters: tuple[str, ...] = ()
@@ -250,6 +251,16 @@ class Scop:
     arrays: tuple[Array, ...] = ()
     body: tuple[Node, ...] = ()
     loc: object = None
+    words: tuple[tuple[str, str], ...] = ()
+
+    def told(self, text: str) -> str:
+        """A formula in the words of the program.
+
+        >>> Scop(("A_size0",), words=(("A_size0", "dim 0 of A"),)).told("A_size0 > 4")
+        'dim 0 of A > 4'
+        """
+        words = dict(self.words)
+        return _IDENTIFIER.sub(lambda found: words.get(found[0], found[0]), text)
 
     def __post_init__(self) -> None:
         """Check that names are unique and that expressions can be read back."""

@@ -130,7 +130,7 @@ def _cells(built: Model, array: Array) -> Set:
 def _shown(built: Model, reference: Reference, beyond: Map | None) -> str:
     """``writes A[1] where i=0``."""
     access = reference.access
-    found = None if beyond is None else find_event(built.solver, beyond, reference)
+    found = None if beyond is None else find_event(built, beyond, reference)
     if found is None:
         return f"{access.kind.value}s cells of {access.array} that were not decided"
     _, cell, parameters = found

@@ -86,7 +86,7 @@ class Dependence:
     @property
     def witness(self) -> Witness | None:
         """One pair of executions that shows the dependence."""
-        return find_witness(self.model.solver, self.pairs, self.source, self.sink)
+        return find_witness(self.model, self.pairs, self.source, self.sink)
 
     def __str__(self) -> str:
         where = f" carried by {self.carrier.name}" if self.carrier else ""

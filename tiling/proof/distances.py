@@ -1,7 +1,7 @@
 """How far dependences reach along loops that are aligned with each other.
 
-Comes in: a `Nest`, and which loop of each unit counts for each position.  Goes out, per
-pair of units, the distances { l(y) - l(x) : x -> y in dependences } and their minima.
+Comes in: a `UnitNest`, and which loop of each unit counts for each position. Goes out,
+per pair of units, the distances { l(y) - l(x) : x -> y in dependences }, their minima.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import reduce
 
 from gpucodegen.tiling.model.isl import Set, Solver
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.schedule.schedule import Nest
+from gpucodegen.tiling.schedule.schedule import UnitNest
 
 Factors = tuple[int, ...]
 Pair = tuple[str, str]
@@ -46,12 +46,12 @@ class Deltas:
     ``known``: by the pair of units and their loops.
     """
 
-    nest: Nest
+    nest: UnitNest
     pairs: Mapping[Pair, Sequence[Dependence]]
     known: dict[Ends, Steps | None] = field(default_factory=dict[Ends, "Steps | None"])
 
     @staticmethod
-    def of(nest: Nest) -> Deltas:
+    def of(nest: UnitNest) -> Deltas:
         """The dependences of a nest by the units that they connect."""
         pairs: dict[Pair, list[Dependence]] = {}
         for dependence, source, sink in nest.ordered():
@@ -86,7 +86,7 @@ class Deltas:
 
 
 def _deltas(
-    nest: Nest, dependence: Dependence, before: Sequence[str], after: Sequence[str]
+    nest: UnitNest, dependence: Dependence, before: Sequence[str], after: Sequence[str]
 ) -> Set | None:
     ends = dependence.source.instances.name, dependence.sink.instances.name
     first, second = (
@@ -98,7 +98,7 @@ def _deltas(
     )
 
 
-def _merged(nest: Nest, sets: Sequence[Set]) -> list[Set]:
+def _merged(nest: UnitNest, sets: Sequence[Set]) -> list[Set]:
     """The union in fewer pieces, where isl finds them."""
     union = nest.model.solver.ask(lambda: reduce(Set.union, sets).coalesce(), None)
     return list(sets) if union is None else [union]

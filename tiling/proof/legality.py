@@ -284,8 +284,8 @@ def _kept(found: Sequence[Dependence], *, relaxed: bool) -> Iterator[Dependence]
 
 
 def _refuse(reason: str, dependence: Dependence, pairs: Map) -> Refusal:
-    solver = dependence.model.solver
-    witness = find_witness(solver, pairs, dependence.source, dependence.sink)
+    source, sink = dependence.source, dependence.sink
+    witness = find_witness(dependence.model, pairs, source, sink)
     return Refusal(reason, dependence, witness)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpucodegen.tiling.model.isl import Map, Solver
-from gpucodegen.tiling.model.relations import Instances, Reference
+from gpucodegen.tiling.model.isl_forms import mentioned_parameters
+from gpucodegen.tiling.model.relations import Instances, Model, Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,14 @@ class Witness:
 
 
 def find_witness(
-    solver: Solver, pairs: Map, first: Reference, second: Reference
+    model: Model, pairs: Map, first: Reference, second: Reference
 ) -> Witness | None:
     """A member of ``pairs`` (instance -> instance) in words, None if none was found.
 
     Taken from, over the values of the loops in place of the instances,
     { x -> [y -> cell] : x -> y in pairs, x -> cell in first, y -> cell in second }.
     """
-    conflicts = solver.ask(
+    conflicts = model.solver.ask(
         lambda: (
             pairs.apply_domain(first.instances.values)
             .apply_range(second.instances.values)
@@ -84,7 +85,7 @@ def find_witness(
         ),
         None,
     )
-    point = None if conflicts is None else solver.smallest(conflicts)
+    point = None if conflicts is None else model.solver.smallest(conflicts)
     if point is None:
         return None
     parameters, coordinates = point
@@ -95,18 +96,28 @@ def find_witness(
         cell=cell[len(cell) - len(first.access.indices) :],
         first=_event(first, coordinates[:a]),
         second=_event(second, coordinates[a : a + b]),
-        parameters=parameters,
+        parameters=_told(model, pairs, parameters),
     )
+
+
+def _told(model: Model, relation: Map, values: dict[str, int]) -> dict[str, int]:
+    """The parameters that decide about the relation, as the program calls them."""
+    decisive = mentioned_parameters(model.beyond_context(relation))
+    return {
+        model.scop.told(name): value
+        for name, value in values.items()
+        if name in decisive
+    }
 
 
 def find_event(
-    solver: Solver, cells: Map, reference: Reference
+    model: Model, cells: Map, reference: Reference
 ) -> tuple[Event, tuple[int, ...], dict[str, int]] | None:
     """A member of ``cells`` (instance -> cell): the event, the cell, the parameters."""
-    by_value = solver.ask(
+    by_value = model.solver.ask(
         lambda: cells.apply_domain(reference.instances.values).wrap(), None
     )
-    point = None if by_value is None else solver.smallest(by_value)
+    point = None if by_value is None else model.solver.smallest(by_value)
     if point is None:
         return None
     parameters, coordinates = point
@@ -115,7 +126,7 @@ def find_event(
     return (
         _event(reference, coordinates[:depth]),
         cell[len(cell) - len(reference.access.indices) :],
-        parameters,
+        _told(model, cells, parameters),
     )
 
 

@@ -1,6 +1,6 @@
 """From schedules to loops: isl's AST generator, and its trees as plain dataclasses.
 
-Comes in: a `Nest` and a `Schedule`. Goes out: the nodes of `schedule_ast` that run
+Comes in: a `UnitNest` and a `Schedule`. Goes out: the nodes of `schedule_ast` that run
 every instance once, in the order of the schedule; None where isl gives no answer within
 its limits or answers in a form that affine loops do not have.
 
@@ -16,7 +16,7 @@ import islpy
 
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import header
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest
 from gpucodegen.tiling.schedule.schedule_ast import (
     Constraint,
     Expression,
@@ -36,7 +36,7 @@ PATIENCE = 40
 Known = Mapping[str, Expression]
 
 
-def generate(nest: Nest, schedule: Schedule) -> tuple[Node, ...] | None:
+def generate(nest: UnitNest, schedule: Schedule) -> tuple[Node, ...] | None:
     """The loops of a schedule.
 
     >>> from gpucodegen.tiling.model.relations import model
@@ -44,7 +44,7 @@ def generate(nest: Nest, schedule: Schedule) -> tuple[Node, ...] | None:
     >>> from gpucodegen.tiling.model.scop import Loop, Scop, Statement, nest
     >>> chain = [Loop("i", "0", "N"), Loop("j", "0", "N")]
     >>> built = model(Scop(("N",), (), (), nest(chain, (Statement("S", ()),))))
-    >>> square = Nest(built, (), (Unit(("S",)),))
+    >>> square = UnitNest(built, (), (Unit(("S",)),))
     >>> (outer,) = generate(square, Schedule({"S": ("i + j", "i")}, ("w", "x")))
     >>> (inner,) = outer.body
     >>> print(outer.name, *outer.lowers, *outer.uppers)
@@ -65,7 +65,7 @@ def generate(nest: Nest, schedule: Schedule) -> tuple[Node, ...] | None:
         return None
 
 
-def _tree(nest: Nest, schedule: Schedule) -> islpy.AstNode:
+def _tree(nest: UnitNest, schedule: Schedule) -> islpy.AstNode:
     """The AST of { U[i] -> T(i) : U[i] in domain }."""
     solver = nest.model.solver
     context = solver.context

@@ -1,6 +1,6 @@
 """isl's scheduler: the affine schedule that it finds for a nest, checked.
 
-Comes in: a `Nest`. Goes out: a `Schedule` or a `Refusal`. The dependences are given as
+Comes in: a `UnitNest`. Goes out: a `Schedule` or `Refusal`. It gets the dependences as
 validity (keep their order), proximity (bring their ends together) and coincidence (let
 outer loops be parallel). What isl answers is checked like any other schedule.
 """
@@ -15,13 +15,13 @@ import islpy
 from gpucodegen.tiling.model.isl import IN, OUT, PARAM
 from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, compact, padded
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
 
 PATIENCE = 40
 """How much more than a query the scheduler may cost: about a second."""
 
 
-def find_schedule(nest: Nest) -> Schedule | Refusal:
+def find_schedule(nest: UnitNest) -> Schedule | Refusal:
     """The schedule of isl's algorithm within the limits.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -32,7 +32,7 @@ def find_schedule(nest: Nest) -> Schedule | Refusal:
     >>> column = Statement("S", (read("A", "i - 1", "j"), write("A", "i", "j")))
     >>> chain = [Loop("i", "1", "99"), Loop("j", "0", "99")]
     >>> built = model(Scop((), (), (Array("A", (99, 99)),), nest(chain, (column,))))
-    >>> find_schedule(Nest(built, dependences(built), (Unit(("S",)),))).times
+    >>> find_schedule(UnitNest(built, dependences(built), (Unit(("S",)),))).times
     {'S': ('j', 'i')}
     """
     solver = nest.model.solver
@@ -45,7 +45,7 @@ def find_schedule(nest: Nest) -> Schedule | Refusal:
     return nest.check(times) or nest.schedule(compact(times))
 
 
-def _schedule(nest: Nest) -> islpy.UnionMap:
+def _schedule(nest: UnitNest) -> islpy.UnionMap:
     """The flat schedule, unit by unit."""
     context = nest.model.solver.context
     context.set_schedule_outer_coincidence(1)
@@ -68,7 +68,7 @@ def _schedule(nest: Nest) -> islpy.UnionMap:
     return constraints.compute_schedule().get_map()
 
 
-def _times(nest: Nest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:
+def _times(nest: UnitNest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:
     """The schedule as text; None if a part of it is not one formula."""
     parts: list[islpy.Map] = []
     found.foreach_map(parts.append)

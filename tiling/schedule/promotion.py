@@ -6,7 +6,7 @@ a tile. Goes out: a `LocalTile` per group of references, or the `Refusal` of one
 For an iteration o of the outer loops let R(o), W(o) be the cells that the group reads
 and writes, E(o) in R(o) those it reads before it has certainly written them, M(o) in
 W(o) those it certainly writes. A buffer with corner L(o) and constant extents replaces
-the array inside o, with copies from I(o) before and of O(o) behind all accesses, if
+the array inside o, with copies from I(o) before and of O(o) after all accesses, if
 
     holds:    R(o) + W(o) + I(o) + O(o) within L(o) + [0, extents)
     takes in: E(o) + (O(o) - M(o)) within I(o)
@@ -28,8 +28,14 @@ from gpucodegen.tiling.machine.contraction import index_coefficients
 from gpucodegen.tiling.model.isl import SET, Set
 from gpucodegen.tiling.model.relations import Model, Reference
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.proof.values.region import Region, certainly_writes
-from gpucodegen.tiling.schedule.scan import Linear, Range, lower_bounds, scan, scanned
+from gpucodegen.tiling.proof.values.tile_body import TileBody, certainly_writes
+from gpucodegen.tiling.schedule.scan import (
+    Linear,
+    ScannedRange,
+    lower_bounds,
+    scan,
+    scanned,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,8 @@ class LocalTile:
     depth: int
     corner: tuple[Linear, ...]
     extents: tuple[int, ...]
-    copy_in: tuple[Range, ...] | None
-    copy_out: tuple[Range, ...] | None
+    copy_in: tuple[ScannedRange, ...] | None
+    copy_out: tuple[ScannedRange, ...] | None
     reused: bool
     contiguous: bool
 
@@ -80,106 +86,105 @@ def local_tiles(
     >>> [str(bound) for bound in tile.copy_in[0].uppers]
     ['t + 33', 'N']
     """
-    region = Region(model, depth)
+    body = TileBody(model, depth)
     references = [r for r in model.references if r.access.array == array]
     short = any(len(r.instances.loops) < depth for r in references)
     if short or any(None in r.access.indices for r in references):
         return (Refusal("it is also accessed where its index is not affine"),)
-    groups = _merged(region, [(r,) for r in references])
-    return tuple(_tile(region, group) for group in groups)
+    groups = _merged(body, [(r,) for r in references])
+    return tuple(_tile(body, group) for group in groups)
 
 
 Group = tuple[Reference, ...]
 
 
-def _merged(region: Region, groups: list[Group]) -> list[Group]:
+def _merged(body: TileBody, groups: list[Group]) -> list[Group]:
     """Groups united while two of them conflict, or are smaller together."""
     for one, other in combinations(groups, 2):
-        if _belong_together(region, one, other):
+        if _belong_together(body, one, other):
             rest = [g for g in groups if g is not one and g is not other]
             both = sorted((*one, *other), key=lambda r: (r.instances.order, r.position))
-            return _merged(region, [tuple(both), *rest])
+            return _merged(body, [tuple(both), *rest])
     return sorted(groups, key=lambda g: (g[0].instances.order, g[0].position))
 
 
-def _belong_together(region: Region, one: Group, other: Group) -> bool:
+def _belong_together(body: TileBody, one: Group, other: Group) -> bool:
     """Whether one writes, or writes back, what the other touches; or one box is less.
 
     cells(one) * cells(other) is not empty and W(one) + W(other) is not,
     or O(one) * W(other) + O(other) * W(one) is not empty
     """
-    solver = region.model.solver
-    meet = solver.ask(lambda: region.union(one).intersect(region.union(other)), None)
+    solver = body.model.solver
+    meet = solver.ask(lambda: body.union(one).intersect(body.union(other)), None)
     if meet is None or not solver.is_empty(meet):
         writes = any(r.access.writes for r in (*one, *other))
-        return writes or _is_smaller(region, one, other)
-    return not (_is_apart(region, one, other) and _is_apart(region, other, one))
+        return writes or _is_smaller(body, one, other)
+    return not (_is_apart(body, one, other) and _is_apart(body, other, one))
 
 
-def _is_apart(region: Region, one: Group, other: Group) -> bool:
+def _is_apart(body: TileBody, one: Group, other: Group) -> bool:
     """O(one) * W(other) is empty."""
-    solver = region.model.solver
-    theirs = _written(region, other)
+    solver = body.model.solver
+    theirs = _written(body, other)
     out = solver.ask(
-        lambda: _copied(region, one, _written(region, one), region.iterations()), None
+        lambda: _copied(body, one, _written(body, one), body.iterations()), None
     )
     return out is not None and solver.is_empty(out.cells.intersect(theirs))
 
 
-def _is_smaller(region: Region, one: Group, other: Group) -> bool:
+def _is_smaller(body: TileBody, one: Group, other: Group) -> bool:
     """Whether one box of both holds no more than two."""
-    sizes = [_elements(region, group) for group in (one, other, (*one, *other))]
+    sizes = [_elements(body, group) for group in (one, other, (*one, *other))]
     apart, together = sum(n or 0 for n in sizes[:2]), sizes[2]
     return None not in sizes and together is not None and together <= apart
 
 
-def _written(region: Region, group: Group, *, surely: bool = False) -> Set:
+def _written(body: TileBody, group: Group, *, surely: bool = False) -> Set:
     """W(o), or M(o)."""
     writes = [r for r in group if (certainly_writes(r) if surely else r.access.writes)]
-    touched = region.union(writes or group)
+    touched = body.union(writes or group)
     return touched if writes else touched.subtract(touched)
 
 
-def _elements(region: Region, group: Group) -> int | None:
-    box = _box(region, region.union(group), region.iterations())
+def _elements(body: TileBody, group: Group) -> int | None:
+    box = _box(body, body.union(group), body.iterations())
     return None if box is None else prod(box[1])
 
 
-def _tile(region: Region, group: Group) -> LocalTile | Refusal:
-    found = region.model.solver.ask(lambda: _exact_tile(region, group), None)
+def _tile(body: TileBody, group: Group) -> LocalTile | Refusal:
+    found = body.model.solver.ask(lambda: _exact_tile(body, group), None)
     return found or Refusal("the cells of its tile were not found within the limit")
 
 
-def _exact_tile(region: Region, group: Group) -> LocalTile | Refusal:
-    context = region.iterations()
-    touched = region.union(group)
-    writes = [r for r in group if r.access.writes]
-    must = _written(region, group, surely=True)
-    out = _copied(region, group, _written(region, group), context)
+def _exact_tile(body: TileBody, group: Group) -> LocalTile | Refusal:
+    context = body.iterations()
+    touched = body.union(group)
+    must = _written(body, group, surely=True)
+    out = _copied(body, group, _written(body, group), context)
     if out is None:
         return Refusal("the part that it writes has no affine bounds")
     needed = out.cells.subtract(must)
     for reference in group:
         if not reference.access.writes:
-            needed = needed.union(region.exposed(reference, writes))
-    into = _copied(region, group, needed.coalesce(), context)
+            needed = needed.union(body.exposed(reference))
+    into = _copied(body, group, needed.coalesce(), context)
     if into is None:
         return Refusal("the part that it reads has no affine bounds")
     held = touched.union(out.cells).union(into.cells)
-    box = _box(region, held, context)
+    box = _box(body, held, context)
     if box is None:
         return Refusal("its tile has no constant extents")
     corner, extents = box
     return LocalTile(
         group[0].access.array,
         group,
-        region.depth,
+        body.depth,
         corner,
         extents,
         into.ranges,
         out.ranges,
-        any(_reuses(region, a, b) for a in group for b in group),
-        all(_is_contiguous(region.model, r) for r in group),
+        any(_reuses(body, a, b) for a in group for b in group),
+        all(_is_contiguous(body.model, r) for r in group),
     )
 
 
@@ -188,18 +193,18 @@ class _Copied:
     """The cells that loops with these bounds visit; without bounds there are none."""
 
     cells: Set
-    ranges: tuple[Range, ...] | None
+    ranges: tuple[ScannedRange, ...] | None
 
 
-def _copied(region: Region, group: Group, cells: Set, context: Set) -> _Copied | None:
+def _copied(body: TileBody, group: Group, cells: Set, context: Set) -> _Copied | None:
     """Bounds around ``cells`` that stay in the array; None where there are none."""
     if cells.is_empty():
         return _Copied(cells, None)
-    model = region.model
+    model = body.model
     ranges = scan(model.solver, cells, context)
     if ranges is None:
         return None
-    visited = _visited(region, ranges, context)
+    visited = _visited(body, ranges, context)
     if not visited.is_subset(cells):
         shape = model.array(group[0].access.array).shape
         if None in shape:
@@ -211,35 +216,35 @@ def _copied(region: Region, group: Group, cells: Set, context: Set) -> _Copied |
         ranges = scan(model.solver, clipped, context)
         if ranges is None:
             return None
-        visited = _visited(region, ranges, context)
+        visited = _visited(body, ranges, context)
     return _Copied(visited, ranges)
 
 
-def _visited(region: Region, ranges: Sequence[Range], context: Set) -> Set:
+def _visited(body: TileBody, ranges: Sequence[ScannedRange], context: Set) -> Set:
     """The cells of the ranges, in the iterations that there are."""
-    names = [*region.model.scop.parameters, *_outer_names(region)]
-    cells = scanned(region.model.solver, ranges, names)
+    names = [*body.model.scop.parameters, *_outer_names(body)]
+    cells = scanned(body.model.solver, ranges, names)
     return cells.intersect_params(context)
 
 
-def _outer_names(region: Region) -> list[str]:
-    reference = region.model.references[0]
-    return [loop.name for loop in reference.instances.loops[: region.depth]]
+def _outer_names(body: TileBody) -> list[str]:
+    reference = body.model.references[0]
+    return [loop.name for loop in reference.instances.loops[: body.depth]]
 
 
 Box = tuple[tuple[Linear, ...], tuple[int, ...]]
 
 
-def _box(region: Region, cells: Set, context: Set) -> Box | None:
+def _box(body: TileBody, cells: Set, context: Set) -> Box | None:
     """The corner with the smallest constant extents: max { c_d - corner_d } + 1."""
     corner: list[Linear] = []
     extents: list[int] = []
-    solver = region.model.solver
+    solver = body.model.solver
     for d in range(cells.dim(SET)):
         found = [
             (width, bound)
             for bound in lower_bounds(solver, cells, context, d)
-            for width in (_width(region, cells, d, bound),)
+            for width in (_width(body, cells, d, bound),)
             if width is not None
         ]
         if not found:
@@ -250,23 +255,23 @@ def _box(region: Region, cells: Set, context: Set) -> Box | None:
     return tuple(corner), tuple(extents)
 
 
-def _width(region: Region, cells: Set, d: int, bound: Linear) -> int | None:
+def _width(body: TileBody, cells: Set, d: int, bound: Linear) -> int | None:
     names = [f"c{i}" for i in range(cells.dim(SET))]
-    parameters = [*region.model.scop.parameters, *_outer_names(region)]
+    parameters = [*body.model.scop.parameters, *_outer_names(body)]
     text = (
         f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] -> [c{d} - ({bound})] }}"
     )
-    line = cells.apply(region.model.solver.map(text))
-    largest = region.model.solver.interval(line, 0).upper
+    line = cells.apply(body.model.solver.map(text))
+    largest = body.model.solver.interval(line, 0).upper
     return None if largest is None else largest + 1
 
 
-def _reuses(region: Region, one: Reference, other: Reference) -> bool:
+def _reuses(body: TileBody, one: Reference, other: Reference) -> bool:
     """{ x -> y : one cell, o(x) = o(y), x != y } is not empty."""
-    pairs = region.same_iteration(one.relation.apply_range(other.relation.reverse()))
+    pairs = body.same_iteration(one.relation.apply_range(other.relation.reverse()))
     if one.instances is other.instances:
         pairs = pairs.subtract(type(pairs).identity(pairs.get_space()))
-    return not region.model.solver.is_empty(pairs)
+    return not body.model.solver.is_empty(pairs)
 
 
 def _is_contiguous(model: Model, reference: Reference) -> bool:

@@ -1,10 +1,10 @@
 """Cells of a set, dimension by dimension: the bounds of a loop nest that visits them.
 
-Comes in: a `Set` over parameters. Goes out: per dimension a `Range` whose bounds are
-plain `Linear` functions of parameters and of the dimensions before it.
+Comes in: a `Set` over parameters. Goes out: a `ScannedRange` per dimension, with bounds
+that are plain `Linear` functions of parameters and of the dimensions before it.
 
 A set that is no single polyhedron is visited as the smallest one that the constraints
-of its parts describe; whoever needs to know whether that is more compares with
+of its parts describe; a caller that needs to know whether that is more compares with
 `scanned`.
 """
 
@@ -43,14 +43,14 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ScannedRange:
     """From the largest of ``lowers`` to the smallest of ``uppers``, exclusive."""
 
     lowers: tuple[Linear, ...]
     uppers: tuple[Linear, ...]
 
 
-def scan(solver: Solver, cells: Set, context: Set) -> tuple[Range, ...] | None:
+def scan(solver: Solver, cells: Set, context: Set) -> tuple[ScannedRange, ...] | None:
     """The bounds of each dimension, named ``c0``, ``c1``, ...; None where open.
 
     ``context``: the parameters for which they have to hold.
@@ -66,7 +66,9 @@ def scan(solver: Solver, cells: Set, context: Set) -> tuple[Range, ...] | None:
     return solver.ask(lambda: _ranges(cells, context), None)
 
 
-def scanned(solver: Solver, ranges: Sequence[Range], parameters: Sequence[str]) -> Set:
+def scanned(
+    solver: Solver, ranges: Sequence[ScannedRange], parameters: Sequence[str]
+) -> Set:
     """The cells that loops with these bounds visit."""
     names = [f"c{d}" for d in range(len(ranges))]
     held = [
@@ -93,16 +95,16 @@ def lower_bounds(
     def query() -> tuple[Linear, ...]:
         rank = cells.dim(SET)
         line = cells.project_out(SET, d + 1, rank - d - 1).project_out(SET, 0, d)
-        (range_,) = _ranges(line, context) or (Range((), ()),)
+        (range_,) = _ranges(line, context) or (ScannedRange((), ()),)
         return range_.lowers
 
     return solver.ask(query, ())
 
 
-def _ranges(cells: Set, context: Set) -> tuple[Range, ...] | None:
+def _ranges(cells: Set, context: Set) -> tuple[ScannedRange, ...] | None:
     whole = hull(cells)
     rank = whole.dim(SET)
-    ranges: list[Range] = []
+    ranges: list[ScannedRange] = []
     for d in range(rank):
         known = hull(context).add_dims(SET, d + 1)
         prefix = whole.project_out(SET, d + 1, rank - d - 1).remove_divs()
@@ -113,7 +115,7 @@ def _ranges(cells: Set, context: Set) -> tuple[Range, ...] | None:
     return tuple(ranges)
 
 
-def _range(prefix: BasicSet, d: int) -> Range:
+def _range(prefix: BasicSet, d: int) -> ScannedRange:
     """The constraints on dimension ``d``: factor * c_d + rest >= 0, or = 0."""
     lowers: list[Linear] = []
     uppers: list[Linear] = []
@@ -130,7 +132,7 @@ def _range(prefix: BasicSet, d: int) -> Range:
                 lowers.append(_at_least(signed, factor * sign))
             elif factor * sign < 0:
                 uppers.append(_at_most(signed, -factor * sign))
-    return Range(tuple(dict.fromkeys(lowers)), tuple(dict.fromkeys(uppers)))
+    return ScannedRange(tuple(dict.fromkeys(lowers)), tuple(dict.fromkeys(uppers)))
 
 
 def _at_least(rest: Linear, factor: int) -> Linear:

@@ -33,7 +33,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class UnitNest:
     """A program part whose order is to change.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -43,7 +43,7 @@ class Nest:
     >>> shift = Statement("S", (read("A", "i"), write("A", "i + 1")))
     >>> body = nest([Loop("i", "0", "8")], (shift,))
     >>> built = model(Scop((), (), (Array("A", (9,)),), body))
-    >>> line = Nest(built, dependences(built), (Unit(("S",)),))
+    >>> line = UnitNest(built, dependences(built), (Unit(("S",)),))
     >>> line.original
     {'S': ('0', 'i', '0')}
     >>> print(line.check({"S": ("-1*i",)}))

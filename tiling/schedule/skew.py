@@ -1,6 +1,6 @@
-"""Skews and shifts that make loops permutable: the band behind every time tiling.
+"""Skews and shifts that make loops permutable: the band of every time tiling.
 
-Comes in: a `Nest` whose units share their outermost loops. Goes out: a `Band`, which
+Comes in: a `UnitNest` whose units share their outermost loops. Goes out: a `Band`; it
 gives each unit a vector of affine positions that no dependence lets decrease:
 
     { x -> y in dependences : P(y)_k < P(x)_k } = {}   for each position k.
@@ -24,7 +24,7 @@ from itertools import combinations, islice, product
 from gpucodegen.tiling.proof.distances import Deltas, Distances, Factors, Pair
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.proof.witness import find_witness
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, compact, padded
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
 
 LARGEST_FACTOR = 4
 """Steeper skews leave tiles in which hardly any loop is parallel."""
@@ -48,7 +48,7 @@ class Band:
         return moved or any(any(row) for row in self.factors)
 
 
-def find_band(nest: Nest, rows: Sequence[Factors] | None = None) -> Band | Refusal:
+def find_band(nest: UnitNest, rows: Sequence[Factors] | None = None) -> Band | Refusal:
     """The permutable positions with the smallest skews, or with factors ``rows``.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -60,7 +60,7 @@ def find_band(nest: Nest, rows: Sequence[Factors] | None = None) -> Band | Refus
     >>> relax = Statement("S", (*reads, write("A", "i")))
     >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]
     >>> built = model(Scop(("T",), (), (Array("A", (100,)),), nest(chain, (relax,))))
-    >>> line = Nest(built, dependences(built), (Unit(("S",)),))
+    >>> line = UnitNest(built, dependences(built), (Unit(("S",)),))
     >>> find_band(line).positions
     {'S': ('t', 'i + t')}
     """
@@ -84,7 +84,7 @@ _UNKNOWN = Refusal(
 )
 
 
-def skewed(nest: Nest, factors: Sequence[int] = ()) -> Schedule | Refusal:
+def skewed(nest: UnitNest, factors: Sequence[int] = ()) -> Schedule | Refusal:
     """The band as a schedule: all units in common loops, in the order of the text.
 
     ``factors`` are those of the second loop, of the third and so on, each with one for
@@ -117,7 +117,7 @@ def split_rows(factors: Sequence[int]) -> tuple[Factors, ...]:
     return tuple(rows)
 
 
-def _alignments(nest: Nest, depth: int) -> Iterator[dict[str, tuple[str, ...]]]:
+def _alignments(nest: UnitNest, depth: int) -> Iterator[dict[str, tuple[str, ...]]]:
     """Which loop of each unit counts for each position; "0" where there is none.
 
     The outermost loop is common; shorter units may leave out any of the others.
@@ -144,7 +144,7 @@ def _placed(names: Sequence[str], places: Sequence[int], depth: int) -> tuple[st
 class _Search:
     """The smallest factors per position, and the shifts that go with them."""
 
-    nest: Nest
+    nest: UnitNest
     loops: Mapping[str, tuple[str, ...]]
     distances: Distances
 
@@ -226,8 +226,8 @@ class _Search:
                 None,
             )
             if source is sink and broken is not None and not solver.is_empty(broken):
-                shown = find_witness(solver, broken, dependence.source, dependence.sink)
-                return Refusal(reason, dependence, shown)
+                model, ends = self.nest.model, (dependence.source, dependence.sink)
+                return Refusal(reason, dependence, find_witness(model, broken, *ends))
         return Refusal(reason)
 
 

@@ -1,6 +1,6 @@
 """Wavefronts of tiles: the schedule that tiles a time loop together with its space.
 
-Comes in: a `Nest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
+Comes in: a `UnitNest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
 positions of the band, z the sizes, t_k = floor(P_k / z_k) and c the chains, an instance
 runs at
 
@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Nest, Schedule, compact, padded
+from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
 from gpucodegen.tiling.schedule.skew import LARGEST_FACTOR, Band
 
 
 def wavefront(
-    nest: Nest, band: Band, sizes: Sequence[int], chains: int = 0
+    nest: UnitNest, band: Band, sizes: Sequence[int], chains: int = 0
 ) -> Schedule | Refusal:
     """Tile the first ``len(sizes)`` positions of the band, at least two.
 
@@ -38,7 +38,7 @@ def wavefront(
     >>> relax = Statement("S", (*reads, write("A", "i")))
     >>> chain = [Loop("t", "0", "T"), Loop("i", "1", "99")]
     >>> built = model(Scop(("T",), (), (Array("A", (100,)),), nest(chain, (relax,))))
-    >>> line = Nest(built, dependences(built), (Unit(("S",)),))
+    >>> line = UnitNest(built, dependences(built), (Unit(("S",)),))
     >>> schedule = wavefront(line, find_band(line), (8, 32))
     >>> schedule.times["S"][:2]
     ('floor((t)/8) + floor((i + t)/32)', 'floor((t)/8)')
@@ -61,7 +61,7 @@ def wavefront(
     return replace(schedule, strided=frozenset({last})) if diagonal else schedule
 
 
-def _names(nest: Nest, tiled: int, chains: int) -> tuple[str, ...]:
+def _names(nest: UnitNest, tiled: int, chains: int) -> tuple[str, ...]:
     deepest = max((nest.instances(unit).loops for unit in nest.units), key=len)
     time, _, *others = (f"{loop.name}_tile" for loop in deepest[:tiled])
     rounds = [f"{deepest[0].name}_round"] if chains else []
@@ -79,12 +79,12 @@ def _tiles(
     return (*rounds, *others, f"{time} + {first}", time)
 
 
-def runs_diagonally(nest: Nest) -> bool:
+def runs_diagonally(nest: UnitNest) -> bool:
     """Whether the points of a tile run along diagonals, not along rows."""
     return _diagonal(nest) is not None
 
 
-def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:
+def _diagonal(nest: UnitNest) -> dict[str, tuple[str, ...]] | None:
     """An order inside the tile whose innermost loop is parallel, in place of a chain.
 
     A single unit of three or more loops, whose innermost one, j, carries a dependence,
@@ -103,6 +103,6 @@ def _diagonal(nest: Nest) -> dict[str, tuple[str, ...]] | None:
     return None
 
 
-def _chained(nest: Nest, loop: str) -> bool:
+def _chained(nest: UnitNest, loop: str) -> bool:
     carriers = (dependence.carrier for dependence in nest.dependences)
     return any(carrier and carrier.name == loop for carrier in carriers)

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gpucodegen.tiling.machine.products.problem import CpuModel, CpuPlan, Problem
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.candidates import Tiling
+from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.products.register_tile import candidates
 from gpucodegen.tiling.tuning.space import Objection, Point
 
@@ -56,21 +58,21 @@ NOTHING = Knob("", {}, {})
 """A nest that no option reaches."""
 
 
-def register_knob(problem: Problem, model: CpuModel, plan: CpuPlan) -> Knob:
+def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     """The register tile and the reduction block of a contraction on the CPU.
 
-    ``plan``: what is chosen where nothing is asked for.
+    ``tiling``: what is chosen where nothing is asked for.
     """
-    unit = problem.summing(model.unit)
+    unit = problem.summing(machine.unit)
     fitting = [
         (tile.rows, tile.columns)
         for tile in candidates(unit, problem.element_bits)
         if tile.rows <= problem.rows
         and tile.columns < problem.columns + unit.lanes(problem.element_bits)
     ]
-    steps = prod(problem.reduction)
-    block = plan.k_chunk * prod(problem.reduction[plan.k_position + 1 :])
-    chosen = plan.rows, plan.columns, block
+    steps = problem.steps
+    block = tiling.k_chunk * prod(problem.reduction[tiling.k_position + 1 :])
+    chosen = tiling.rows, tiling.columns, block
     every = (
         {rows for rows, _ in fitting},
         {columns for _, columns in fitting},

@@ -72,7 +72,7 @@ class Notebook:
         return self.trials.get(_identity(point))
 
     def claim(self, point: Point) -> bool:
-        """Nobody else is searching."""
+        """No other search is running."""
         del point
         return True
 

@@ -1,4 +1,15 @@
-"""The affine dialect: loops, conditions and accesses with affine bounds and indices."""
+"""The affine dialect: loops, conditions and accesses with affine bounds and indices.
+
+- `views`: reading access to operations
+- `builders`: functions that build operations
+- `loops`: syntax of loops and conditions
+- `parallel_syntax`: syntax of ``affine.parallel``
+- `accesses`: syntax of accesses, transfers and index arithmetic
+- `linear`: delinearized and linearized indices
+- `generic`: generic forms of earlier years
+- `checks`: rules
+- `operations`: the table
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
@@ -16,7 +16,7 @@ def _is_index_like(ty: Type) -> bool:
     return (ty.element if isinstance(ty, VectorType) else ty) == INDEX
 
 
-INDEX_LIKE = Constraint("index, or a vector of it", _is_index_like)
+INDEX_LIKE = TypeConstraint("index, or a vector of it", _is_index_like)
 
 
 # -- the basis -------------------------------------------------------------------------

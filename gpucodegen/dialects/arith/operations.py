@@ -6,7 +6,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
 from gpucodegen.dialects.arith import constant_syntax as constant
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import bool_like, op, with_element
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
@@ -27,7 +27,7 @@ _EXACT = "(`exact` $isExact^)?"
 _NON_NEGATIVE = "(`nneg` $nonNeg^)?"
 _ROUNDING = "to_nearest_even downward upward toward_zero to_nearest_away".split()
 _ROUNDING_MODE = kinds.optional(kinds.enumeration(_ROUNDING, I32))
-_FLAGS: dict[str, dict[str, kinds.Kind]] = {
+_FLAGS: dict[str, dict[str, kinds.AttributeKind]] = {
     "": {},
     _FASTMATH: {"fastmath": kinds.FASTMATH},
     _ROUNDED: {"fastmath": kinds.FASTMATH, "roundingmode": _ROUNDING_MODE},
@@ -38,7 +38,7 @@ _FLAGS: dict[str, dict[str, kinds.Kind]] = {
 
 
 def _binary(
-    name: str, constraint: Constraint, flag: str = "", traits: Trait = _PURE
+    name: str, constraint: TypeConstraint, flag: str = "", traits: Trait = _PURE
 ) -> Op:
     return op(
         f"arith.{name}",
@@ -52,7 +52,11 @@ def _binary(
 
 
 def _cast(
-    name: str, source: Constraint, target: Constraint, check: Check, flag: str = ""
+    name: str,
+    source: TypeConstraint,
+    target: TypeConstraint,
+    check: Check,
+    flag: str = "",
 ) -> Op:
     return op(
         f"arith.{name}",
@@ -90,7 +94,9 @@ def _scaling(name: str, flag: str, check: Check) -> Op:
     )
 
 
-def _compare(name: str, predicates: tuple[str, ...], c: Constraint, flag: str) -> Op:
+def _compare(
+    name: str, predicates: tuple[str, ...], c: TypeConstraint, flag: str
+) -> Op:
     attributes = {"predicate": kinds.enumeration(predicates)}
     if flag:
         attributes["fastmath"] = kinds.FASTMATH

@@ -18,20 +18,20 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects.framework.assembly_elements import (
     AttrDict,
     AttributeOf,
-    Element,
+    FormatElement,
     FunctionalType,
     Glue,
-    Group,
     IndexList,
     Literal,
-    Operands,
-    Parsed,
+    OperandSlot,
+    OptionalGroup,
+    ParsedElements,
     Printed,
     SuccessorOf,
     TypesOf,
 )
 from gpucodegen.dialects.framework.definition import Infer, Slot
-from gpucodegen.dialects.framework.kinds import ANY, Kind
+from gpucodegen.dialects.framework.kinds import ANY, AttributeKind
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -55,15 +55,17 @@ class Assembly:
     text: str
     operands: tuple[Slot, ...]
     results: tuple[Slot, ...]
-    attributes: Mapping[str, Kind]
+    attributes: Mapping[str, AttributeKind]
     same: tuple[frozenset[str], ...]
     infer: Mapping[str, Infer]
     successors: tuple[str, ...] = ()
-    custom: Mapping[str, Element] = field(default_factory=dict[str, Element])
-    _elements: tuple[Element, ...] | None = None
+    custom: Mapping[str, FormatElement] = field(
+        default_factory=dict[str, FormatElement]
+    )
+    _elements: tuple[FormatElement, ...] | None = None
 
     @property
-    def elements(self) -> tuple[Element, ...]:
+    def elements(self) -> tuple[FormatElement, ...]:
         """The compiled format."""
         if self._elements is None:
             self._elements = _Compiler(self).compiled()
@@ -73,7 +75,7 @@ class Assembly:
 
     def parse(self, r: Reader, state: State) -> None:
         """Read an operation after its name."""
-        parsed = Parsed(r, state)
+        parsed = ParsedElements(r, state)
         for element in self.elements:
             element.parse(parsed)
         self._share_types(parsed.types)
@@ -98,7 +100,7 @@ class Assembly:
                 for name in group:
                     types.setdefault(name, known[:1])
 
-    def _resolve(self, parsed: Parsed, slot: Slot) -> list[Value]:
+    def _resolve(self, parsed: ParsedElements, slot: Slot) -> list[Value]:
         uses = parsed.uses.get(slot.name, [])
         types = parsed.types.get(slot.name, [])
         if not types and slot.name in self.infer:
@@ -114,7 +116,7 @@ class Assembly:
     def _is_shared(self, name: str) -> bool:
         return name in self.infer or any(name in group for group in self.same)
 
-    def _result_types(self, parsed: Parsed, slot: Slot) -> list[Type]:
+    def _result_types(self, parsed: ParsedElements, slot: Slot) -> list[Type]:
         types = parsed.types.get(slot.name)
         if types is None and slot.name in self.infer:
             types = list(
@@ -137,7 +139,7 @@ class Assembly:
             element.print(printed)
 
 
-def _start(parsed: Parsed, uses: Sequence[Use]) -> int:
+def _start(parsed: ParsedElements, uses: Sequence[Use]) -> int:
     return uses[0].start if uses else parsed.reader.start
 
 
@@ -150,15 +152,15 @@ class _Compiler:
         self.slots = {slot.name: slot for slot in slots}
         self.shown: set[str] = {OPERAND_SEGMENTS, "resultSegmentSizes"}
 
-    def compiled(self) -> tuple[Element, ...]:
+    def compiled(self) -> tuple[FormatElement, ...]:
         """The elements, once all attributes that are shown are known."""
         self._sequence()
         return self._sequence()
 
-    def _sequence(self) -> tuple[Element, ...]:
+    def _sequence(self) -> tuple[FormatElement, ...]:
         text = self.assembly.text
-        stack: list[list[Element]] = [[]]
-        anchors: list[Element] = []
+        stack: list[list[FormatElement]] = [[]]
+        anchors: list[FormatElement] = []
         position = 0
         while position < len(text.rstrip()):
             match = _ITEM.match(text, position)
@@ -172,12 +174,12 @@ class _Compiler:
                 anchors.append(stack[-1][-1])
             elif closes:
                 elements = tuple(stack.pop())
-                stack[-1].append(Group(elements, anchors.pop()))
+                stack[-1].append(OptionalGroup(elements, anchors.pop()))
             else:
                 stack[-1].append(self._element(match))
         return tuple(stack[0])
 
-    def _element(self, match: re.Match[str]) -> Element:
+    def _element(self, match: re.Match[str]) -> FormatElement:
         literal, name, typed, functional, keyword, _, dynamic, static, *_, custom = (
             match.groups()
         )
@@ -198,15 +200,15 @@ class _Compiler:
         own = frozenset(self.assembly.attributes)
         return AttrDict(bool(keyword), frozenset(self.shown), own)
 
-    def _variable(self, name: str) -> Element:
+    def _variable(self, name: str) -> FormatElement:
         if name in self.slots:
-            return Operands(self.slots[name])
+            return OperandSlot(self.slots[name])
         if name in self.assembly.successors:
             return SuccessorOf(self.assembly.successors.index(name))
         self.shown.add(name)
         return AttributeOf(name, self.assembly.attributes.get(name, ANY))
 
-    def _functional(self, text: str) -> Element:
+    def _functional(self, text: str) -> FormatElement:
         inputs, outputs = (part.strip(" $") for part in text.split(","))
         sides = {"operands": self.assembly.operands, "results": self.assembly.results}
         return FunctionalType(

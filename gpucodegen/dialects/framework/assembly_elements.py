@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.definition import Slot
-from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
@@ -16,7 +16,7 @@ from gpucodegen.ir.types import I64, INDEX, FunctionType, Type
 
 
 @dataclass(slots=True)
-class Parsed:
+class ParsedElements:
     """What the elements of a format have read so far."""
 
     reader: Reader
@@ -53,12 +53,12 @@ class Printed:
         return text not in (">)}]," if not self.after_word else "<>(){}[],")
 
 
-class Element:
+class FormatElement:
     """Part of a format."""
 
     __slots__ = ()
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         raise NotImplementedError
 
@@ -78,12 +78,12 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Element):
+class Literal(FormatElement):
     """A fixed token."""
 
     text: str
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         parsed.reader.expect(self.text)
 
@@ -97,10 +97,10 @@ class Literal(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Glue(Element):
+class Glue(FormatElement):
     """An empty literal: no blank here."""
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         del parsed
 
@@ -110,12 +110,12 @@ class Glue(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Operands(Element):
+class OperandSlot(FormatElement):
     """The operands of one slot."""
 
     slot: Slot
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
         if self.slot.arity == "*":
@@ -138,13 +138,13 @@ class Operands(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeOf(Element):
+class AttributeOf(FormatElement):
     """An attribute in the short form of its kind."""
 
     name: str
-    kind: Kind
+    kind: AttributeKind
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         parsed.state.attributes[self.name] = self.kind.read(parsed.reader)
 
@@ -166,12 +166,12 @@ class AttributeOf(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class SuccessorOf(Element):
+class SuccessorOf(FormatElement):
     """A branch target with its operands."""
 
     position: int
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         parsed.state.successors.append(parsed.reader.successor())
 
@@ -182,12 +182,12 @@ class SuccessorOf(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class TypesOf(Element):
+class TypesOf(FormatElement):
     """The types of one slot."""
 
     slot: Slot
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
         parsed.types[self.slot.name] = [r.type()] if self.slot.is_single else r.types()
@@ -204,13 +204,13 @@ class TypesOf(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionalType(Element):
+class FunctionalType(FormatElement):
     """``(operand types) -> result types``."""
 
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         start = parsed.reader.start
         ty = parsed.reader.function_type()
@@ -227,7 +227,7 @@ class FunctionalType(Element):
 
 
 def _distribute(
-    parsed: Parsed,
+    parsed: ParsedElements,
     slots: Sequence[Slot],
     types: Sequence[Type],
     start: int,
@@ -249,7 +249,7 @@ def _distribute(
 
 
 @dataclass(frozen=True, slots=True)
-class AttrDict(Element):
+class AttrDict(FormatElement):
     """The attributes that no other element shows.
 
     Those of the operation itself stand in ``<{..}>`` before the others.
@@ -259,7 +259,7 @@ class AttrDict(Element):
     elided: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
         entries = r.attr_dict_with_keyword() if self.keyword else r.attr_dict()
@@ -274,13 +274,13 @@ class AttrDict(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class IndexList(Element):
+class IndexList(FormatElement):
     """``[%a, 2, %b]``: dynamic operands of a slot, static ones in an attribute."""
 
     slot: Slot
     attribute: str
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
         uses: list[Use] = []
@@ -310,13 +310,13 @@ class IndexList(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Element):
+class OptionalGroup(FormatElement):
     """An optional part; its anchor says whether it is there."""
 
-    elements: tuple[Element, ...]
-    anchor: Element
+    elements: tuple[FormatElement, ...]
+    anchor: FormatElement
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         first = next(e for e in self.elements if not isinstance(e, Glue))
         if not first.starts(parsed.reader):

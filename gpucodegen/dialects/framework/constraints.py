@@ -24,7 +24,7 @@ from gpucodegen.ir.types import (
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class TypeConstraint:
     """A set of types and its name in messages."""
 
     what: str
@@ -37,7 +37,7 @@ def _scalar_of(ty: Type) -> Type:
     return ty.element if is_container else ty
 
 
-def _like(what: str, *kinds: type[Type]) -> Constraint:
+def _like(what: str, *kinds: type[Type]) -> TypeConstraint:
     """Numbers of these kinds; integers have no sign."""
 
     def accepts(ty: Type) -> bool:
@@ -45,27 +45,27 @@ def _like(what: str, *kinds: type[Type]) -> Constraint:
         is_signed = isinstance(scalar, IntegerType) and bool(scalar.signedness)
         return isinstance(scalar, (*kinds, DialectType)) and not is_signed
 
-    return Constraint(f"{what}, or a vector or tensor of it", accepts)
+    return TypeConstraint(f"{what}, or a vector or tensor of it", accepts)
 
 
-def _is(what: str, *kinds: type[Type]) -> Constraint:
-    return Constraint(what, lambda ty: isinstance(ty, (*kinds, DialectType)))
+def _is(what: str, *kinds: type[Type]) -> TypeConstraint:
+    return TypeConstraint(what, lambda ty: isinstance(ty, (*kinds, DialectType)))
 
 
-ANY = Constraint("any type", lambda _: True)
+ANY = TypeConstraint("any type", lambda _: True)
 INTEGER_LIKE = _like("a signless integer or index", IntegerType, IndexType)
 PURE_INTEGER_LIKE = _like("a signless integer", IntegerType)
 FLOAT_LIKE = _like("a float", FloatType)
 COMPLEX_LIKE = _like("a complex number", ComplexType)
 NUMBER_LIKE = _like("a number", FloatType, IntegerType, IndexType, ComplexType)
-BOOL_LIKE = Constraint(
+BOOL_LIKE = TypeConstraint(
     "i1, or a vector or tensor of it", lambda ty: _scalar_of(ty) == I1
 )
-INDEX_TYPE = Constraint("index", lambda ty: ty == INDEX)
-BOOL = Constraint("i1", lambda ty: ty == I1)
+INDEX_TYPE = TypeConstraint("index", lambda ty: ty == INDEX)
+BOOL = TypeConstraint("i1", lambda ty: ty == I1)
 INTEGER = _is("an integer", IntegerType)
 INTEGER_OR_INDEX = _is("an integer or index", IntegerType, IndexType)
-SIGNLESS_OR_INDEX = Constraint(
+SIGNLESS_OR_INDEX = TypeConstraint(
     "a signless integer or index",
     lambda ty: INTEGER_OR_INDEX.accepts(ty) and INTEGER_LIKE.accepts(ty),
 )
@@ -76,7 +76,7 @@ ANY_TENSOR = _is("a tensor", TensorType, UnrankedTensorType)
 VECTOR = _is("a vector", VectorType)
 SHAPED = _is("a ranked memref or tensor", MemRefType, TensorType)
 FUNCTION = _is("a function", FunctionType)
-COMPLEX = Constraint(
+COMPLEX = TypeConstraint(
     "a complex number of floats",
     lambda ty: (
         isinstance(ty, DialectType)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from gpucodegen.dialects.framework.assembly import Assembly
-from gpucodegen.dialects.framework.assembly_elements import Element
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.assembly_elements import FormatElement
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.definition import (
     Check,
     Infer,
@@ -15,7 +15,7 @@ from gpucodegen.dialects.framework.definition import (
     Types,
     slots,
 )
-from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Value
@@ -36,10 +36,10 @@ def op(
     signature: str = "",
     syntax: str | tuple[ParseOp, PrintOp] | None = "attr-dict",
     *,
-    attributes: Mapping[str, Kind] | None = None,
+    attributes: Mapping[str, AttributeKind] | None = None,
     same: str = "",
     infer: Mapping[str, Infer] | None = None,
-    types: Mapping[str, Constraint] | None = None,
+    types: Mapping[str, TypeConstraint] | None = None,
     traits: Trait = Trait.NONE,
     checks: Sequence[Check] = (),
     regions: int | None = 0,
@@ -48,7 +48,7 @@ def op(
     parents: Sequence[str] = (),
     adapt: Callable[[State], None] | None = None,
     flatten: Callable[[Operation], Operation] | None = None,
-    custom: Mapping[str, Element] | None = None,
+    custom: Mapping[str, FormatElement] | None = None,
 ) -> Op:
     """A table entry.
 

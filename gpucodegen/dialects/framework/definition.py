@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from string import ascii_letters, digits
 
-from gpucodegen.dialects.framework.constraints import Constraint
-from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.constraints import TypeConstraint
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -79,10 +79,14 @@ class Op:
     results: tuple[Slot, ...] = ()
     parse: ParseOp | None = None
     print: PrintOp | None = None
-    attributes: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+    attributes: Mapping[str, AttributeKind] = field(
+        default_factory=dict[str, AttributeKind]
+    )
     same: tuple[frozenset[str], ...] = ()
     infer: Mapping[str, Infer] = field(default_factory=dict[str, Infer])
-    types: Mapping[str, Constraint] = field(default_factory=dict[str, Constraint])
+    types: Mapping[str, TypeConstraint] = field(
+        default_factory=dict[str, TypeConstraint]
+    )
     traits: Trait = Trait.NONE
     checks: tuple[Check, ...] = ()
     regions: int | None = 0

@@ -30,7 +30,7 @@ def _anywhere(r: Reader) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AttributeKind:
     """How an attribute stands in an operation's short form."""
 
     what: str
@@ -46,8 +46,8 @@ def _any_attribute(r: Reader) -> Attribute:
     return r.attribute()
 
 
-ANY = Kind("an attribute", _any_attribute)
-OPTIONAL = Kind("an attribute", _any_attribute, optional=True)
+ANY = AttributeKind("an attribute", _any_attribute)
+OPTIONAL = AttributeKind("an attribute", _any_attribute, optional=True)
 
 
 # -- numbers ---------------------------------------------------------------------------
@@ -55,7 +55,7 @@ OPTIONAL = Kind("an attribute", _any_attribute, optional=True)
 
 def integer(
     ty: Type = I64, *, optional: bool = False, default: int | None = None
-) -> Kind:
+) -> AttributeKind:
     """A bare integer of a fixed type."""
 
     def read(r: Reader) -> Attribute:
@@ -65,7 +65,7 @@ def integer(
         is_integer = isinstance(attribute, IntegerAttr)
         return str(attribute.value) if is_integer else str(attribute)
 
-    return Kind(
+    return AttributeKind(
         f"an integer of type {ty}",
         read,
         write,
@@ -79,14 +79,16 @@ def _read_bool(r: Reader) -> Attribute:
     return IntegerAttr(int(r.one_of(("true", "false"), "true or false") == "true"), I1)
 
 
-BOOL = Kind("true or false", _read_bool, accepts=lambda a: isinstance(a, IntegerAttr))
-TRUE_BY_DEFAULT = Kind(
+BOOL = AttributeKind(
+    "true or false", _read_bool, accepts=lambda a: isinstance(a, IntegerAttr)
+)
+TRUE_BY_DEFAULT = AttributeKind(
     "true or false", _read_bool, default=IntegerAttr(1, I1), optional=True
 )
-FALSE_BY_DEFAULT = Kind(
+FALSE_BY_DEFAULT = AttributeKind(
     "true or false", _read_bool, default=IntegerAttr(0, I1), optional=True
 )
-UNIT = Kind(
+UNIT = AttributeKind(
     "a unit attribute",
     lambda _: UnitAttr(),
     lambda _: "",
@@ -98,13 +100,13 @@ INT64 = integer(I64)
 INDEX_INT = integer(INDEX)
 
 
-def integers(element: Type = I64) -> Kind:
+def integers(element: Type = I64) -> AttributeKind:
     """``[1, 2]`` for a dense array."""
 
     def read(r: Reader) -> Attribute:
         return DenseArrayAttr(element, tuple(r.listed("[", "]", r.integer)))
 
-    return Kind(
+    return AttributeKind(
         f"array<{element}>",
         read,
         _bare_list,
@@ -119,9 +121,9 @@ def _bare_list(attribute: Attribute) -> str:
     return str(attribute)
 
 
-def optional(kind: Kind) -> Kind:
+def optional(kind: AttributeKind) -> AttributeKind:
     """The same kind, which may be absent."""
-    return Kind(
+    return AttributeKind(
         kind.what, kind.read, kind.write, kind.starts, kind.accepts, kind.default, True
     )
 
@@ -142,46 +144,48 @@ def _at_symbol(r: Reader) -> bool:
     return r.token[:1] == "@"
 
 
-SYMBOL_NAME = Kind(
+SYMBOL_NAME = AttributeKind(
     "a symbol name",
     _read_symbol_name,
     _write_symbol_name,
     _at_symbol,
     lambda a: isinstance(a, StringAttr),
 )
-SYMBOL = Kind(
+SYMBOL = AttributeKind(
     "a symbol reference",
     lambda r: SymbolRefAttr(r.symbol_path()),
     starts=_at_symbol,
     accepts=lambda a: isinstance(a, SymbolRefAttr),
 )
-STRING = Kind(
+STRING = AttributeKind(
     "a string",
     lambda r: StringAttr(r.string()),
     starts=lambda r: r.token[:1] == '"',
     accepts=lambda a: isinstance(a, StringAttr),
 )
 _VISIBILITIES = ("public", "private", "nested")
-VISIBILITY = Kind(
+VISIBILITY = AttributeKind(
     '"public", "private" or "nested"',
     lambda r: StringAttr(r.string()),
     accepts=lambda a: isinstance(a, StringAttr) and a.value in _VISIBILITIES,
 )
-TYPE = Kind(
+TYPE = AttributeKind(
     "a type", lambda r: TypeAttr(r.type()), accepts=lambda a: isinstance(a, TypeAttr)
 )
-MAP = Kind(
+MAP = AttributeKind(
     "an affine map",
     lambda r: AffineMapAttr(r.affine_map()),
     accepts=lambda a: isinstance(a, AffineMapAttr),
 )
-SET = Kind(
+SET = AttributeKind(
     "an integer set",
     lambda r: IntegerSetAttr(r.integer_set()),
     accepts=lambda a: isinstance(a, IntegerSetAttr),
 )
-ARRAY = Kind("an array", _any_attribute, accepts=lambda a: isinstance(a, ArrayAttr))
-NUMBER = Kind(
+ARRAY = AttributeKind(
+    "an array", _any_attribute, accepts=lambda a: isinstance(a, ArrayAttr)
+)
+NUMBER = AttributeKind(
     "a number",
     _any_attribute,
     accepts=lambda a: isinstance(a, IntegerAttr | FloatAttr),
@@ -197,7 +201,7 @@ def enumeration(
     *,
     default: str = "",
     renamed: Mapping[str, str] | None = None,
-) -> Kind:
+) -> AttributeKind:
     """A keyword that stands for its position; ``renamed`` holds older words."""
     positions = {name: i for i, name in enumerate(names)}
     positions |= {old: positions[name] for old, name in (renamed or {}).items()}
@@ -213,7 +217,7 @@ def enumeration(
         is_integer = isinstance(attribute, IntegerAttr)
         return is_integer and 0 <= attribute.value < len(names)
 
-    return Kind(
+    return AttributeKind(
         f"one of {', '.join(names)}",
         read,
         write,
@@ -229,7 +233,7 @@ def bracketed(
     default: str = "",
     renamed: Mapping[str, str] | None = None,
     words: str = "",
-) -> Kind:
+) -> AttributeKind:
     """``<a, b>`` for a dialect attribute ``#prefix<a, b>``, kept as text.
 
     Older text may have it whole or as a string; ``renamed`` gives today's words.
@@ -258,7 +262,7 @@ def bracketed(
     def write(attribute: Attribute) -> str:
         return str(attribute).removeprefix(head).replace(", ", ",")
 
-    return Kind(
+    return AttributeKind(
         f"#{prefix}<...>",
         read,
         write,
@@ -269,7 +273,7 @@ def bracketed(
     )
 
 
-def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> Kind:
+def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> AttributeKind:
     """A bare keyword for a dialect attribute ``#prefix<keyword>``."""
     head = f"#{prefix}"
 
@@ -284,7 +288,7 @@ def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> Kind:
     def accepts(attribute: Attribute) -> bool:
         return write(attribute).strip('"') in names
 
-    return Kind(f"one of {', '.join(names)}", read, write, accepts=accepts)
+    return AttributeKind(f"one of {', '.join(names)}", read, write, accepts=accepts)
 
 
 FASTMATH = bracketed(
@@ -295,7 +299,7 @@ FASTMATH = bracketed(
 OVERFLOW = bracketed("arith.overflow", "none", words="none nsw nuw")
 
 
-def vector_kind(default: str = "") -> Kind:
+def vector_kind(default: str = "") -> AttributeKind:
     """``<add>``: how a vector reduction combines, under today's names."""
     return bracketed("vector.kind", default, OLD_KINDS)
 

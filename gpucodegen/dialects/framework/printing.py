@@ -18,7 +18,7 @@ from gpucodegen.ir.attributes import (
     print_entry,
     quote,
 )
-from gpucodegen.ir.data.resources import RESOURCES
+from gpucodegen.ir.constants.resources import RESOURCES
 from gpucodegen.ir.location_text import location_text
 from gpucodegen.ir.naming import Names
 from gpucodegen.ir.operation import (
@@ -34,7 +34,7 @@ from gpucodegen.ir.recursion import deep_recursion
 from gpucodegen.ir.types import INDEX, FunctionType
 
 VERBATIM = "gpucodegen.verbatim"
-"""Attribute with the text of an operation nobody could read.
+"""Attribute with the text of an operation that could not be read.
 
 Between the pieces stand numbers of operands, and as indices those of successors.
 """
@@ -238,7 +238,7 @@ class Printer:
 
 
 def _kept_names(root: Operation) -> Iterator[str]:
-    """The names of values inside of operations whose text nobody could read."""
+    """The names of values inside of operations whose text could not be read."""
     for op in root.walk():
         kept = op.attributes.get(VERBATIM)
         for piece in kept.values if isinstance(kept, ArrayAttr) else ():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import Argument, Reader, Writer
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import (
@@ -21,7 +21,7 @@ from gpucodegen.ir.types import FunctionType, Type
 
 
 @dataclass(slots=True)
-class Signature:
+class OperationSignature:
     """A signature as written; ``arguments`` is empty when only types are given."""
 
     arguments: list[Argument] = field(default_factory=list[Argument])
@@ -42,7 +42,7 @@ class Signature:
         return found
 
 
-SIGNATURE = Kind(
+SIGNATURE = AttributeKind(
     "a function type",
     lambda r: TypeAttr(r.function_type()),
     accepts=lambda a: isinstance(a, TypeAttr) and isinstance(a.type, FunctionType),
@@ -70,9 +70,9 @@ def _is_one_each(value: Attribute, count: int) -> bool:
     return all(isinstance(entry, DictAttr) for entry in value.values)
 
 
-def parse_signature(r: Reader) -> Signature:
+def parse_signature(r: Reader) -> OperationSignature:
     """``(%a: type {attrs}, ..) -> (type {attrs}, ..)``."""
-    signature = Signature()
+    signature = OperationSignature()
     start = r.start
     r.listed("(", ")", lambda: _argument(r, signature))
     if signature.arguments and len(signature.arguments) != len(signature.inputs):
@@ -87,7 +87,7 @@ def parse_signature(r: Reader) -> Signature:
     return signature
 
 
-def _argument(r: Reader, signature: Signature) -> None:
+def _argument(r: Reader, signature: OperationSignature) -> None:
     use = None
     if r.token[:1] == "%":
         use = r.use()
@@ -100,7 +100,7 @@ def _argument(r: Reader, signature: Signature) -> None:
         signature.arguments.append(r.argument(use, ty))
 
 
-def _results(r: Reader, signature: Signature) -> None:
+def _results(r: Reader, signature: OperationSignature) -> None:
     if r.token == "(":
         r.listed("(", ")", lambda: _result(r, signature))
         return
@@ -108,7 +108,7 @@ def _results(r: Reader, signature: Signature) -> None:
     signature.result_attributes.append(DictAttr())
 
 
-def _result(r: Reader, signature: Signature) -> None:
+def _result(r: Reader, signature: OperationSignature) -> None:
     signature.results.append(r.type())
     signature.result_attributes.append(dictionary(r.attr_dict()))
     r.skip_location()

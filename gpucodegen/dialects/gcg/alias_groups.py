@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from gpucodegen import errors
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, DictAttr, dictionary
-from gpucodegen.ir.data.elements import DistinctAttr
+from gpucodegen.ir.constants.elements import DistinctAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 

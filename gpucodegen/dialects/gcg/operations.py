@@ -1,8 +1,8 @@
-"""gcg: what this compiler adds to a program, for nobody to write by hand.
+"""gcg: what this compiler adds to a program; not for writing by hand.
 
 An access outside its buffer ends the call.  ``gcg.refuse`` does so on the host before
 anything ran; ``gcg.report`` notes it in a loop, where the access is left out, and the
-host raises behind the loop.
+host raises after the loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,18 @@
-"""The gpu dialect: kernel modules, kernels, launches and thread identities."""
+"""The gpu dialect: kernel modules, kernels, launches and thread identities.
+
+- `words`: attributes that stand as bare words
+- `asynchronous`: operations that wait for tokens and give one
+- `binary`: compiled kernels
+- `identities`: where a thread is
+- `attributions`: buffers that a signature gives
+- `launch`: launches of kernels
+- `communication`: shuffles, reductions, votes
+- `memory`: memory of a device
+- `mma`: matrix fragments of a warp
+- `sparse`: sparse matrices of the device's libraries
+- `syntax`: modules and kernels
+- `operations`: the table
+"""
 
 from __future__ import annotations
 

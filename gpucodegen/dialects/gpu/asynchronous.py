@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.dialects.framework.assembly_elements import Element, Parsed, Printed
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.assembly_elements import (
+    FormatElement,
+    ParsedElements,
+    Printed,
+)
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.syntax import Reader, Use, Writer
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import DialectType, Type
 
 TOKEN = DialectType("gpu.async.token")
-_IS_TOKEN = Constraint(str(TOKEN), lambda ty: ty == TOKEN)
+_IS_TOKEN = TypeConstraint(str(TOKEN), lambda ty: ty == TOKEN)
 TOKENS = {"asyncDependencies": _IS_TOKEN, "asyncToken": _IS_TOKEN}
 
 
@@ -34,13 +38,13 @@ def print_async(w: Writer, o: Operation, tokens: tuple[Value, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncClause(Element):
+class AsyncClause(FormatElement):
     """The clause as an element of a declarative format."""
 
     dependencies: str = "asyncDependencies"
     token: str = "asyncToken"
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         results, uses = parse_async(parsed.reader)
         parsed.types[self.token] = results

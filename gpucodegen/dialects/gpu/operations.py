@@ -5,9 +5,7 @@ from __future__ import annotations
 from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Trait
-from gpucodegen.dialects.gpu import binary, syntax
-from gpucodegen.dialects.gpu import identities as gpu_identity
-from gpucodegen.dialects.gpu import sparse as gpu_sparse
+from gpucodegen.dialects.gpu import binary, identities, sparse, syntax
 from gpucodegen.dialects.gpu.asynchronous import TOKENS
 from gpucodegen.dialects.gpu.communication import operations as gpu_communication
 from gpucodegen.dialects.gpu.launch import checks as launch_checks
@@ -96,9 +94,9 @@ OPERATIONS = (
     ),
     op("gpu.terminator", "", "attr-dict", traits=Trait.TERMINATOR),
     op("gpu.module_end", "", "attr-dict", traits=Trait.TERMINATOR),
-    *gpu_identity.OPERATIONS,
+    *identities.OPERATIONS,
     *gpu_communication.OPERATIONS,
     *gpu_memory.OPERATIONS,
     *gpu_mma.OPERATIONS,
-    *gpu_sparse.OPERATIONS,
+    *sparse.OPERATIONS,
 )

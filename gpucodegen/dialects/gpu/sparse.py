@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import always, indices
 from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.gpu.memory.operations import asynchronous
@@ -74,7 +74,7 @@ def _two(name: str, operands: str, modes: str) -> tuple[Op, Op]:
 
 _HANDLES = "spmatA spmatB spmatC"
 _THREE = {handle: always(_MATRIX) for handle in _HANDLES.split()}
-_IS_MEMREF: dict[str, Constraint] = {"buffer": constraints.MEMREF}
+_IS_MEMREF: dict[str, TypeConstraint] = {"buffer": constraints.MEMREF}
 
 OPERATIONS = (
     asynchronous(

@@ -1,27 +1,24 @@
-"""Hand-written syntax and rules of gpu operations."""
+"""Syntax and rules of kernels and of the modules that hold them."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from itertools import zip_longest
 
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.framework.rules import require
 from gpucodegen.dialects.framework.signatures import parse_signature, print_function
-from gpucodegen.dialects.framework.syntax import Argument, Reader, State, Writer
+from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.func.operations import check_func
-from gpucodegen.dialects.gpu.launch.checks import check_attributions
+from gpucodegen.dialects.gpu.attributions import (
+    attribution_text,
+    check_attributions,
+    parse_attributions,
+)
 from gpucodegen.ir.attributes import (
-    ArrayAttr,
-    DictAttr,
-    IntegerAttr,
     StringAttr,
     UnitAttr,
-    dictionary,
     print_symbol,
 )
-from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.operation import Block, Operation, Region
 
 
 def parse_module(r: Reader, state: State) -> None:
@@ -72,34 +69,6 @@ def parse_func(r: Reader, state: State) -> None:
     state.regions = [r.region(arguments, isolated=True, dialect="gpu")]
 
 
-def parse_attributions(r: Reader, state: State) -> list[Argument]:
-    """``workgroup(%w : memref) private(%p : memref)``: buffers of a kernel."""
-    shared = _attributions(r, state, "workgroup")
-    private = _attributions(r, state, "private")
-    if shared:
-        state.attributes["workgroup_attributions"] = IntegerAttr(len(shared))
-    return [*shared, *private]
-
-
-def _attributions(r: Reader, state: State, word: str) -> list[Argument]:
-    if r.token != word:
-        return []
-    r.advance()
-    attributes: list[DictAttr] = []
-    arguments = r.listed("(", ")", lambda: _attribution(r, attributes))
-    if any(d.entries for d in attributes):
-        state.attributes[f"{word}_attrib_attrs"] = ArrayAttr(tuple(attributes))
-    return arguments
-
-
-def _attribution(r: Reader, attributes: list[DictAttr]) -> Argument:
-    use = r.use()
-    r.expect(":")
-    ty = r.type()
-    attributes.append(dictionary(r.attr_dict()))
-    return r.argument(use, ty)
-
-
 _SAID = (
     "kernel",
     "workgroup_attributions",
@@ -113,31 +82,9 @@ def print_func(w: Writer, o: Operation) -> None:
     function = view.Function(o)
     w.write(f" {print_symbol(function.name)}")
     extra = () if function.is_external else function.arguments
-    keywords = _attribution_text(w, o, extra[len(function.type.inputs) :])
+    keywords = attribution_text(w, o, extra[len(function.type.inputs) :])
     keywords += " kernel" if "kernel" in o.attributes else ""
     print_function(w, o, keywords, _SAID)
-
-
-def print_attributions(w: Writer, o: Operation, values: Sequence[Value]) -> None:
-    """``workgroup(%w : memref) private(%p : memref)``."""
-    w.write(_attribution_text(w, o, values))
-
-
-def _attribution_text(w: Writer, o: Operation, values: Sequence[Value]) -> str:
-    shared = view.workgroup_count(o)
-    groups = (("workgroup", values[:shared]), ("private", values[shared:]))
-    return "".join(_group_text(w, o, word, group) for word, group in groups if group)
-
-
-def _group_text(w: Writer, o: Operation, word: str, values: Sequence[Value]) -> str:
-    written = o.attributes.get(f"{word}_attrib_attrs")
-    entries = written.values if isinstance(written, ArrayAttr) else ()
-    texts = (
-        w.typed_names([value]) + (f" {entry}" if str(entry) != "{}" else "")
-        for value, entry in zip_longest(values, entries, fillvalue=DictAttr())
-        if isinstance(value, Value)
-    )
-    return f" {word}({', '.join(texts)})"
 
 
 def modern_kernel(state: State) -> None:

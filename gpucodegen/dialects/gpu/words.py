@@ -10,7 +10,7 @@ from gpucodegen.dialects.shared.combiners import GPU_KINDS
 from gpucodegen.ir.attributes import OpaqueAttr, StringAttr
 
 
-def word(kind: str, names: Sequence[str]) -> kinds.Kind:
+def word(kind: str, names: Sequence[str]) -> kinds.AttributeKind:
     """One of these words for ``#gpu.kind<word>``."""
     return kinds.keyword_of(f"gpu.{kind}<", names)
 

@@ -1,4 +1,17 @@
-"""The linalg dialect: structured operations on tensors and memrefs."""
+"""The linalg dialect: structured operations on tensors and memrefs.
+
+- `named`: the structured operations with names
+- `shapes`: rules of indexing maps
+- `checks`: rules of structured operations
+- `dimension_checks`: rules of map, reduce, transpose, broadcast and index
+- `syntax`: syntax of structured operations
+- `regions`: syntax of map, reduce, transpose and broadcast
+- `relayout`: pack, unpack, softmax and the Winograd transforms
+- `relayout_checks`: their rules
+- `old`: operations of 2019 to 2022 without a successor
+- `tiled_loop`: ``linalg.tiled_loop`` of 2021
+- `operations`: the table
+"""
 
 from __future__ import annotations
 

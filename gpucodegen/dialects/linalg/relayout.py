@@ -24,7 +24,7 @@ def _like_dest(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | Non
     return tuple(ty for ty in dest if isinstance(ty, TensorType))
 
 
-_NO_PERMUTATION = kinds.Kind(
+_NO_PERMUTATION = kinds.AttributeKind(
     "array<i64>",
     kinds.integers().read,
     kinds.integers().write,

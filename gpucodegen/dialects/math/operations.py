@@ -5,13 +5,10 @@ from __future__ import annotations
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import bool_like, op
 from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.math import INSTRUCTIONS, LIBRARY, POLYNOMIALS
 from gpucodegen.dialects.shared.cast_checks import check_same_shape
 
 _FASTMATH = "(`fastmath` `` $fastmath^)?"
-_UNARY = (
-    "absf acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1"
-    " floor log log10 log1p log2 round roundeven rsqrt sin sinh sqrt tan tanh trunc"
-).split()
 _TESTS = "isfinite isinf isnan isnormal".split()
 
 
@@ -29,9 +26,12 @@ def _function(name: str, operands: str) -> Op:
 
 
 OPERATIONS = (
-    *(_function(name, "operand") for name in _UNARY),
-    *(_function(name, "lhs rhs") for name in ("atan2", "copysign", "powf")),
-    _function("fma", "a b c"),
+    *(
+        _function(name, operands)
+        for functions in (INSTRUCTIONS, POLYNOMIALS, LIBRARY)
+        for operands, names in functions.items()
+        for name in names.split()
+    ),
     *(
         op(
             f"math.{name}",

@@ -1,4 +1,15 @@
-"""The memref dialect: allocation, element access, views and asynchronous copies."""
+"""The memref dialect: allocation, element access, views and asynchronous copies.
+
+- `layouts`: an offset and strides, where a layout is that
+- `custom`: syntax of allocations, accesses and transfers
+- `shape_syntax`: syntax of operations that change a shape
+- `checks`: rules of allocations and transfers
+- `value_checks`: rules of single elements, globals and metadata
+- `shape_checks`: rules of operations that change a shape
+- `view_checks`: rules of views
+- `views`: the table of views and casts
+- `operations`: the table of everything
+"""
 
 from __future__ import annotations
 

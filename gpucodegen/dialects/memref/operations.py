@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.memref import checks, custom
@@ -18,7 +18,7 @@ _NONTEMPORAL = {
 _HINTS = (
     "(`alignment` `` `(` $alignment^ `)`)? (`nontemporal` `` `(` $nontemporal^ `)`)?"
 )
-_LINE = Constraint("a memref of rank 1", is_line)
+_LINE = TypeConstraint("a memref of rank 1", is_line)
 
 
 def _alloc(name: str) -> Op:

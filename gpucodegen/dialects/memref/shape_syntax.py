@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from gpucodegen.dialects import arith
-from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import (
@@ -139,7 +139,7 @@ def _write_bare_map(value: Attribute) -> str:
     return str(value.map) if isinstance(value, AffineMapAttr) else str(value)
 
 
-BARE_MAP = Kind(
+BARE_MAP = AttributeKind(
     "an affine map",
     _read_bare_map,
     _write_bare_map,

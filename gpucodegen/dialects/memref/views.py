@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import indices, like, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import checks
@@ -36,11 +36,11 @@ _LISTS = {
     "static_sizes": kinds.integers(),
     "static_strides": kinds.integers(),
 }
-_BYTES = Constraint(
+_BYTES = TypeConstraint(
     "a memref of rank 1 of i8",
     lambda ty: is_line(ty) and element_type(ty) == I8,
 )
-_EXTENTS = Constraint(
+_EXTENTS = TypeConstraint(
     "a memref of rank 1 of integers or index",
     lambda ty: is_line(ty) and isinstance(element_type(ty), IntegerType | IndexType),
 )

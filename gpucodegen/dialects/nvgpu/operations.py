@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Check, Infer, Op, Trait
-from gpucodegen.dialects.framework.kinds import Kind
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.nvgpu import checks
 from gpucodegen.dialects.nvgpu.types import (
     BARRIERS,
@@ -30,10 +30,10 @@ def _op(
     signature: str,
     syntax: str,
     *,
-    attributes: Mapping[str, Kind] | None = None,
+    attributes: Mapping[str, AttributeKind] | None = None,
     infer: Mapping[str, Infer] | None = None,
     same: str = "",
-    types: Mapping[str, Constraint] | None = None,
+    types: Mapping[str, TypeConstraint] | None = None,
     traits: Trait = Trait.NONE,
     check: Check | None = None,
 ) -> Op:
@@ -60,7 +60,7 @@ _SUM = named(SUM)
 
 
 def _product(
-    name: str, more: str, syntax: str, attributes: dict[str, kinds.Kind]
+    name: str, more: str, syntax: str, attributes: dict[str, kinds.AttributeKind]
 ) -> Op:
     return _op(
         name,

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.dialects.framework.assembly_elements import Element, Parsed, Printed
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.assembly_elements import (
+    FormatElement,
+    ParsedElements,
+    Printed,
+)
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.syntax import Reader
 from gpucodegen.ir.types import DialectType, Type
 
 
-def named(name: str) -> Constraint:
+def named(name: str) -> TypeConstraint:
     """A type of the dialect by the beginning of its name."""
-    return Constraint(
+    return TypeConstraint(
         f"!nvgpu.{name}<..>",
         lambda ty: isinstance(ty, DialectType) and ty.text.startswith(f"nvgpu.{name}"),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class FieldsOf(Element):
+class FieldsOf(FormatElement):
     """The type of one slot, in full or, as its name is known, ``<key = value, ..>``.
 
     It is written in full, since types of other dialects are told apart by their text.
@@ -28,7 +32,7 @@ class FieldsOf(Element):
     slot: str
     name: str
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
         ty: Type

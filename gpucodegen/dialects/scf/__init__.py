@@ -1,4 +1,10 @@
-"""The scf dialect: structured control flow with run-time bounds."""
+"""The scf dialect: structured control flow with run-time bounds.
+
+- `syntax`: loops, conditions, reductions
+- `forall`: parallel loops over tensors
+- `checks`: rules
+- `operations`: the table
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
-"""The shape dialect."""
+"""The shape dialect.
+
+- `syntax`: what formats cannot say
+- `checks`: rules
+- `operations`: the table
+"""
 
 from __future__ import annotations

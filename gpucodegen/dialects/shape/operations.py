@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.rules import check_no_arguments
@@ -35,29 +35,29 @@ def _is_extents(ty: Type) -> bool:
     return isinstance(ty, TensorType) and len(ty.shape) == 1 and ty.element == INDEX
 
 
-_SIZE = Constraint("a !shape.size or index", lambda ty: ty in (SIZE, INDEX))
-_EXTENTS = Constraint("a tensor of rank 1 of index", _is_extents)
-_SHAPE = Constraint(
+_SIZE = TypeConstraint("a !shape.size or index", lambda ty: ty in (SIZE, INDEX))
+_EXTENTS = TypeConstraint("a tensor of rank 1 of index", _is_extents)
+_SHAPE = TypeConstraint(
     "a !shape.shape or a tensor of rank 1 of index",
     lambda ty: ty == SHAPE or _is_extents(ty),
 )
-_ANY = Constraint(
+_ANY = TypeConstraint(
     "a shape or a size", lambda ty: _SHAPE.accepts(ty) or _SIZE.accepts(ty)
 )
 
 
-def _only(expected: Type) -> Constraint:
-    return Constraint(f"{expected}", lambda ty: ty == expected)
+def _only(expected: Type) -> TypeConstraint:
+    return TypeConstraint(f"{expected}", lambda ty: ty == expected)
 
 
 _WITNESS = _only(WITNESS)
-_VALUE = Constraint(
+_VALUE = TypeConstraint(
     "a shaped value or a !shape.value_shape",
     lambda ty: isinstance(ty, _SHAPED) or ty == VALUE_SHAPE,
 )
 
 
-def _binary(name: str, takes: Constraint, default: Type, *check: Check) -> Op:
+def _binary(name: str, takes: TypeConstraint, default: Type, *check: Check) -> Op:
     return op(
         f"shape.{name}",
         "lhs rhs -> result",
@@ -69,7 +69,9 @@ def _binary(name: str, takes: Constraint, default: Type, *check: Check) -> Op:
     )
 
 
-def _unary(name: str, takes: Constraint, gives: Constraint, default: Type) -> Op:
+def _unary(
+    name: str, takes: TypeConstraint, gives: TypeConstraint, default: Type
+) -> Op:
     return op(
         f"shape.{name}",
         "input -> result",
@@ -81,7 +83,7 @@ def _unary(name: str, takes: Constraint, gives: Constraint, default: Type) -> Op
     )
 
 
-def _indexed(name: str, takes: Constraint, *check: Check) -> Op:
+def _indexed(name: str, takes: TypeConstraint, *check: Check) -> Op:
     return op(
         f"shape.{name}",
         "source index -> extent",

@@ -8,7 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework.assembly_elements import Element, Parsed, Printed
+from gpucodegen.dialects.framework.assembly_elements import (
+    FormatElement,
+    ParsedElements,
+    Printed,
+)
 from gpucodegen.dialects.framework.declare import result_list
 from gpucodegen.dialects.framework.kinds import ANY
 from gpucodegen.dialects.framework.signatures import parse_signature, print_function
@@ -49,7 +53,7 @@ MAPPING = replace(ANY, what="a dictionary", accepts=_is_dictionary)
 
 
 @dataclass(frozen=True, slots=True)
-class Types(Element):
+class Types(FormatElement):
     """``: operand types -> result type``, or nothing in old text.
 
     Without a default the result's type is not written.
@@ -59,7 +63,7 @@ class Types(Element):
     result: str = ""
     default: Type | None = None
 
-    def parse(self, parsed: Parsed) -> None:
+    def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
         if self.default is not None:
@@ -72,7 +76,9 @@ class Types(Element):
         if self.default is not None and r.accept("->"):
             parsed.types[self.result] = [r.type()]
 
-    def _distribute(self, parsed: Parsed, types: list[Type], start: int) -> None:
+    def _distribute(
+        self, parsed: ParsedElements, types: list[Type], start: int
+    ) -> None:
         counts = [len(parsed.uses[name]) for name in self.operands]
         if sum(counts) != len(types):
             raise errors.TypeCountMismatch(

@@ -67,7 +67,7 @@ def _layout(layout: Attribute | None, vector: VectorType) -> Attribute | None:
 
 
 def widened(map_: AffineMap, count: int) -> AffineMap:
-    """A map with further dimensions that it leaves as they are, behind the others."""
+    """A map with further dimensions that it leaves as they are, after the others."""
     total = map_.num_dims + count
     more = tuple(Dim(i) for i in range(map_.num_dims, total))
     return AffineMap(total, map_.num_syms, (*map_.results, *more))

@@ -11,7 +11,7 @@ from enum import Enum
 from gpucodegen.ir.attributes import Attribute
 
 
-class Space(Enum):
+class MemorySpace(Enum):
     """Who sees a buffer."""
 
     GLOBAL = "global"
@@ -21,35 +21,35 @@ class Space(Enum):
 
 
 _SPELLINGS = {
-    Space.GLOBAL: ("0", "1", "hbm", "global"),
-    Space.SHARED: ("2", "3", "vmem", "shared", "workgroup"),
-    Space.PRIVATE: ("5", "private"),
-    Space.TAGS: ("4",),
+    MemorySpace.GLOBAL: ("0", "1", "hbm", "global"),
+    MemorySpace.SHARED: ("2", "3", "vmem", "shared", "workgroup"),
+    MemorySpace.PRIVATE: ("5", "private"),
+    MemorySpace.TAGS: ("4",),
 }
 _MEANINGS = {name: space for space, names in _SPELLINGS.items() for name in names} | {
     f"#gpu{form.format(name)}": space
     for name, space in (
-        ("global", Space.GLOBAL),
-        ("workgroup", Space.SHARED),
-        ("private", Space.PRIVATE),
+        ("global", MemorySpace.GLOBAL),
+        ("workgroup", MemorySpace.SHARED),
+        ("private", MemorySpace.PRIVATE),
     )
     for form in (".address_space<{}>", "<address_space {}>")
 }
 KNOWN = tuple(_MEANINGS)
 
 
-def meaning(space: Attribute | None) -> Space | None:
+def meaning(space: Attribute | None) -> MemorySpace | None:
     """The meaning of a memory space, global if there is none; None if unknown.
 
     >>> from gpucodegen.ir.attributes import StringAttr
     >>> meaning(StringAttr("vmem"))
-    <Space.SHARED: 'shared'>
+    <MemorySpace.SHARED: 'shared'>
     """
     if space is None:
-        return Space.GLOBAL
+        return MemorySpace.GLOBAL
     return _MEANINGS.get(str(getattr(space, "value", space)))
 
 
 def is_shared(space: Attribute | None) -> bool:
     """Whether a memory space lies in shared memory on a GPU."""
-    return meaning(space) is Space.SHARED
+    return meaning(space) is MemorySpace.SHARED

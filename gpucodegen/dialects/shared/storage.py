@@ -1,4 +1,4 @@
-"""Memory behind a memref whose layout is a map: the box that holds the map's image.
+"""Memory of a memref whose layout is a map: the box that holds the map's image.
 
 Element ``i`` of ``memref<5xf32, (d0) -> (d0 floordiv 2, d0 mod 2)>`` lies at ``[i // 2,
 i % 2]`` of a row-major box of 3 x 2 elements, the smallest box from zero that intervals

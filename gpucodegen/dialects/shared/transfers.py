@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine, memref
-from gpucodegen.dialects.shared.memory_spaces import Space, meaning
+from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
@@ -75,4 +75,4 @@ def has_strided_source(source: Value, target: Value) -> bool:
 def _is_slow(value: Value) -> bool:
     if not isinstance(value.type, MemRefType):
         return True
-    return meaning(value.type.memory_space) is Space.GLOBAL
+    return meaning(value.type.memory_space) is MemorySpace.GLOBAL

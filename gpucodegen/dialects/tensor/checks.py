@@ -7,7 +7,7 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.dialects.arith import bit_width
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.definition import Check, Types
 from gpucodegen.dialects.framework.rules import compatible_shapes, require
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -34,12 +34,14 @@ def _is_line_of_integers(ty: Type) -> bool:
     return is_line and isinstance(element_type(ty), IntegerType | IndexType)
 
 
-EXTENTS = Constraint("a tensor of rank 1 of integers or index", _is_line_of_integers)
-STATIC = Constraint(
+EXTENTS = TypeConstraint(
+    "a tensor of rank 1 of integers or index", _is_line_of_integers
+)
+STATIC = TypeConstraint(
     "a tensor of static shape",
     lambda ty: isinstance(ty, TensorType) and None not in ty.shape,
 )
-POSITIONS = Constraint(
+POSITIONS = TypeConstraint(
     "a tensor of integers or index",
     lambda ty: (
         isinstance(ty, TensorType) and isinstance(ty.element, IntegerType | IndexType)

@@ -7,7 +7,7 @@ from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.ir.attributes import OpaqueAttr
 
-_POISON = kinds.Kind(
+_POISON = kinds.AttributeKind(
     "an attribute",
     lambda r: r.attribute(),
     default=OpaqueAttr("#ub.poison"),

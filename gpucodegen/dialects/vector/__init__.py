@@ -1,4 +1,14 @@
-"""The vector dialect: register tiles and their movement."""
+"""The vector dialect: register tiles and their movement.
+
+- `types`: shapes, some of which grow with the machine's registers
+- `elements`: broadcasts, extracts, inserts, shuffles
+- `shapes`: another shape or order
+- `memory`: loads, stores, transfers
+- `products`: contractions, outer products, reductions
+- `masks`: one operation on the lanes of a mask
+- `old`: operations of 2020 to 2024 without a successor
+- `operations`: the table
+"""
 
 from __future__ import annotations
 

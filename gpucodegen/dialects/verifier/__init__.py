@@ -1,8 +1,11 @@
-"""The rules every module obeys, as small named checks.
+"""The rules that every module obeys, as small named checks.
 
-``structure`` compares each operation with its definition, ``control_flow`` looks at
-blocks, terminators and branches, ``dominance`` at uses of values, ``symbols`` at names
-of functions and globals, ``affine_values`` at operands of affine operations.
+- `structure`: each operation against its definition
+- `regions`: as many as declared, with the blocks that they must have
+- `control_flow`: blocks, terminators and branches
+- `dominance`: uses of values
+- `symbols`: names of functions and globals
+- `affine_values`: operands of affine operations
 """
 
 from __future__ import annotations

@@ -46,6 +46,18 @@ def check_affine_values(root: Operation) -> None:
             checker.check_apply(op)
 
 
+def variable_symbols(root: Operation) -> Iterator[Value]:
+    """Values that are used as symbols and may be dimensions only."""
+    checker = _Checker(root)
+    for op in root.walk():
+        for num_dims, operands in _GROUPS.get(op.name, _of_function)(op):
+            scope = checker.scope(op)
+            for value in operands[num_dims:]:
+                is_symbol = checker.is_symbol(value, scope)
+                if not is_symbol and checker.is_dimension(value, scope):
+                    yield value
+
+
 # -- operands of each operation --------------------------------------------------------
 
 
@@ -78,6 +90,12 @@ def _maps(
 def _no_groups(op: Operation) -> Iterator[Group]:
     del op
     yield from ()
+
+
+def _of_function(op: Operation) -> Iterator[Group]:
+    """Operands of ``affine.apply``, ``min`` and ``max``."""
+    if op.dialect == "affine":
+        yield from _maps("map")(op)
 
 
 _GROUPS: dict[str, Callable[[Operation], Iterator[Group]]] = {

@@ -184,5 +184,5 @@ def check_inferred_types(op: Operation, definition: Op, groups: Groups) -> None:
             )
         for ty, value in zip(full, values, strict=True):
             if isinstance(ty, DialectType):
-                continue  # nobody knows what follows from a type of another dialect
+                continue  # types of other dialects have unknown consequences
             _require_equal(op, f"'{name}'", value, "what follows from the rest", ty)

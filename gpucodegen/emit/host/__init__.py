@@ -1,3 +1,11 @@
-"""One host function as source."""
+"""One host function as source.
+
+- `context`: the state of emission, and the tuples of calls
+- `callbacks`: operations that the caller's functions run
+- `guards`: what is told of accesses that would leave their buffer
+- `memory`: allocation, single elements, views, transfers
+- `launch`: a function that is one launch, stated
+- `host`: one function
+"""
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpucodegen.emit.host.context import HostEmitter, tuple_text
 from gpucodegen.emit.kernel.context import Emitter
 from gpucodegen.emit.kernel.kinds import dtype
-from gpucodegen.emit.kernel.target import HOST
+from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.text.fragments import Text
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -15,7 +15,7 @@ from gpucodegen.ir.types import MemRefType, element_type
 
 
 def handled(e: Emitter, op: Operation) -> None:
-    """A call of the function that stands for an operation nobody registers."""
+    """A call of the function that stands for an unregistered operation."""
     if op.regions or op.successors:
         raise e.refusal(op, "A handler takes operands and attributes, no regions")
     _handle(e, op, op.name, op.attributes)

@@ -1,25 +1,26 @@
 """What is told of accesses that would leave their buffer.
 
 The host raises where it sees one.  A kernel notes the first values of each report in
-words that it is given, and the host looks at these behind the launch.
+words that it is given, and the host looks at these after the launch.
 """
 
 from __future__ import annotations
 
 from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.kernel.reports import Told
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr, StringAttr
 from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation
 
 
-def told(op: Operation) -> Text:
-    """Place, verb, buffer, dimension, extent and names, as a Python tuple."""
+def told(op: Operation) -> Told:
+    """Place, verb, buffer, dimension, extent and names."""
     place = file_location(op.location)
     where = (place.filename, place.line, place.column) if place else ()
     buffer = _string(op, "verb"), _string(op, "buffer")
     sizes = _number(op, "dimension"), _number(op, "extent")
-    return Text(repr((where, *buffer, *sizes, _names(op))))
+    return where, *buffer, *sizes, _names(op)
 
 
 def _string(op: Operation, name: str) -> str:
@@ -51,7 +52,7 @@ def report(e: Emitter, op: Operation) -> None:
 def refuse(e: Emitter, op: Operation) -> None:
     """``gcg.refuse``, and ``gcg.report`` on the host: the call ends here."""
     values = "".join(f"{e.text(value)}, " for value in op.operands)
-    e.writer.line(str(call("rt.refuse", told(op), Text(f"({values})"))))
+    e.writer.line(str(call("rt.refuse", repr(told(op)), Text(f"({values})"))))
 
 
 HANDLERS: dict[str, Handler] = {"gcg.report": report}

@@ -14,10 +14,11 @@ from gpucodegen.dialects.func import Call, Function, named_function
 from gpucodegen.emit.host import callbacks, guards
 from gpucodegen.emit.host import memory as host_memory
 from gpucodegen.emit.host.context import HostEmitter, tuple_text
+from gpucodegen.emit.host.launch import Launched, OneLaunch
 from gpucodegen.emit.kernel.context import Emitter, Handlers
 from gpucodegen.emit.kernel.kernel import PLAIN_NAMES, EmittedKernel
 from gpucodegen.emit.kernel.kinds import is_index
-from gpucodegen.emit.kernel.target import HOST
+from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
 from gpucodegen.emit.tables.control.cfg import emit_blocks
@@ -30,16 +31,23 @@ from gpucodegen.errors import ExternalFunction
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
-ROUNDED_BY_KERNELS = ("f32", "f64")
-"""What kernels for the CPU take as a Python number, as its constructor would."""
+ROUNDED_BY_KERNELS = "f32 f64 i8 i16 i32 i64 si8 si16 si32 si64 ui8 ui16 ui32".split()
+"""What kernels for the CPU take as a Python number, as its constructor would.
+
+They take 64 bits as a signed number, so a large ui64 is made one by its constructor.
+"""
 
 
 class EmittedHost(NamedTuple):
-    """A host function: its text, the kernels it launches, its own transfers."""
+    """A host function: its text, the kernels it launches, its own transfers.
+
+    ``launch``: where that is all it does, the launch of its only kernel.
+    """
 
     text: str
     launched: tuple[EmittedKernel, ...]
     own_transfers: tuple[PlannedTransfer, ...]
+    launch: OneLaunch | None
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -84,7 +92,8 @@ def emit_host(
             _declare(e, op, name, value, used_here=value in used_here)
         emit_blocks(e, function.blocks)
     launched = tuple({k.source.name: k for k in e.launched}.values())
-    return EmittedHost(e.writer.text, launched, tuple(e.transfers))
+    launch = e.printed.one_launch(arguments, len(e.writer.lines) - 1)
+    return EmittedHost(e.writer.text, launched, tuple(e.transfers), launch)
 
 
 def _declare(
@@ -99,13 +108,13 @@ def _declare(
 
 
 def _used_here(e: HostEmitter, function: Function) -> set[Value]:
-    """What the host function does more with than to hand it to a kernel for the CPU."""
+    """What the host does more with than to hand it to a kernel that converts it."""
     used = set[Value]()
     for block in function.blocks:
         for root in block.operations:
             for op in root.walk():
                 kernel = _kernel_of(e, op)
-                if kernel is None or kernel.source.target != "cpu":
+                if kernel is None or not kernel.spelling.converts_arguments:
                     used.update(op.operands)
     return used
 
@@ -155,15 +164,18 @@ def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
         call(f"rt.{x.what}", e.text(values[x.argument]), number(x.dimension))
         for x in kernel.extras
     ]
-    reports, status = kernel.reports, e.names.fresh("status")
+    name, reports = kernel.source.name, kernel.reports
+    status = e.names.fresh("status")
     if reports.words:
         e.writer.line(f"{status} = rt.status({reports.words})")
         texts.append(Text(status))
-    name = literal(kernel.source.name)
-    e.writer.line(str(call("rt.launch", name, grid, block, tuple_text(texts))))
+    given = tuple_text(texts)
+    e.writer.line(str(call("rt.launch", literal(name), grid, block, given)))
     if reports.words:
-        told = tuple_text(reports.told)
-        e.writer.line(str(call("rt.check", Text(status), told)))
+        e.writer.line(str(call("rt.check", status, repr(tuple(reports.told)))))
+    if not kernel.spelling.in_blocks:
+        codes = tuple(text.code for text in texts)
+        e.printed.launches.append(Launched(name, codes, status, reports))
 
 
 def launch_func(e: Emitter, op: Operation) -> None:
@@ -219,9 +231,10 @@ def _call(e: Emitter, op: Operation, function: str, operands: Sequence[Value]) -
 
 def function_return(e: Emitter, op: Operation) -> None:
     """``func.return``."""
-    values = ", ".join(e.text(value).code for value in op.operands)
+    assert isinstance(e, HostEmitter)
+    values = e.printed.returned = tuple(e.text(value).code for value in op.operands)
     if values or not e.is_structured:
-        e.writer.line(f"return {values}".rstrip())
+        e.writer.line(f"return {', '.join(values)}".rstrip())
 
 
 HANDLERS: Handlers = (

@@ -37,6 +37,9 @@ def allocate(e: Emitter, op: Operation) -> None:
     sizes = [e.index(next(dynamic)) if n is None else Const(n) for n in ty.shape]
     if ty.layout is None:
         e.define(op.result, call("rt.alloc", shape_text(e, sizes), literal(kind)))
+        shape = tuple(n for n in ty.shape if n is not None)
+        if len(shape) == len(sizes) and kind != "tag":
+            e.printed.made[e.text(op.result).code] = shape, kind
         return
     strides = strides_of(ty, sizes, _no_parameter(e, op), op.location)
     total: AffineExpr = Const(1)
@@ -124,7 +127,11 @@ def cast(e: Emitter, op: Operation) -> None:
 
 def same(e: Emitter, op: Operation) -> None:
     """Views that change nothing."""
-    e.define(op.result, e.text(op.operands[0]))
+    assert isinstance(e, HostEmitter)
+    source = e.text(op.operands[0])
+    e.define(op.result, source)
+    same = e.printed.same
+    same[e.text(op.result).code] = same.get(source.code, source.code)
 
 
 def view(e: Emitter, op: Operation) -> None:

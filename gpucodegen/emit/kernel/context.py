@@ -16,9 +16,9 @@ from types import MappingProxyType
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.emit.kernel.kinds import CONSTRUCTORS, dtype, in_range, is_index
 from gpucodegen.emit.kernel.reports import Reports
-from gpucodegen.emit.kernel.target import Target
+from gpucodegen.emit.kernel.spelling import Spelling
 from gpucodegen.emit.kernel.variables import Sharing, is_inlined, uses_of
-from gpucodegen.emit.tables.memory.addressing import Buffer
+from gpucodegen.emit.tables.memory.addressing import Descriptor
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.offsets import Offsets
 from gpucodegen.emit.tables.memory.prefetches import Prefetches
@@ -45,7 +45,7 @@ Handlers = Mapping[str, Handler]
 
 @dataclass(slots=True)
 class Atoms:
-    """Index variables and integer parameters that affine expressions stand on.
+    """Index variables and integer parameters that affine expressions are built on.
 
     ``divisors`` holds a number that divides each one; it decides how wide a vector
     access may be.  ``extents`` are the positions of sizes of memrefs.
@@ -92,7 +92,7 @@ class Facts:
 class Emitter:
     """Prints operations through a table of handlers."""
 
-    target: Target
+    spelling: Spelling
     handlers: Handlers
     names: Names
     header: Header
@@ -103,7 +103,7 @@ class Emitter:
     literals: dict[Value, int | float] = field(default_factory=dict[Value, int | float])
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
     indices: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
-    buffers: dict[Value, Buffer] = field(default_factory=dict[Value, Buffer])
+    buffers: dict[Value, Descriptor] = field(default_factory=dict[Value, Descriptor])
     facts: Facts = field(default_factory=Facts)
     shared_bytes: int = 0
     transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
@@ -130,7 +130,7 @@ class Emitter:
     def begin(self, blocks: Sequence[Block]) -> None:
         """Decide which values of a body share variables.
 
-        With jumps between blocks every value keeps a variable of its own.
+        With jumps between blocks every value keeps its own variable.
         """
         self.uses = uses_of(op for block in blocks for op in block.operations)
         self.is_structured = len(blocks) == 1
@@ -155,7 +155,7 @@ class Emitter:
         if lookup(op.name) is None:
             return UnregisteredOperation(op.location, operation=op.name)
         return UnsupportedOperation(
-            op.location, operation=op.name, target=self.target.name, advice=advice
+            op.location, operation=op.name, target=self.spelling.name, advice=advice
         )
 
     def broken(self, op: Operation, problem: str) -> InternalError:
@@ -169,19 +169,19 @@ class Emitter:
         if value in self.texts:
             return self.texts[value]
         if value not in self.indices:
-            name, ty = self.target.name, value.type
+            name, ty = self.spelling.name, value.type
             raise UnsupportedType(value.location, type=ty, target=name)
         return self.affine(self.indices[value])
 
     def typed(self, value: Value) -> Text:
         """Like :meth:`text`, but an index expression gets the target's index type."""
         text = self.text(value)
-        if self.target.index_operand and is_index(value.type):
-            return call(self.use(self.target.index_operand), text)
+        if self.spelling.index_operand and is_index(value.type):
+            return call(self.use(self.spelling.index_operand), text)
         if value in self.texts:
             return text
         if isinstance(self.indices[value], Const):
-            return call(self.use(self.target.index or "int64"), text)
+            return call(self.use(self.spelling.index or "int64"), text)
         return self.narrow(text)
 
     def variable(self, value: Value) -> str:
@@ -195,13 +195,13 @@ class Emitter:
 
     @contextmanager
     def block(self, head: str) -> Generator[None]:
-        """A compound statement with names of its own."""
+        """A compound statement with its own names."""
         with self.names.scope(), self.writer.block(head), self.offsets.scope():
             yield
 
     @contextmanager
     def repeated(self) -> Generator[None]:
-        """One of several copies of a body: each has variables of its own."""
+        """One of several copies of a body: each has its own variables."""
         known = set(self._variables)
         with self.names.scope():
             yield
@@ -261,7 +261,7 @@ class Emitter:
         """Python text of an expression over atoms."""
         dims = (leaf for leaf in leaves(expr) if isinstance(leaf, Dim))
         self.atoms.used.update(dim.position for dim in dims)
-        text = affine_text(expr, self.atoms.names, self.target.division)
+        text = affine_text(expr, self.atoms.names, self.spelling.division)
         for name in HELPERS:
             if f"{name}(" in text.code:
                 self.use(name)
@@ -269,16 +269,16 @@ class Emitter:
 
     def offset(self, expr: AffineExpr) -> Text:
         """The text of an offset, for the next line; sums that recur are variables."""
-        shared = self.target.shares_offsets and self.is_structured
+        shared = self.spelling.shares_offsets and self.is_structured
         known = self.offsets.text(expr, self.affine) if shared else None
         return known or self.narrow(self.affine(expr))
 
     def narrow(self, text: Text) -> Text:
         """An index expression with the target's index type."""
         plain = text.code.isidentifier() or text.code.isdecimal()
-        if plain or not self.target.index:
+        if plain or not self.spelling.index:
             return text
-        return call(self.use(self.target.index), text)
+        return call(self.use(self.spelling.index), text)
 
     def divisor(self, expr: AffineExpr) -> int:
         """A number that surely divides the expression (0 for the constant zero)."""
@@ -296,12 +296,12 @@ class Emitter:
 
     def dtype(self, op: Operation, value: Value) -> str:
         """The dtype name of a scalar value."""
-        return dtype(value.type, op.location, self.target.name)
+        return dtype(value.type, op.location, self.spelling.name)
 
     def constructor(self, op: Operation, value: Value) -> str:
         """The intrinsic that makes a number of the value's type."""
         kind = self.dtype(op, value)
-        kind = self.target.index_dtype if kind == "index" else kind
+        kind = self.spelling.index_dtype if kind == "index" else kind
         return self.use(CONSTRUCTORS[kind])
 
     def constant(self, value: float, kind: str) -> Text:

@@ -1,7 +1,7 @@
 """One kernel function -> the source of a Numba kernel and the list of its parameters.
 
 Memrefs become flat pointers; the sizes and strides that the body needs and the types do
-not fix become extra integers behind the arguments.
+not fix become extra integers after the arguments.
 """
 
 from __future__ import annotations
@@ -12,52 +12,27 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import known_block
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
-from gpucodegen.emit.host import guards
-from gpucodegen.emit.kernel.context import Emitter, Facts, Handlers
+from gpucodegen.emit.kernel.context import Emitter, Facts
+from gpucodegen.emit.kernel.emissions import Emission
 from gpucodegen.emit.kernel.reports import Reports
-from gpucodegen.emit.kernel.target import CUDA, WIDE_CUDA, Target
-from gpucodegen.emit.tables import gpu
-from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
-from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
+from gpucodegen.emit.kernel.spelling import Spelling
+from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
-from gpucodegen.emit.tables.memory import memory, transfers, views
-from gpucodegen.emit.tables.memory.addressing import FAR, Buffer, sizes_of, strides_of
+from gpucodegen.emit.tables.memory import transfers
+from gpucodegen.emit.tables.memory.addressing import (
+    FAR,
+    Descriptor,
+    sizes_of,
+    strides_of,
+)
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import stored_dtype
-from gpucodegen.emit.tables.vectors import vectors
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import Names
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
-
-
-def leave(e: Emitter, op: Operation) -> None:
-    """The end of a kernel; only a body of several blocks has to say so."""
-    del op
-    if not e.is_structured:
-        e.writer.line("return")
-
-
-_COMMON: Handlers = (
-    scalars.HANDLERS
-    | casts.HANDLERS
-    | complexes.HANDLERS
-    | memory.HANDLERS
-    | views.HANDLERS
-    | vectors.HANDLERS
-    | index_math.HANDLERS
-    | affine_loops.HANDLERS
-    | scf_loops.HANDLERS
-    | transfers.HANDLERS
-    | cfg.HANDLERS
-    | guards.HANDLERS
-)
-HANDLERS: dict[str, Handlers] = {
-    "cpu": _COMMON | {"func.return": leave},
-    "cuda": _COMMON | gpu.HANDLERS | {"gpu.return": leave, "func.return": leave},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +52,6 @@ class KernelSource:
     name: str
     source: str
     params: tuple[KernelParam, ...]
-    target: str
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0
@@ -103,6 +77,7 @@ class EmittedKernel:
 
     source: KernelSource
     extras: tuple[Extra, ...]
+    spelling: Spelling
     transfers: tuple[PlannedTransfer, ...] = ()
     reports: Reports = field(default_factory=Reports)
     """What it may note in words that it takes as its last argument."""
@@ -114,7 +89,7 @@ class EmittedKernel:
         return frozenset(i for i, param in params if param.dtype == "tag")
 
 
-def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
+def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     """The source of a ``func.func`` or ``gpu.func`` kernel."""
     function = Function(op)
     blocks = function.blocks
@@ -122,10 +97,11 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
     names = Names()
     names.reserve(PLAIN_NAMES)
     names.reserve([name])
-    if target is CUDA and any(map(_holds_index, body)):
-        target = WIDE_CUDA
-    header = Header(target.face, names)
-    emitter = Emitter(target, HANDLERS[target.name], names, header)
+    spelling = emission.spelling
+    if emission.wide is not None and any(map(_holds_index, body)):
+        spelling = emission.wide
+    header = Header(spelling.face, names)
+    emitter = Emitter(spelling, emission.handlers, names, header)
     emitter.facts = Facts(transfers.tags_in(body), block_of(op))
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
@@ -141,13 +117,12 @@ def emit_kernel(op: Operation, name: str, target: Target) -> EmittedKernel:
         name,
         "\n".join(lines),
         tuple(params),
-        target.name,
         emitter.facts.block,
         emitter.has_parallel,
         emitter.shared_bytes,
     )
     transfers_ = tuple(emitter.transfers)
-    return EmittedKernel(source, tuple(extras), transfers_, emitter.reports)
+    return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
 
 
 def _holds_index(root: Operation) -> bool:
@@ -260,15 +235,14 @@ class _Parameters:
 
     def _carried(self, kind: str) -> str:
         """``index`` parameters are as wide as the indices of the kernel."""
-        is_wide = self.emitter.target is WIDE_CUDA
-        return "i64" if kind == "index" and is_wide else kind
+        return self.emitter.spelling.index_parameter if kind == "index" else kind
 
     def _declare_memref(
         self, op: Operation, position: int, value: Value, ty: MemRefType, name: str
     ) -> None:
         e = self.emitter
         is_tag = value in e.facts.tags
-        kind = "tag" if is_tag else stored_dtype(ty, op, e.target.name)
+        kind = "tag" if is_tag else stored_dtype(ty, op, e.spelling.name)
         writable = is_tag or value in self.written
         self._params.append(KernelParam(name, "pointer", kind, writable))
 
@@ -288,7 +262,7 @@ class _Parameters:
             else stride
             for i, stride in enumerate(strides)
         )
-        e.buffers[value] = Buffer(name, kind, sizes, strides, given=given)
+        e.buffers[value] = Descriptor(name, kind, sizes, strides, given=given)
 
     def needed(self) -> tuple[list[KernelParam], list[Extra]]:
         """All arguments, and the extras that were printed somewhere."""

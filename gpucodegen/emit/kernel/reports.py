@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpucodegen.emit.text.fragments import Text
+Told = tuple[object, ...]
+"""Place, verb, buffer, dimension, extent and names of the values of a report."""
 
 
 @dataclass(slots=True)
@@ -15,7 +16,7 @@ class Reports:
     ``pointer``: the parameter that leads to the words, once there is a report.
 
     >>> reports = Reports()
-    >>> reports.add(Text("(first)"), 2), reports.add(Text("(second)"), 1)
+    >>> reports.add(("first",), 2), reports.add(("second",), 1)
     (0, 3)
     >>> reports.words
     5
@@ -23,9 +24,9 @@ class Reports:
 
     pointer: str = ""
     words: int = 0
-    told: list[Text] = field(default_factory=list[Text])
+    told: list[Told] = field(default_factory=list[Told])
 
-    def add(self, told: Text, values: int) -> int:
+    def add(self, told: Told, values: int) -> int:
         """The first word of another report."""
         first = self.words
         self.words += 1 + values

@@ -47,7 +47,7 @@ def uses_of(operations: Iterable[Operation]) -> dict[Value, int]:
 
 
 def is_inlined(op: Operation, uses: Mapping[Value, int]) -> bool:
-    """Whether an operation is printed at its uses instead of on a line of its own."""
+    """Whether an operation is printed at its uses instead of on its own line."""
     if op.name == "arith.constant" or op.name in VIEWS:
         return True
     return op.name == "affine.apply" and (
@@ -118,7 +118,7 @@ class Sharing:
 
 @dataclass(slots=True)
 class _Lifetimes:
-    """Walks over a body: where values start and end, and who would like to share."""
+    """Walks over a body: where values start and end, and which may share."""
 
     uses: Mapping[Value, int]
     starts: dict[Value, int] = field(default_factory=dict[Value, int])

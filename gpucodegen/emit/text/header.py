@@ -32,7 +32,7 @@ def literal(value: Argument) -> str:
 class Header:
     r"""What one generated module imports from a face of the intrinsics.
 
-    >>> header = Header("cpu", Names())
+    >>> header = Header("gpucodegen.intrinsics.cpu", Names())
     >>> header.plain("float32"), header.made("splat_4xf32", "splat", (4,), "f32")
     ('float32', 'splat_4xf32')
     >>> print("\n".join(header.lines()))
@@ -73,7 +73,8 @@ class Header:
         """Imports, then the intrinsics made for this module, in order of name."""
         lines: list[str] = []
         if self._made:
-            lines.append(f"from gpucodegen.intrinsics import {self.face} as intrinsics")
+            package, _, face = self.face.rpartition(".")
+            lines.append(f"from {package} import {face} as intrinsics")
         if self._plain:
             lines += _import(self.face, sorted(self._plain))
         defined = [f'{name} = float("{name}")' for name in self._special]
@@ -84,7 +85,7 @@ class Header:
 
 
 def _import(face: str, names: list[str]) -> list[str]:
-    head = f"from gpucodegen.intrinsics.{face} import"
+    head = f"from {face} import"
     line = f"{head} {', '.join(names)}"
     if len(line) <= 88:
         return [line]

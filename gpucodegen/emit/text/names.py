@@ -58,7 +58,7 @@ class Names:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """Names given out inside are free again behind it."""
+        """Names given out inside are free again after it."""
         self._scopes.append(set())
         try:
             yield

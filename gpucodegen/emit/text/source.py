@@ -54,7 +54,7 @@ class Writer:
         self.lines.append(f"{_INDENT * self.depth}{code}{comment}")
 
     def insert(self, position: int, depth: int, code: str) -> None:
-        """Put a line in front of an earlier one."""
+        """Put a line before an earlier one."""
         self.lines.insert(position, f"{_INDENT * depth}{code}")
 
     def blank(self) -> None:

@@ -1,4 +1,13 @@
-"""The CPU face: tiles in vector registers, memory from the stack and the heap."""
+"""The CPU face: tiles in vector registers, memory from the stack and the heap.
+
+- `target`: the compiler's target: pointers, tiles, no arrays
+- `pipeline`: the compiler's passes
+- `face`: models of pointers and tiles
+- `loops`: what loops tell the optimiser
+- `memory`: the stack for small arrays, the heap for panels
+- `parallel`: a loop on the threads of the pool
+- `transfers`: asynchronous copies, performed at their wait
+"""
 
 from __future__ import annotations
 
@@ -15,13 +24,13 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cpu.engine import ENGINE
+from gpucodegen.intrinsics.cpu.face import FACE
 from gpucodegen.intrinsics.cpu.loops import one_at_a_time, prefetch
 from gpucodegen.intrinsics.cpu.memory import heap, heap_free, local, shared
 from gpucodegen.intrinsics.cpu.transfers import dma_start, dma_wait
 from gpucodegen.intrinsics.framework import faces
 
-FACTORIES = faces.shaped(ENGINE) | {
+FACTORIES = faces.shaped(FACE) | {
     "dma_start": dma_start,
     "dma_wait": dma_wait,
     "heap": heap,
@@ -29,7 +38,7 @@ FACTORIES = faces.shaped(ENGINE) | {
     "local": local,
     "shared": shared,
 }
-PLAIN = faces.plain(ENGINE) | {
+PLAIN = faces.plain(FACE) | {
     "boolean": boolean,
     "complex64": complex64,
     "complex128": complex128,

@@ -1,4 +1,4 @@
-"""What loops of CPU kernels tell the optimiser."""
+"""Hints for the optimiser about loops of CPU kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cpu.engine import ENGINE
+from gpucodegen.intrinsics.cpu.face import FACE
 from gpucodegen.intrinsics.framework.lowering import I32, Lowering, signature
 
 BYTES = ir.IntType(8).as_pointer()
@@ -20,7 +20,7 @@ def _one_at_a_time(low: Lowering) -> None:
     low.builder.call(ir.InlineAsm(function, "", "", side_effect=True), [])
 
 
-one_at_a_time = ENGINE.define(
+one_at_a_time = FACE.define(
     "one_at_a_time", 0, lambda: signature(types.void), _one_at_a_time
 )
 """``one_at_a_time()``: the iterations of the loop around it stay scalar."""
@@ -41,6 +41,6 @@ def prefetch(write: bool, locality: int) -> Any:
             place = build.bitcast(build.gep(p, [build.add(i, distance)]), BYTES)
             low.call("llvm.prefetch.p0", ir.VoidType(), (place, *hints, data))
 
-    return ENGINE.define(
+    return FACE.define(
         "prefetch", 3, lambda p, i, d: signature(types.void, p, i, d), lower
     )

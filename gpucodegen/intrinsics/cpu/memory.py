@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from gpucodegen.intrinsics.cpu.engine import ENGINE, pointer
+from gpucodegen.intrinsics.cpu.face import FACE, pointer
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS, element
 from gpucodegen.intrinsics.framework.lowering import (
     I1,
@@ -46,9 +46,7 @@ def local(n: int, name: str) -> Any:
             cgutils.memset(builder, result, size, 0)
         return result
 
-    return ENGINE.define(
-        f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower
-    )
+    return FACE.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
 shared = local
@@ -76,7 +74,7 @@ def heap(name: str) -> Any:
             cgutils.memset(builder, result, builder.mul(n, size), 0)
         return result
 
-    return ENGINE.define(
+    return FACE.define(
         f"heap_{name}", 1, lambda _: signature(pointer(name), types.int64), lower
     )
 
@@ -92,7 +90,7 @@ def heap_free(name: str) -> Any:
         raw = builder.load(builder.inttoptr(before, raw_type.as_pointer()))
         low.call("free", ir.VoidType(), (raw,))
 
-    return ENGINE.define(
+    return FACE.define(
         f"heap_free_{name}", 1, lambda p: signature(types.void, p), lower
     )
 
@@ -109,7 +107,7 @@ def _copy_bytes(low: Lowering, target: Any, source: Any, count: Any) -> None:
     low.call("llvm.memcpy.p0.p0.i64", ir.VoidType(), args)
 
 
-copy_bytes = ENGINE.define(
+copy_bytes = FACE.define(
     "copy_bytes", 3, lambda *_: signature(types.void, *[types.int64] * 3), _copy_bytes
 )
 """``copy_bytes(target address, source address, count)``."""
@@ -122,7 +120,7 @@ def address_of(name: str) -> Any:
     def lower(low: Lowering, p: Any, i: Any) -> Any:
         return low.builder.ptrtoint(low.builder.gep(p, [i]), I64)
 
-    return ENGINE.define(
+    return FACE.define(
         f"address_of_{name}",
         2,
         lambda p, _: signature(types.int64, p, types.int64),

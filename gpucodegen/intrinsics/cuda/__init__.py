@@ -15,11 +15,11 @@ from numba.core.types import (
 )
 
 from gpucodegen.intrinsics.cuda import memory, threads
-from gpucodegen.intrinsics.cuda.engine import ENGINE
+from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.framework import faces
 
-FACTORIES = faces.shaped(ENGINE) | memory.factories(ENGINE)
-PLAIN = faces.plain(ENGINE) | {
+FACTORIES = faces.shaped(FACE) | memory.factories(FACE)
+PLAIN = faces.plain(FACE) | {
     "boolean": boolean,
     "complex64": complex64,
     "complex128": complex128,
@@ -30,7 +30,7 @@ PLAIN = faces.plain(ENGINE) | {
     "int32": int32,
     "int64": int64,
 }
-cuda = threads.face(ENGINE)
+cuda = threads.face(FACE)
 globals().update(FACTORIES | PLAIN)
 
 __all__ = ["FACTORIES", "PLAIN", "cuda"]

@@ -117,6 +117,6 @@ def _passes(machine: Any) -> Any:
     return llvm.create_pass_builder(machine, options)
 
 
-def engine_version() -> str:
+def compiler_version() -> str:
     """The versions of what makes the PTX."""
     return f"numba {numba.__version__}, llvmlite {llvmlite.__version__}"

@@ -25,7 +25,7 @@ def function(low: Lowering, name: str, dtype: Any, args: Sequence[Any]) -> Any:
         made = ir.Function(module, ir.FunctionType(kind, [kind] * len(args)), symbol)
         made.linkage = "internal"
         builder = ir.IRBuilder(made.append_basic_block())
-        inside = Lowering(low.context, builder, None, low.engine)
+        inside = Lowering(low.context, builder, None, low.face)
         result = ALL[name](*(Lanes(inside, arg) for arg in made.args))
         builder.ret(result.value)
     return low.builder.call(made, args)

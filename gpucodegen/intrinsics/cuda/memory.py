@@ -18,7 +18,7 @@ from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     I64,
-    Engine,
+    Face,
     Lowering,
     signature,
 )
@@ -30,9 +30,9 @@ SHARED, GLOBAL = 3, 1
 ALIGNMENT = 16
 
 
-def factories(engine: Engine) -> dict[str, Any]:
+def factories(face: Face) -> dict[str, Any]:
     """By name; the same request gives the same intrinsic."""
-    return {name: cache(partial(make, engine)) for name, make in MADE.items()}
+    return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
 def pointer(name: str) -> Any:
@@ -40,7 +40,7 @@ def pointer(name: str) -> Any:
     return types.CPointer(getattr(types, element(name).pointee))
 
 
-def shared(engine: Engine, n: int, name: str) -> Any:
+def shared(face: Face, n: int, name: str) -> Any:
     """``shared()``: ``n`` elements of the block's shared memory, one array per call."""
 
     def lower(low: Lowering) -> Any:
@@ -54,12 +54,10 @@ def shared(engine: Engine, n: int, name: str) -> Any:
         generic = low.builder.addrspacecast(array, ty.as_pointer())
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
-    return engine.define(
-        f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower
-    )
+    return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-def local(engine: Engine, n: int, name: str) -> Any:
+def local(face: Face, n: int, name: str) -> Any:
     """``local()``: ``n`` elements private to the thread."""
 
     def lower(low: Lowering) -> Any:
@@ -69,14 +67,12 @@ def local(engine: Engine, n: int, name: str) -> Any:
         slot.align = ALIGNMENT
         return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
 
-    return engine.define(
-        f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower
-    )
+    return face.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-def heap(engine: Engine, name: str) -> Any:
+def heap(face: Face, name: str) -> Any:
     """A GPU kernel allocates no memory while it runs."""
-    del engine, name
+    del face, name
     raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
 
 
@@ -97,7 +93,7 @@ def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> No
 
 
 def dma_start(
-    engine: Engine,
+    face: Face,
     name: str,
     source_space: str = "global",
     target_space: str = "shared",
@@ -145,7 +141,7 @@ def dma_start(
         if width:
             _assembly(low, "cp.async.commit_group;", "~{memory}", [])
 
-    return engine.define(f"dma_start_{name}", 11, typing_rule, lower)
+    return face.define(f"dma_start_{name}", 11, typing_rule, lower)
 
 
 def _start_copy(low: Lowering, width: int, target: Any, source: Any) -> None:
@@ -194,7 +190,7 @@ def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
     builder.position_at_end(done)
 
 
-def dma_wait(engine: Engine, name: str, pending: int = 0) -> Any:
+def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
     """``dma_wait(tag, tag_idx, count)``: the thread's own part has arrived.
 
     A block barrier must follow before other threads' parts are read.  ``pending``
@@ -208,7 +204,7 @@ def dma_wait(engine: Engine, name: str, pending: int = 0) -> Any:
     def lower(low: Lowering, _tag: Any, _tag_idx: Any, _count: Any) -> None:
         _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
 
-    return engine.define(f"dma_wait_{pending}", 3, typing_rule, lower)
+    return face.define(f"dma_wait_{pending}", 3, typing_rule, lower)
 
 
 MADE = {

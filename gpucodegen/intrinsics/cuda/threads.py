@@ -18,7 +18,7 @@ from gpucodegen.intrinsics.cuda.target import CODE, MODELS, TYPES
 from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
-    Engine,
+    Face,
     Lowering,
     signature,
 )
@@ -39,12 +39,12 @@ class Triple(types.Dummy):
 MODELS.register(Triple, models.OpaqueModel)
 
 
-def face(engine: Engine) -> ModuleType:
+def face(face: Face) -> ModuleType:
     """The module ``cuda`` of generated text."""
     module = ModuleType("cuda", __doc__)
-    vars(module)["syncthreads"] = _syncthreads(engine)
+    vars(module)["syncthreads"] = _syncthreads(face)
     for name, special in REGISTERS.items():
-        vars(module)[name] = _triple(engine, name, special)
+        vars(module)[name] = _triple(face, name, special)
     return module
 
 
@@ -53,7 +53,7 @@ def register(low: Lowering, special: str) -> Any:
     return low.call(f"llvm.nvvm.read.ptx.sreg.{special}", I32, ())
 
 
-def _triple(engine: Engine, name: str, special: str) -> Any:
+def _triple(face: Face, name: str, special: str) -> Any:
     ty, place = Triple(name), type(name, (), {"__doc__": f"``cuda.{name}``."})
 
     class Number(templates.AttributeTemplate):
@@ -66,14 +66,14 @@ def _triple(engine: Engine, name: str, special: str) -> Any:
     TYPES.register_attr(Number)
     typeof_impl.register(place)(lambda _value, _context: ty)
     for dimension in "xyz":
-        read = _reader(engine, f"{special}.{dimension}")
+        read = _reader(face, f"{special}.{dimension}")
         CODE.lower_getattr(ty, dimension)(read)
     return place()
 
 
-def _reader(engine: Engine, special: str) -> Any:
+def _reader(face: Face, special: str) -> Any:
     def read(context: Any, builder: Any, _type: Any, _value: Any) -> Any:
-        low = Lowering(context, builder, None, engine)
+        low = Lowering(context, builder, None, face)
         value = register(low, special)
         end = _end(special, context.kernel.block)
         if end is not None:
@@ -93,8 +93,8 @@ def _end(special: str, block: tuple[int, int, int] | None) -> int | None:
     return {"tid": extent, "ctaid": MOST_THREADS // extent}.get(name)
 
 
-def _syncthreads(engine: Engine) -> Any:
+def _syncthreads(face: Face) -> Any:
     def lower(low: Lowering) -> None:
         low.call("llvm.nvvm.barrier0", ir.VoidType(), ())
 
-    return engine.define("syncthreads", 0, lambda: signature(types.void), lower)
+    return face.define("syncthreads", 0, lambda: signature(types.void), lower)

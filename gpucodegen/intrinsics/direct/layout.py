@@ -45,6 +45,8 @@ DATA, DIMENSIONS, SHAPE, STRIDES, DTYPE, FLAGS = (
     object.__basicsize__ + WORD * field for field in (0, 1, 2, 3, 5, 6)
 )
 """`PyArrayObject_fields`: the fifth one, which is left out, is the base."""
+OBJECTS = (CONTENTS, ITEMS, TYPE, DATA, DIMENSIONS, SHAPE, STRIDES, DTYPE, FLAGS)
+"""What differs between interpreters: part of the key of what is compiled here."""
 INT = 0xFFFFFFFF
 """The bits of a C ``int`` in a word."""
 ACCESS_FLAG = 0x0400

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from gpucodegen.intrinsics import vector_math
-from gpucodegen.intrinsics.framework.lowering import Engine
+from gpucodegen.intrinsics.framework.lowering import Face
 from gpucodegen.intrinsics.scalars import (
     arithmetic,
     complexes,
@@ -78,13 +78,13 @@ MEMORY = ("dma_start", "dma_wait", "heap", "heap_free", "local", "shared")
 """Factories that each face has in its own way."""
 
 
-def shaped(engine: Engine) -> dict[str, Any]:
+def shaped(face: Face) -> dict[str, Any]:
     """Factories of one compiler; the same request gives the same intrinsic."""
-    made = {name: cache(partial(make, engine)) for name, make in SHAPED.items()}
+    made = {name: cache(partial(make, face)) for name, make in SHAPED.items()}
     return made | {
-        "constant": _by_text(partial(aggregates.constant, engine)),
-        "cmpi": cache(partial(_compare, engine, floats=False)),
-        "cmpf": cache(partial(_compare, engine, floats=True)),
+        "constant": _by_text(partial(aggregates.constant, face)),
+        "cmpi": cache(partial(_compare, face, floats=False)),
+        "cmpf": cache(partial(_compare, face, floats=True)),
     }
 
 
@@ -101,21 +101,21 @@ def _by_text(make: Callable[..., Any]) -> Callable[..., Any]:
     return factory
 
 
-def _compare(engine: Engine, predicate: str, *, floats: bool) -> Any:
+def _compare(face: Face, predicate: str, *, floats: bool) -> Any:
     name = f"cmp{'f' if floats else 'i'}_{predicate}"
-    return arithmetic.comparison(engine, name, predicate, floats=floats)
+    return arithmetic.comparison(face, name, predicate, floats=floats)
 
 
-def plain(engine: Engine) -> dict[str, Any]:
+def plain(face: Face) -> dict[str, Any]:
     """Intrinsics without a factory."""
-    made = {n: arithmetic.elementwise(engine, n) for n in arithmetic.ELEMENTWISE}
+    made = {n: arithmetic.elementwise(face, n) for n in arithmetic.ELEMENTWISE}
     divisions = arithmetic.INDEX_DIVISION
-    made |= {n: arithmetic.index_division(engine, n) for n in divisions}
-    formulas = vector_math.formulas(engine)
+    made |= {n: arithmetic.index_division(face, n) for n in divisions}
+    formulas = vector_math.formulas(face)
     library = (*functions.UNARY, *functions.BINARY)
-    made |= {n: functions.library(engine, n, formulas.get(n)) for n in library}
-    made |= {n: functions.power(engine, n) for n in ("ipowi", "fpowi")}
-    made |= {n: complexes.function(engine, n) for n in complexes.FORMULAS}
-    made |= {"cmplx": complexes.create(engine), "cpowi": complexes.power(engine)}
-    made["address"] = streaming.address(engine)
-    return made | {"select": arithmetic.select(engine)}
+    made |= {n: functions.library(face, n, formulas.get(n)) for n in library}
+    made |= {n: functions.power(face, n) for n in ("ipowi", "fpowi")}
+    made |= {n: complexes.function(face, n) for n in complexes.FORMULAS}
+    made |= {"cmplx": complexes.create(face), "cpowi": complexes.power(face)}
+    made["address"] = streaming.address(face)
+    return made | {"select": arithmetic.select(face)}

@@ -1,4 +1,4 @@
-"""Functions that are asked once what they make of arguments of some types.
+"""Functions whose answers for some types of arguments are remembered.
 
 Numba rates all candidates of a function at each of its calls, in the inference of types
 and again when it builds code.  A kernel adds two integers hundreds of times.

@@ -1,7 +1,7 @@
 """How an intrinsic is made: typing and code for both targets, the CPU and CUDA.
 
-An `Engine` is one target of Numba's.  `Engine.define` makes an intrinsic from a rule
-for its types and a function that builds its code through a `Lowering`.
+A `Face` is one target of Numba's.  `Face.define` makes an intrinsic from a rule for
+its types and a function that builds its code through a `Lowering`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ FORMULA = "formula."
 
 
 @dataclass(frozen=True)
-class Engine:
-    """One of the two targets.
+class Face:
+    """One target of Numba's that intrinsics are made for.
 
-    ``intrinsic`` is its decorator, told to keep literal types.
-    ``register_bytes`` is the width of a vector register, 0 for scalar code.
+    ``intrinsic`` is its decorator, set to keep literal types.  ``register_bytes`` is
+    the width of a vector register, 0 for scalar code.
     ``function(low, name, type, arguments)`` computes a function of C's library.
+    ``index_bits`` are those of an index, ``global_space`` is the address space of
+    constants, and no atomic is narrower than ``atomic_bits``.  ``is_gpu``: instructions
+    convert halves and add floats atomically.
     """
 
-    name: str
     intrinsic: Callable[..., Any]
     register_bytes: int
     function: Callable[..., Any]
+    index_bits: int = 64
+    global_space: int = 0
+    atomic_bits: int = 1
+    is_gpu: bool = False
 
     def define(
         self,
@@ -66,7 +72,7 @@ class Engine:
 
 
 def _with_arity(function: Callable[..., Any], arity: int) -> Any:
-    """``function`` with exactly ``arity`` positional parameters behind the context.
+    """``function`` with exactly ``arity`` positional parameters after the context.
 
     Numba reads the parameters of an intrinsic and takes no ``*args``.
     """
@@ -82,7 +88,7 @@ class Lowering:
     context: Any
     builder: Any
     signature: Any
-    engine: Engine
+    face: Face
 
     def value_type(self, ty: Any) -> ir.Type:
         """The LLVM type of a Numba type."""
@@ -106,16 +112,16 @@ class Lowering:
 
     def lanes(self, tile: Tile) -> int:
         """Elements of a piece."""
-        bytes_ = self.engine.register_bytes
+        bytes_ = self.face.register_bytes
         return vector_type.lanes(tile.columns, tile.dtype, bytes_)
 
     def per_row(self, tile: Tile) -> int:
         """Pieces of a row."""
-        return vector_type.pieces_per_row(tile, self.engine.register_bytes)
+        return vector_type.pieces_per_row(tile, self.face.register_bytes)
 
     def piece_type(self, tile: Tile) -> ir.Type:
         """The LLVM type of a piece."""
-        return vector_type.piece_type(tile, self.engine.register_bytes)
+        return vector_type.piece_type(tile, self.face.register_bytes)
 
     def pieces(self, value: Any) -> list[Any]:
         """The pieces of a tile, row after row."""
@@ -124,7 +130,7 @@ class Lowering:
 
     def pack(self, tile: Tile, pieces: Sequence[Any]) -> Any:
         """A tile from its pieces."""
-        ty = vector_type.llvm_tile(tile, self.engine.register_bytes)
+        ty = vector_type.llvm_tile(tile, self.face.register_bytes)
         value = ir.Constant(ty, ir.Undefined)
         for i, piece in enumerate(pieces):
             value = self.builder.insert_value(value, piece, i)

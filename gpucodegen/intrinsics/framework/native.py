@@ -127,7 +127,7 @@ class _Body:
     # Statements.
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        """Some statements in order; none behind a return."""
+        """Some statements in order; none after a return."""
         for statement in statements:
             if not self.builder.block.is_terminated:
                 self._statement(statement)

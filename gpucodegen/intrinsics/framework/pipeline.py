@@ -48,7 +48,7 @@ PASSES = (
 
 
 class KernelCompiler(CompilerBase):
-    """Numba's compiler without the passes for what only people write."""
+    """Numba's compiler without the passes that only hand-written programs need."""
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline."""

@@ -1,4 +1,4 @@
-"""A pass for Numba: values that never meet get names of their own, each with its type.
+"""A pass for Numba: values that never meet get different names, each with its type.
 
 Generated text uses few names again and again.  Definitions that reach a common use are
 one value and keep a common name; this is the partition into webs of register
@@ -132,7 +132,7 @@ def _webs(blocks: Blocks, reused: set[str]) -> _Webs:
 
 
 def _summary(block: Any, reused: set[str], webs: _Webs) -> _Block:
-    """Number the definitions of a block, and tell what it takes and leaves."""
+    """Number the definitions of a block; what it takes and leaves."""
     made = _Block()
     for statement in block.body:
         taken = reused.intersection(_read(statement))

@@ -3,8 +3,8 @@
 A system that wakes a thread likes to put it beside the one that woke it.  The caller is
 always there, so a worker on its core only takes turns with it.
 
-Which those are, somebody may change at any time (``taskset -p``), so the caller looks
-again every now and then, and when it finds itself on another core.
+Which those are may change at any time (``taskset -p``), so the caller looks again every
+`SELDOM` jobs, and when it finds itself on another core.
 
 While the caller sleeps its core is free.  A worker whose own core others have taken can
 go on there.

@@ -3,7 +3,7 @@
 Python runs the handlers of signals in its main thread, between two of its instructions,
 so not while a kernel runs.  That thread therefore asks Python between units of its
 loops, ten times a second.  If a handler raises (Ctrl-C: `KeyboardInterrupt`), the units
-that nobody has begun are left undone, the kernel returns, and Python raises the same
+that no thread has begun are left undone, the kernel returns, and Python raises the same
 exception once it goes on: what it raised is kept, and given back by a *pending call*.
 
 Shorter kernels never ask, and a loop whose first piece is short does so once.  A loop

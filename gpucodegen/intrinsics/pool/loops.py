@@ -58,8 +58,8 @@ WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << layout.JOB_BITS) - 1
 LOOKS = 1000
 """Pauses before a worker sleeps: 10 to 50 us.
 
-One that stays awake and yields shares its core with whoever spins there, such as the
-threads of OpenBLAS for 90 ms after a product; one that is woken takes the core.
+One that stays awake and yields shares its core with threads that spin there, such as
+those of OpenBLAS for 90 ms after a product; one that is woken takes the core.
 """
 PATIENCE = 8 * LOOKS
 """Pauses before a caller sleeps, and lends its core."""

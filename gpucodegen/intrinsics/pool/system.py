@@ -42,7 +42,7 @@ lock = _calls("pthread_mutex_lock", layout.MUTEX)
 """``lock()``: only those who sleep and those who wake them do."""
 unlock = _calls("pthread_mutex_unlock", layout.MUTEX)
 sleep = _calls("pthread_cond_wait", layout.SIGNAL, layout.MUTEX)
-"""``sleep()``, locked, until somebody wakes."""
+"""``sleep()``, locked, until another thread wakes it."""
 wake_all = _calls("pthread_cond_broadcast", layout.SIGNAL)
 sleep_until_done = _calls("pthread_cond_wait", layout.FINISHED, layout.MUTEX)
 """The same of the caller."""
@@ -104,6 +104,6 @@ def _look(code: Code) -> Any:
 look = Instruction(_look)
 """``look()``: the cores that this thread may use to `layout.MASK`; 0 if told."""
 core = Instruction(_core)
-"""``core()`` that this thread runs on; -1 where nobody tells."""
+"""``core()`` that this thread runs on; -1 where the system does not tell."""
 move = Instruction(_move)
 """``move(thread)`` to the cores of `layout.MASK`."""

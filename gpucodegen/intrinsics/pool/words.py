@@ -1,7 +1,7 @@
 """Words that threads share, and what a processor offers to those that wait for them.
 
 All but `store` is ordered as if the threads took turns (sequentially consistent); what
-was stored before a `store` is seen by whoever loads its word.
+was stored before a `store` is seen by any thread that loads its word.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, signature
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE, INDEX_DIVISION, Build
 from gpucodegen.intrinsics.tiles.regrouping import regroup, regroup_pieces
@@ -58,7 +58,7 @@ def piecewise(low: Lowering, tile: Any, build: Build, *args: Any) -> Any:
     return low.pack(tile, [build(low, *pieces) for pieces in columns])
 
 
-def elementwise(engine: Engine, name: str) -> Any:
+def elementwise(face: Face, name: str) -> Any:
     """The intrinsic of one row of the table."""
     arity, build = ELEMENTWISE[name]
 
@@ -69,17 +69,17 @@ def elementwise(engine: Engine, name: str) -> Any:
     def lower(low: Lowering, *args: Any) -> Any:
         return piecewise(low, low.signature.return_type, build, *args)
 
-    return engine.define(name, arity, typing_rule, lower)
+    return face.define(name, arity, typing_rule, lower)
 
 
-def index_division(engine: Engine, name: str) -> Any:
-    """``floordiv`` and ``floormod`` in the engine's index type."""
-    index = types.int32 if engine.name == "cuda" else types.int64
+def index_division(face: Face, name: str) -> Any:
+    """``floordiv`` and ``floormod`` in the index type of the face."""
+    index = types.int32 if face.index_bits == 32 else types.int64
     build = INDEX_DIVISION[name]
-    return engine.define(name, 2, lambda *_: signature(index, index, index), build)
+    return face.define(name, 2, lambda *_: signature(index, index, index), build)
 
 
-def comparison(engine: Engine, name: str, predicate: str, *, floats: bool) -> Any:
+def comparison(face: Face, name: str, predicate: str, *, floats: bool) -> Any:
     """``arith.cmpi`` or ``arith.cmpf`` with one predicate."""
     method, symbol = COMPARISONS[predicate]
     if floats and predicate in FLOAT_UNORDERED:
@@ -103,10 +103,10 @@ def comparison(engine: Engine, name: str, predicate: str, *, floats: bool) -> An
         masks = [compare(low, x, y) for x, y in columns]
         return regroup(low, operand, result, masks)
 
-    return engine.define(name, 2, typing_rule, lower)
+    return face.define(name, 2, typing_rule, lower)
 
 
-def select(engine: Engine) -> Any:
+def select(face: Face) -> Any:
     """``arith.select``: the condition is one bit, or one per element."""
 
     def typing_rule(condition: Any, a: Any, b: Any) -> Any:
@@ -128,4 +128,4 @@ def select(engine: Engine) -> Any:
         rows = zip(conditions, left, right, strict=True)
         return low.pack(ty, [choose(*row) for row in rows])
 
-    return engine.define("select", 3, typing_rule, lower)
+    return face.define("select", 3, typing_rule, lower)

@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, signature
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, signature
 from gpucodegen.intrinsics.scalars.functions import repeated_product
 from gpucodegen.intrinsics.scalars.reals import Real
 
@@ -197,7 +197,7 @@ REAL = frozenset({"creal", "cimag", "cabs", "carg"})
 """Those whose result is a real number."""
 
 
-def function(engine: Engine, name: str) -> Any:
+def function(face: Face, name: str) -> Any:
     """The intrinsic of one row of the table."""
     arity, formula = FORMULAS[name]
 
@@ -212,10 +212,10 @@ def function(engine: Engine, name: str) -> Any:
         result = formula(*(_parts(low, ty, z) for z in args))
         return result.value if isinstance(result, Real) else _joined(low, result)
 
-    return engine.define(name, arity, typing_rule, lower)
+    return face.define(name, arity, typing_rule, lower)
 
 
-def create(engine: Engine) -> Any:
+def create(face: Face) -> Any:
     """``cmplx(re, im)``."""
 
     def typing_rule(real: Any, imaginary: Any) -> Any:
@@ -227,10 +227,10 @@ def create(engine: Engine) -> Any:
         real, imaginary = (Real(low, part, x) for x in args)
         return _joined(low, (real, imaginary))
 
-    return engine.define("cmplx", 2, typing_rule, lower)
+    return face.define("cmplx", 2, typing_rule, lower)
 
 
-def power(engine: Engine) -> Any:
+def power(face: Face) -> Any:
     """``cpowi(z, n)``: an integer exponent, by repeated squaring."""
 
     def typing_rule(base: Any, _exponent: Any) -> Any:
@@ -248,4 +248,4 @@ def power(engine: Engine) -> Any:
         inverse = _joined(low, _inverse(_parts(low, ty, product)))
         return low.builder.select(negative, inverse, product)
 
-    return engine.define("cpowi", 2, typing_rule, lower)
+    return face.define("cpowi", 2, typing_rule, lower)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     number,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SIGNED = frozenset({"extsi", "index_cast", "sitofp", "fptosi"})
 
 
-def cast(engine: Engine, op: str, name: str) -> Any:
+def cast(face: Face, op: str, name: str) -> Any:
     """``cast(x)``: the arith operation ``op`` to an element type."""
     dtype = carrier(name)
 
@@ -43,7 +43,7 @@ def cast(engine: Engine, op: str, name: str) -> Any:
         pieces = [one(low, piece) for piece in low.pieces(x)]
         return regroup(low, source, result, pieces)
 
-    return engine.define(f"{op}_{name}", 1, typing_rule, lower)
+    return face.define(f"{op}_{name}", 1, typing_rule, lower)
 
 
 def convert(low: Lowering, op: str, x: Any, target: ir.Type) -> Any:

@@ -152,9 +152,9 @@ def _rounded(*, up: bool) -> Build:
 
 def _remf(low: Lowering, a: Any, b: Any) -> Any:
     """C's ``fmod``, which LLVM makes of ``frem`` where it has a library."""
-    if low.engine.register_bytes:
+    if low.face.register_bytes:
         return low.builder.frem(a, b)
-    return low.engine.function(low, "fmod", None, (a, b))
+    return low.face.function(low, "fmod", None, (a, b))
 
 
 ELEMENTWISE: dict[str, tuple[int, Build]] = {

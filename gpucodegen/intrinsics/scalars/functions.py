@@ -7,8 +7,8 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import has_fused_operations
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, number, signature
+from gpucodegen.intrinsics.framework.features import has_fused_operations
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.arithmetic import common_type
 
@@ -24,12 +24,12 @@ Formula = Callable[..., Any]
 """``formula(low, name, *pieces)``: a function on the pieces of tiles."""
 
 
-def library(engine: Engine, name: str, formula: Formula | None = None) -> Any:
+def library(face: Face, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of one library function."""
     arity = 1 if name in UNARY else 2
 
     def one(low: Lowering, dtype: Any, *args: Any) -> Any:
-        return engine.function(low, IN_C.get(name, name), dtype, args)
+        return face.function(low, IN_C.get(name, name), dtype, args)
 
     def typing_rule(*arguments: Any) -> Any:
         ty = common_type(*arguments)
@@ -45,7 +45,7 @@ def library(engine: Engine, name: str, formula: Formula | None = None) -> Any:
         rows = zip(*(low.elements(ty, arg) for arg in args), strict=True)
         return low.from_elements(ty, [one(low, ty.dtype, *row) for row in rows])
 
-    return engine.define(name, arity, typing_rule, lower)
+    return face.define(name, arity, typing_rule, lower)
 
 
 def _takes_formulas(low: Lowering, tile: Tile) -> bool:
@@ -57,7 +57,7 @@ def _takes_formulas(low: Lowering, tile: Tile) -> bool:
     return is_real and has_fused_operations() and bool(low.context.fastmath)
 
 
-def power(engine: Engine, name: str) -> Any:
+def power(face: Face, name: str) -> Any:
     """``math.ipowi`` and ``math.fpowi``: an integer exponent, by repeated squaring."""
     is_float = name == "fpowi"
 
@@ -69,7 +69,7 @@ def power(engine: Engine, name: str) -> Any:
     def lower(low: Lowering, base: Any, exponent: Any) -> Any:
         return _power(low, base, exponent, is_float=is_float)
 
-    return engine.define(name, 2, typing_rule, lower)
+    return face.define(name, 2, typing_rule, lower)
 
 
 def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:

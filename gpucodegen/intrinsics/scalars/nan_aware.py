@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.framework.host import cpu_features
+from gpucodegen.intrinsics.framework.features import cpu_features
 from gpucodegen.intrinsics.framework.lowering import Lowering, number
 
 WIDTHS = {ir.FloatType(): 32, ir.DoubleType(): 64}

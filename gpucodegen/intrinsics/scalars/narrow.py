@@ -17,11 +17,11 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import converts_halves
+from gpucodegen.intrinsics.framework.features import converts_halves
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     I64,
-    Engine,
+    Face,
     Lowering,
     number,
     shaped_like,
@@ -42,7 +42,7 @@ def bits_type(name: str) -> ir.Type:
 
 def _in_steps(low: Lowering, name: str) -> bool:
     """Whether integers make what no instruction does."""
-    is_half = name == "f16" and low.engine.name == "cpu"
+    is_half = name == "f16" and not low.face.is_gpu
     return name in SMALL or (is_half and not converts_halves())
 
 
@@ -84,17 +84,17 @@ def rounded(low: Lowering, value: Any, name: str) -> Any:
     return widen(low, narrow(low, value, name), name)
 
 
-def round_to(engine: Engine, name: str) -> Any:
+def round_to(face: Face, name: str) -> Any:
     """``round_to(x)``: float32 rounded to a narrow type, for scalars and tiles."""
     return _piecewise(
-        engine, f"round_{name}", 1, types.float32, lambda low, x: rounded(low, x, name)
+        face, f"round_{name}", 1, types.float32, lambda low, x: rounded(low, x, name)
     )
 
 
-def bits_of(engine: Engine, name: str) -> Any:
+def bits_of(face: Face, name: str) -> Any:
     """``bits_of(x)``: the code of a narrow float as an integer of its width."""
     return _piecewise(
-        engine,
+        face,
         f"bits_of_{name}",
         1,
         _integer(name),
@@ -102,10 +102,10 @@ def bits_of(engine: Engine, name: str) -> Any:
     )
 
 
-def from_bits(engine: Engine, name: str) -> Any:
+def from_bits(face: Face, name: str) -> Any:
     """``from_bits(i)``: the narrow float of a code."""
     return _piecewise(
-        engine,
+        face,
         f"from_bits_{name}",
         1,
         types.float32,
@@ -114,7 +114,7 @@ def from_bits(engine: Engine, name: str) -> Any:
     )
 
 
-def fused(engine: Engine, name: str) -> Any:
+def fused(face: Face, name: str) -> Any:
     """``fused(a, b, c)``: ``a * b + c`` of narrow floats, rounded once.
 
     The product is exact in float64 and the error of the sum is found exactly (Knuth's
@@ -132,7 +132,7 @@ def fused(engine: Engine, name: str) -> Any:
         )
         return rounded(low, single(low, _to_odd(low, total, error)), name)
 
-    return _piecewise(engine, f"fused_{name}", 3, types.float32, lower)
+    return _piecewise(face, f"fused_{name}", 3, types.float32, lower)
 
 
 def _integer(name: str) -> Any:
@@ -141,7 +141,7 @@ def _integer(name: str) -> Any:
 
 
 def _piecewise(
-    engine: Engine,
+    face: Face,
     name: str,
     arity: int,
     result: Any,
@@ -162,7 +162,7 @@ def _piecewise(
         pieces = zip(*map(low.pieces, args), strict=True)
         return low.pack(ty, [lower(low, *piece) for piece in pieces])
 
-    return engine.define(name, arity, typing_rule, lower_all)
+    return face.define(name, arity, typing_rule, lower_all)
 
 
 def single(low: Lowering, x: Any, *, signed: bool = True) -> Any:

@@ -25,7 +25,7 @@ class Real:
     def function(self, name: str, *others: Real) -> Real:
         """A function of C's library."""
         arguments = [x.value for x in (self, *others)]
-        return self.of(self.low.engine.function(self.low, name, self.ty, arguments))
+        return self.of(self.low.face.function(self.low, name, self.ty, arguments))
 
     def _combined(self, method: str, other: Real | float) -> Real:
         value = other.value if isinstance(other, Real) else self.of(other).value

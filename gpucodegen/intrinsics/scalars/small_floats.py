@@ -29,7 +29,6 @@ F32 = ir.FloatType()
 FRACTION, HIDDEN = 0x7FFFFF, 0x800000
 """Parts of a float32."""
 BIAS = 127
-CUDA_GLOBAL = 1
 
 
 # -- decoding --------------------------------------------------------------------------
@@ -93,7 +92,7 @@ def _table(low: Lowering, name: str) -> Any:
     if table is None:
         numbers = single_bits(name)
         ty = ir.ArrayType(I32, len(numbers))
-        space = CUDA_GLOBAL if low.engine.name == "cuda" else 0
+        space = low.face.global_space
         table = ir.GlobalVariable(module, ty, symbol, addrspace=space)
         table.linkage = "internal"
         table.global_constant = True

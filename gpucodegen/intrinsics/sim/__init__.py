@@ -1,6 +1,19 @@
 """The emulator's face: every intrinsic as Python, with its memory watched.
 
 It has the names of the CUDA face, so that the emulator runs the CUDA text itself.
+
+- `transfers`: asynchronous copies: poison at the start, data at the wait
+- `machine`: which thread runs, its memory, who touched it
+- `storage`: buffers of a kernel
+- `accesses`: elements, vectors and tiles in memory
+- `masks`: cells that a mask selects
+- `casts`: conversions
+- `integers`: integers of a width
+- `narrow`: floats of 16 bits and less
+- `complexes`: complex numbers
+- `twins`: Python functions in place of intrinsics
+- `values`: the twin of each elementwise intrinsic
+- `shaped`: the twin of each shaped intrinsic
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def _values(name: str) -> np.ndarray:
 
 @cache
 def _steps(name: str) -> np.ndarray:
-    """The least float64 that rounds to the code behind c, for every magnitude c.
+    """The least float64 that rounds to the code after c, for every magnitude c.
 
     That is the middle above c, or the next number where the tie goes to c itself.
     """

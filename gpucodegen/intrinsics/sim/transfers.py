@@ -1,26 +1,49 @@
 """Asynchronous copies in the emulator: poison at the start, data at the wait.
 
-From its start until the barrier behind its wait a transfer owns its target, which holds
+From its start until the barrier after its wait a transfer owns its target, which holds
 garbage, and shares its source with readers only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from gpucodegen import errors
 
-if TYPE_CHECKING:
-    from gpucodegen.intrinsics.sim.machine import Memory
+
+class Watched(Protocol):
+    """Elements that transfers read and write, as `machine` has them."""
+
+    name: str
+    cells: np.ndarray
+
+    def check(self, index: int) -> None:
+        """Refuse an index outside."""
+
+    def key(self, index: int) -> int:
+        """The address of an element."""
+        ...
+
+    def note_read(self, index: int) -> None:
+        """Watch a read by the running thread."""
+
+    def note_write(self, index: int) -> None:
+        """Watch a write by the running thread."""
+
+    def touched_now(self, index: int, *, writes_only: bool) -> bool:
+        """Whether the running phase touched an element."""
+        ...
 
 
 @dataclass(slots=True)
 class Transfer:
     """One transfer in flight; ``phase`` is that of its start."""
 
-    source: Memory
-    target: Memory
+    source: Watched
+    target: Watched
     source_indices: list[int]
     target_indices: list[int]
     tag: str
@@ -38,7 +61,7 @@ class Transfers:
     sources: dict[int, int] = field(default_factory=dict)
     """How many transfers read an address."""
 
-    def check_read(self, memory: Memory, index: int, key: int) -> None:
+    def check_read(self, memory: Watched, index: int, key: int) -> None:
         """Refuse to read a target in flight."""
         transfer = self.targets.get(key)
         if transfer is not None:
@@ -47,7 +70,7 @@ class Transfers:
                 problem=f"element {index} is read before the wait for {transfer.tag}",
             )
 
-    def check_write(self, memory: Memory, index: int, key: int) -> None:
+    def check_write(self, memory: Watched, index: int, key: int) -> None:
         """Refuse to write a target or a source in flight."""
         transfer = self.targets.get(key)
         if transfer is None and key not in self.sources:
@@ -146,7 +169,7 @@ class Transfers:
         self.complete(threads)
         for transfer in self.by_tag.values():
             raise errors.UnfinishedTransfer(
-                buffer=transfer.target.name, problem=f"nobody waits for {transfer.tag}"
+                buffer=transfer.target.name, problem=f"no wait for {transfer.tag}"
             )
 
 
@@ -163,7 +186,5 @@ def _is_joined(running: Transfer, new: Transfer, thread: int) -> bool:
 
 
 def _poison(cells: Any, indices: list[int]) -> None:
-    import numpy as np
-
     garbage = np.nan if cells.dtype.kind in "fc" else cells.dtype.type(0x5A)
     cells[indices] = garbage

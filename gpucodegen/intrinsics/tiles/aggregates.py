@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -21,7 +21,7 @@ from gpucodegen.intrinsics.tiles import memory, tiles
 Shape = tuple[int, ...]
 
 
-def constant(engine: Engine, shape: Shape, name: str, value: Any) -> Any:
+def constant(face: Face, shape: Shape, name: str, value: Any) -> Any:
     """``constant()``: one number everywhere, or row-major numbers."""
     tile = Tile(shape, carrier(name))
     count = tile.rows * tile.columns
@@ -31,10 +31,10 @@ def constant(engine: Engine, shape: Shape, name: str, value: Any) -> Any:
         scalar = llvm_scalar(tile.dtype)
         return low.from_elements(tile, [ir.Constant(scalar, x) for x in numbers])
 
-    return engine.define(f"constant_{_text(shape)}", 0, lambda: signature(tile), lower)
+    return face.define(f"constant_{_text(shape)}", 0, lambda: signature(tile), lower)
 
 
-def splat(engine: Engine, shape: Shape, name: str) -> Any:
+def splat(face: Face, shape: Shape, name: str) -> Any:
     """``splat(x)``: a scalar in every element."""
     tile = Tile(shape, carrier(name))
 
@@ -42,24 +42,24 @@ def splat(engine: Engine, shape: Shape, name: str) -> Any:
         piece = low.splat(x, low.lanes(tile))
         return low.pack(tile, [piece] * (tile.rows * low.per_row(tile)))
 
-    return engine.define(
+    return face.define(
         f"splat_{_text(shape)}", 1, lambda _: signature(tile, tile.dtype), lower
     )
 
 
-def broadcast_rows(engine: Engine, m: int, n: int, name: str) -> Any:
+def broadcast_rows(face: Face, m: int, n: int, name: str) -> Any:
     """``broadcast_rows(v)``: the same row ``m`` times."""
     row, tile = Tile((n,), carrier(name)), Tile((m, n), carrier(name))
 
     def lower(low: Lowering, v: Any) -> Any:
         return low.pack(tile, low.pieces(v) * m)
 
-    return engine.define(
+    return face.define(
         f"broadcast_rows_{m}x{n}", 1, lambda _: signature(tile, row), lower
     )
 
 
-def broadcast_columns(engine: Engine, m: int, n: int, name: str) -> Any:
+def broadcast_columns(face: Face, m: int, n: int, name: str) -> Any:
     """``broadcast_columns(v)``: each element of an ``m x 1`` tile ``n`` times."""
     column, tile = Tile((m, 1), carrier(name)), Tile((m, n), carrier(name))
 
@@ -68,19 +68,19 @@ def broadcast_columns(engine: Engine, m: int, n: int, name: str) -> Any:
         rows = [low.splat(low.lane(piece, 0), width) for piece in low.pieces(v)]
         return low.pack(tile, [piece for piece in rows for _ in range(count)])
 
-    return engine.define(
+    return face.define(
         f"broadcast_columns_{m}x{n}", 1, lambda _: signature(tile, column), lower
     )
 
 
-def shape_cast(engine: Engine, source: Shape, target: Shape, name: str) -> Any:
+def shape_cast(face: Face, source: Shape, target: Shape, name: str) -> Any:
     """``shape_cast(v)``: the same elements, row-major, in another shape."""
     before, after = Tile(source, carrier(name)), Tile(target, carrier(name))
 
     def lower(low: Lowering, v: Any) -> Any:
         return low.from_elements(after, low.elements(before, v))
 
-    return engine.define(
+    return face.define(
         f"shape_cast_{_text(source)}_{_text(target)}",
         1,
         lambda _: signature(after, before),
@@ -88,7 +88,7 @@ def shape_cast(engine: Engine, source: Shape, target: Shape, name: str) -> Any:
     )
 
 
-def from_elements(engine: Engine, shape: Shape, name: str) -> Any:
+def from_elements(face: Face, shape: Shape, name: str) -> Any:
     """``from_elements(x0, x1, ...)``, row-major."""
     tile = Tile(shape, carrier(name))
     count = tile.rows * tile.columns
@@ -96,7 +96,7 @@ def from_elements(engine: Engine, shape: Shape, name: str) -> Any:
     def lower(low: Lowering, *scalars: Any) -> Any:
         return low.from_elements(tile, scalars)
 
-    return engine.define(
+    return face.define(
         f"from_elements_{_text(shape)}",
         count,
         lambda *_: signature(tile, *[tile.dtype] * count),
@@ -104,7 +104,7 @@ def from_elements(engine: Engine, shape: Shape, name: str) -> Any:
     )
 
 
-def extract(engine: Engine, shape: Shape, name: str, position: Shape) -> Any:
+def extract(face: Face, shape: Shape, name: str, position: Shape) -> Any:
     """``extract(v)``: a row or an element at a static position."""
     tile = Tile(shape, carrier(name))
     result = tile_or_scalar(shape[len(position) :], name)
@@ -116,10 +116,10 @@ def extract(engine: Engine, shape: Shape, name: str, position: Shape) -> Any:
             return low.pack(result, pieces[first : first + low.per_row(tile)])
         return low.lane(pieces[first], offset)
 
-    return engine.define("extract", 1, lambda _: signature(result, tile), lower)
+    return face.define("extract", 1, lambda _: signature(result, tile), lower)
 
 
-def insert(engine: Engine, shape: Shape, name: str, position: Shape) -> Any:
+def insert(face: Face, shape: Shape, name: str, position: Shape) -> Any:
     """``insert(x, v)``: ``v`` with a row or an element replaced."""
     tile = Tile(shape, carrier(name))
     part = tile_or_scalar(shape[len(position) :], name)
@@ -136,7 +136,7 @@ def insert(engine: Engine, shape: Shape, name: str, position: Shape) -> Any:
             pieces[first] = low.builder.insert_element(pieces[first], x, lane)
         return low.pack(tile, pieces)
 
-    return engine.define("insert", 2, lambda *_: signature(tile, part, tile), lower)
+    return face.define("insert", 2, lambda *_: signature(tile, part, tile), lower)
 
 
 def _place(low: Lowering, tile: Tile, position: Shape) -> tuple[int, int]:
@@ -148,7 +148,7 @@ def _place(low: Lowering, tile: Tile, position: Shape) -> tuple[int, int]:
     return row * low.per_row(tile) + column // width, column % width
 
 
-def outerproduct(engine: Engine, m: int, n: int, name: str, fused: bool = True) -> Any:
+def outerproduct(face: Face, m: int, n: int, name: str, fused: bool = True) -> Any:
     """``outerproduct(a, b, acc)``: ``acc[i][j] + a[i] * b[j]``.
 
     A fused one rounds once where the processor has such instructions: LLVM's
@@ -172,7 +172,7 @@ def outerproduct(engine: Engine, m: int, n: int, name: str, fused: bool = True) 
         terms = zip(pairs, sums, strict=True)
         return low.pack(tile, [_add(low, x, y, s, fused) for (x, y), s in terms])
 
-    return engine.define(
+    return face.define(
         f"outerproduct_{m}x{n}",
         3,
         lambda *_: signature(tile, left, right, tile),
@@ -181,7 +181,7 @@ def outerproduct(engine: Engine, m: int, n: int, name: str, fused: bool = True) 
 
 
 def outerproduct_column(
-    engine: Engine, m: int, n: int, name: str, fused: bool = True
+    face: Face, m: int, n: int, name: str, fused: bool = True
 ) -> Any:
     """``outerproduct_column(p, off, stride, b, acc)``: the left column from memory.
 
@@ -206,7 +206,7 @@ def outerproduct_column(
                 result.append(_add(low, factor, y, sums[len(result)], fused))
         return low.pack(tile, result)
 
-    return engine.define(f"outerproduct_column_{m}x{n}", 5, typing_rule, lower)
+    return face.define(f"outerproduct_column_{m}x{n}", 5, typing_rule, lower)
 
 
 def _add(low: Lowering, x: Any, y: Any, total: Any, fused: bool) -> Any:

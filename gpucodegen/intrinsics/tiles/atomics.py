@@ -13,7 +13,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     I8,
     I32,
     I64,
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -78,11 +78,9 @@ class _Coding:
 
 
 _WIDTHS = {"float": 32, "double": 64}
-WORD = 32
-"""Bits of the narrowest atomic of a GPU."""
 
 
-def atomic(engine: Engine, operation: str, name: str) -> Any:
+def atomic(face: Face, operation: str, name: str) -> Any:
     """``atomic(p, i, x)``: combine ``x`` into an element, return the old value."""
     dtype = carrier(name)
 
@@ -92,7 +90,7 @@ def atomic(engine: Engine, operation: str, name: str) -> Any:
     def lower(low: Lowering, p: Any, i: Any, x: Any) -> Any:
         place, coding = memory.address(low, p, i), _Coding(low, name)
         cell = low.builder.bitcast(place, ir.PointerType(coding.type))
-        if engine.name == "cuda" and coding.type.width < WORD:
+        if coding.type.width < face.atomic_bits:
             return _swap_part(coding, place, x, operation)
         if operation in DIRECT and name != "i1":
             return low.builder.atomic_rmw(DIRECT[operation], cell, x, "monotonic")
@@ -100,11 +98,11 @@ def atomic(engine: Engine, operation: str, name: str) -> Any:
             new = coding.code(x)
             old = low.builder.atomic_rmw("xchg", cell, new, "monotonic")
             return coding.value(old)
-        if operation == "addf" and engine.name == "cuda":
+        if operation == "addf" and face.is_gpu:
             return _hardware_sum(low, place, x)
         return _swap_whole(coding, cell, x, operation)
 
-    return engine.define(f"atomic_{operation}_{name}", 3, typing_rule, lower)
+    return face.define(f"atomic_{operation}_{name}", 3, typing_rule, lower)
 
 
 def _combined(low: Lowering, old: Any, x: Any, operation: str) -> Any:
@@ -125,7 +123,7 @@ def _hardware_sum(low: Lowering, place: Any, x: Any) -> Any:
 
 
 def _swap_whole(coding: _Coding, cell: Any, x: Any, operation: str) -> Any:
-    """An element by itself; what lies beside it stays untouched."""
+    """One element; its neighbours stay untouched."""
 
     def update(old: Any) -> tuple[Any, Any]:
         value = coding.value(old)
@@ -155,7 +153,7 @@ def _swap_part(coding: _Coding, place: Any, x: Any, operation: str) -> Any:
 
 
 def _swap_loop(low: Lowering, cell: Any, update: Callable[[Any], Any]) -> Any:
-    """Compare and swap until nobody came between; ``update`` gives (old, new bits)."""
+    """Compare and swap until nothing came between; ``update`` gives (old, new bits)."""
     builder = low.builder
     first = builder.load(cell)
     entry = builder.block

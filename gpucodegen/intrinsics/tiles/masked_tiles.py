@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -20,50 +20,48 @@ from gpucodegen.intrinsics.tiles import memory
 from gpucodegen.intrinsics.tiles.tiles import index_type, offset_at, stores
 
 
-def vload_masked(engine: Engine, n: int, name: str) -> Any:
+def vload_masked(face: Face, n: int, name: str) -> Any:
     """``vload_masked(p, off, left, pad)``."""
     tile = Tile((n,), carrier(name))
 
     def lower(low: Lowering, p: Any, off: Any, left: Any, pad: Any) -> Any:
         return _masked_load(low, tile, name, (p, off, None, None), (None, left), pad)
 
-    return engine.define(f"vload_masked_{n}_{name}", 4, _padded_loads(tile), lower)
+    return face.define(f"vload_masked_{n}_{name}", 4, _padded_loads(tile), lower)
 
 
-def vstore_masked(engine: Engine, n: int, name: str) -> Any:
+def vstore_masked(face: Face, n: int, name: str) -> Any:
     """``vstore_masked(p, off, left, v)``."""
     tile = Tile((n,), carrier(name))
 
     def lower(low: Lowering, p: Any, off: Any, left: Any, value: Any) -> None:
         _masked_store(low, tile, name, (p, off, None, None), (None, left), value)
 
-    return engine.define(f"vstore_masked_{n}_{name}", 4, stores(tile), lower)
+    return face.define(f"vstore_masked_{n}_{name}", 4, stores(tile), lower)
 
 
-def load_strided_masked(engine: Engine, n: int, name: str) -> Any:
+def load_strided_masked(face: Face, n: int, name: str) -> Any:
     """``load_strided_masked(p, off, stride, left, pad)``."""
     tile = Tile((n,), carrier(name))
 
     def lower(low: Lowering, p: Any, off: Any, stride: Any, left: Any, pad: Any) -> Any:
         return _masked_load(low, tile, name, (p, off, None, stride), (None, left), pad)
 
-    return engine.define(
-        f"load_strided_masked_{n}_{name}", 5, _padded_loads(tile), lower
-    )
+    return face.define(f"load_strided_masked_{n}_{name}", 5, _padded_loads(tile), lower)
 
 
-def store_strided_masked(engine: Engine, n: int, name: str) -> Any:
+def store_strided_masked(face: Face, n: int, name: str) -> Any:
     """``store_strided_masked(p, off, stride, left, v)``."""
     tile = Tile((n,), carrier(name))
 
     def lower(low: Lowering, p: Any, off: Any, stride: Any, left: Any, v: Any) -> None:
         _masked_store(low, tile, name, (p, off, None, stride), (None, left), v)
 
-    return engine.define(f"store_strided_masked_{n}_{name}", 5, stores(tile), lower)
+    return face.define(f"store_strided_masked_{n}_{name}", 5, stores(tile), lower)
 
 
 def load_tile_masked(
-    engine: Engine, m: int, n: int, name: str, contiguous: bool = True
+    face: Face, m: int, n: int, name: str, contiguous: bool = True
 ) -> Any:
     """``load_tile_masked(p, off, row_stride[, col_stride], rows, columns, pad)``."""
     tile = Tile((m, n), carrier(name))
@@ -76,13 +74,13 @@ def load_tile_masked(
         return _masked_load(low, tile, name, (p, off, stride, step), edge, pad)
 
     lower, arity = (rows, 6) if contiguous else (strided, 7)
-    return engine.define(
+    return face.define(
         f"load_tile_masked_{m}x{n}_{name}", arity, _padded_loads(tile), lower
     )
 
 
 def store_tile_masked(
-    engine: Engine, m: int, n: int, name: str, contiguous: bool = True
+    face: Face, m: int, n: int, name: str, contiguous: bool = True
 ) -> Any:
     """``store_tile_masked(p, off, row_stride[, col_stride], rows, columns, v)``."""
     tile = Tile((m, n), carrier(name))
@@ -96,9 +94,7 @@ def store_tile_masked(
         _masked_store(low, tile, name, (p, off, stride, step), edge, value)
 
     lower, arity = (rows, 6) if contiguous else (strided, 7)
-    return engine.define(
-        f"store_tile_masked_{m}x{n}_{name}", arity, stores(tile), lower
-    )
+    return face.define(f"store_tile_masked_{m}x{n}_{name}", arity, stores(tile), lower)
 
 
 Layout = tuple[Any, Any, Any, Any]
@@ -110,7 +106,7 @@ def _masked_load(
 ) -> Any:
     pointer, offset, row_stride, step = layout
     rows, columns = edge
-    if step is None and low.engine.register_bytes and not memory.is_converted(name):
+    if step is None and low.face.register_bytes and not memory.is_converted(name):
         width, pieces = low.lanes(tile), []
         for row in range(tile.rows):
             start = offset_at(low, offset, (row, row_stride))
@@ -145,7 +141,7 @@ def _masked_store(
 ) -> None:
     pointer, offset, row_stride, step = layout
     rows, columns = edge
-    if step is None and low.engine.register_bytes and low.lanes(tile) > 1:
+    if step is None and low.face.register_bytes and low.lanes(tile) > 1:
         width, per_row = low.lanes(tile), low.per_row(tile)
         for index, piece in enumerate(low.pieces(value)):
             row, first = index // per_row, index % per_row * width

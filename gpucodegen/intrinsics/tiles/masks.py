@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -20,7 +20,7 @@ from gpucodegen.intrinsics.tiles import memory
 from gpucodegen.intrinsics.tiles.regrouping import regroup_pieces
 
 
-def first_lanes(engine: Engine, n: int) -> Any:
+def first_lanes(face: Face, n: int) -> Any:
     """``first_lanes(count)``: the lanes before ``count``."""
     tile = Tile((n,), types.boolean)
 
@@ -34,7 +34,7 @@ def first_lanes(engine: Engine, n: int) -> Any:
     def typing_rule(count: Any) -> Any:
         return signature(tile, types.unliteral(count))
 
-    return engine.define(f"first_lanes_{n}", 1, typing_rule, lower)
+    return face.define(f"first_lanes_{n}", 1, typing_rule, lower)
 
 
 def _before(low: Lowering, width: int, left: Any) -> Any:
@@ -43,7 +43,7 @@ def _before(low: Lowering, width: int, left: Any) -> Any:
     return memory.mask(low, width, left)
 
 
-def vload_selected(engine: Engine, n: int, name: str) -> Any:
+def vload_selected(face: Face, n: int, name: str) -> Any:
     """``vload_selected(p, off, mask, otherwise)``: other lanes are not touched."""
     tile, bits = Tile((n,), carrier(name)), Tile((n,), types.boolean)
 
@@ -61,10 +61,10 @@ def vload_selected(engine: Engine, n: int, name: str) -> Any:
         )
         return low.pack(tile, [_load(low, name, *row) for row in rows])
 
-    return engine.define(f"vload_selected_{n}_{name}", 4, typing_rule, lower)
+    return face.define(f"vload_selected_{n}_{name}", 4, typing_rule, lower)
 
 
-def vstore_selected(engine: Engine, n: int, name: str) -> Any:
+def vstore_selected(face: Face, n: int, name: str) -> Any:
     """``vstore_selected(p, off, mask, v)``: other elements stay."""
     tile, bits = Tile((n,), carrier(name)), Tile((n,), types.boolean)
 
@@ -83,7 +83,7 @@ def vstore_selected(engine: Engine, n: int, name: str) -> Any:
         for row in rows:
             _store(low, name, *row)
 
-    return engine.define(f"vstore_selected_{n}_{name}", 4, typing_rule, lower)
+    return face.define(f"vstore_selected_{n}_{name}", 4, typing_rule, lower)
 
 
 def _places(low: Lowering, tile: Tile, p: Any, off: Any) -> list[Any]:

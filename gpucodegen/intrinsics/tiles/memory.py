@@ -16,7 +16,7 @@ from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I1,
     I32,
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -85,7 +85,7 @@ def write(low: Lowering, place: Any, value: Any, name: str) -> None:
     low.builder.store(_to_memory(low, value, name), place, align=size)
 
 
-def load(engine: Engine, name: str) -> Any:
+def load(face: Face, name: str) -> Any:
     """``load(p, i)``: one element."""
 
     def typing_rule(p: Any, i: Any) -> Any:
@@ -94,10 +94,10 @@ def load(engine: Engine, name: str) -> Any:
     def lower(low: Lowering, p: Any, i: Any) -> Any:
         return read(low, address(low, p, i), name)
 
-    return engine.define(f"load_{name}", 2, typing_rule, lower)
+    return face.define(f"load_{name}", 2, typing_rule, lower)
 
 
-def store(engine: Engine, name: str) -> Any:
+def store(face: Face, name: str) -> Any:
     """``store(p, i, x)``: one element."""
 
     def typing_rule(p: Any, i: Any, _x: Any) -> Any:
@@ -106,7 +106,7 @@ def store(engine: Engine, name: str) -> Any:
     def lower(low: Lowering, p: Any, i: Any, x: Any) -> None:
         write(low, address(low, p, i), x, name)
 
-    return engine.define(f"store_{name}", 3, typing_rule, lower)
+    return face.define(f"store_{name}", 3, typing_rule, lower)
 
 
 # Rows: consecutive elements.  ``valid`` lanes of a piece are in memory; an LLVM value
@@ -240,7 +240,7 @@ Place = Callable[[int], Any]
 
 def load_rows(low: Lowering, tile: Tile, place: Place, name: str, align: int) -> Any:
     """A tile whose rows are consecutive in memory."""
-    if not low.engine.register_bytes:
+    if not low.face.register_bytes:
         values: list[Any] = []
         for row in range(tile.rows):
             values += row_elements(low, place(row), tile.columns, name, align)
@@ -261,7 +261,7 @@ def store_rows(
 ) -> None:
     """Store a tile whose rows are consecutive in memory."""
     pieces = low.pieces(value)
-    if not low.engine.register_bytes:
+    if not low.face.register_bytes:
         for row in range(tile.rows):
             line = pieces[row * tile.columns : (row + 1) * tile.columns]
             write_row_elements(low, place(row), line, name, align)

@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     signature,
@@ -34,7 +34,7 @@ def combination(name: str, operation: str) -> Any:
     return lambda low, *values: rounded(low, combine(low, *values), name)
 
 
-def reduce(engine: Engine, n: int, name: str, operation: str) -> Any:
+def reduce(face: Face, n: int, name: str, operation: str) -> Any:
     """``reduce(v, init)``: the elements combined from the first to the last."""
     tile = Tile((n,), carrier(name))
     combine = combination(name, operation)
@@ -44,7 +44,7 @@ def reduce(engine: Engine, n: int, name: str, operation: str) -> Any:
             total = combine(low, total, scalar)
         return total
 
-    return engine.define(
+    return face.define(
         f"reduce_{operation}_{n}",
         2,
         lambda *_: signature(tile.dtype, tile, tile.dtype),
@@ -52,7 +52,7 @@ def reduce(engine: Engine, n: int, name: str, operation: str) -> Any:
     )
 
 
-def reduce_freely(engine: Engine, n: int, name: str, operation: str) -> Any:
+def reduce_freely(face: Face, n: int, name: str, operation: str) -> Any:
     """``reduce_freely(v, init)``: the elements in a tree, then ``init``."""
     tile = Tile((n,), carrier(name))
     combine = combination(name, operation)
@@ -62,7 +62,7 @@ def reduce_freely(engine: Engine, n: int, name: str, operation: str) -> Any:
         (inner,) = folded(low, combine, [_tree(low, combine, whole)])
         return combine(low, total, inner)
 
-    return engine.define(
+    return face.define(
         f"reduce_freely_{operation}_{n}",
         2,
         lambda *_: signature(tile.dtype, tile, tile.dtype),
@@ -70,7 +70,7 @@ def reduce_freely(engine: Engine, n: int, name: str, operation: str) -> Any:
     )
 
 
-def reduce_rows(engine: Engine, m: int, n: int, name: str, operation: str) -> Any:
+def reduce_rows(face: Face, m: int, n: int, name: str, operation: str) -> Any:
     """``reduce_rows(v, init)``: each row combined, in a tree, with its ``init``."""
     tile, column = Tile((m, n), carrier(name)), Tile((m,), carrier(name))
     combine = combination(name, operation)
@@ -90,7 +90,7 @@ def reduce_rows(engine: Engine, m: int, n: int, name: str, operation: str) -> An
             column, [combine(low, *pair) for pair in zip(starts, sums, strict=True)]
         )
 
-    return engine.define(
+    return face.define(
         f"reduce_rows_{operation}_{m}x{n}",
         2,
         lambda *_: signature(column, tile, column),

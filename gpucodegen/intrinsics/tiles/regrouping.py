@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     signature,
@@ -65,7 +65,7 @@ def _vector_of(low: Lowering, scalar: Any) -> Any:
     return low.builder.bitcast(scalar, ir.VectorType(scalar.type, 1))
 
 
-def bitcast(engine: Engine, source: int, before: str, target: int, after: str) -> Any:
+def bitcast(face: Face, source: int, before: str, target: int, after: str) -> Any:
     """``bitcast(v)``: the bits of a vector, as elements of another width."""
     old, new = Tile((source,), carrier(before)), Tile((target,), carrier(after))
 
@@ -85,4 +85,4 @@ def bitcast(engine: Engine, source: int, before: str, target: int, after: str) -
             return low.pack(new, [low.lane(cells, part[0]) for part in parts])
         return low.pack(new, [low.shuffle(cells, cells, part) for part in parts])
 
-    return engine.define(f"bitcast_{after}", 1, lambda _: signature(new, old), lower)
+    return face.define(f"bitcast_{after}", 1, lambda _: signature(new, old), lower)

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     signature,
@@ -15,8 +15,8 @@ from gpucodegen.intrinsics.framework.lowering import (
 from gpucodegen.intrinsics.framework.vector_type import Tile
 
 
-def shuffle(engine: Engine, n: int, m: int, name: str, mask: tuple[int, ...]) -> Any:
-    """``shuffle(v, w)``: the lanes ``mask`` of ``v`` (n) and, behind it, ``w`` (m)."""
+def shuffle(face: Face, n: int, m: int, name: str, mask: tuple[int, ...]) -> Any:
+    """``shuffle(v, w)``: the lanes ``mask`` of ``v`` (n) followed by ``w`` (m)."""
     first, second = Tile((n,), carrier(name)), Tile((m,), carrier(name))
     result = Tile((len(mask),), carrier(name))
 
@@ -33,7 +33,7 @@ def shuffle(engine: Engine, n: int, m: int, name: str, mask: tuple[int, ...]) ->
             result, [low.shuffle(line, undefined, mask[i : i + width]) for i in starts]
         )
 
-    return engine.define(
+    return face.define(
         f"shuffle_{n}_{m}", 2, lambda *_: signature(result, first, second), lower
     )
 
@@ -49,7 +49,7 @@ def _line(low: Lowering, pieces: list[Any]) -> Any:
     return line
 
 
-def transpose(engine: Engine, m: int, n: int, name: str) -> Any:
+def transpose(face: Face, m: int, n: int, name: str) -> Any:
     """``transpose(v)``: the columns of ``m x n`` as rows.
 
     Rows of one register each are turned in rounds of two shuffles for each pair.
@@ -68,7 +68,7 @@ def transpose(engine: Engine, m: int, n: int, name: str) -> Any:
         width = low.lanes(result)
         return low.pack(result, [_first_lanes(low, row, width) for row in rows[:n]])
 
-    return engine.define(
+    return face.define(
         f"transpose_{m}x{n}", 1, lambda _: signature(result, source), lower
     )
 

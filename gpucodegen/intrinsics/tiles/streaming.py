@@ -1,4 +1,4 @@
-"""Stores past the caches, and the addresses that tell where they may begin."""
+"""Stores past the caches, and the addresses where they may begin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     I64,
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -22,7 +22,7 @@ from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.tiles import memory, tiles
 
 
-def vstore_streaming(engine: Engine, n: int, name: str) -> Any:
+def vstore_streaming(face: Face, n: int, name: str) -> Any:
     """``vstore_streaming(p, off, v)``: no read for ownership where registers fit.
 
     A register goes past the caches if its address is a multiple of its size, else the
@@ -37,7 +37,7 @@ def vstore_streaming(engine: Engine, n: int, name: str) -> Any:
 
     def lower(low: Lowering, p: Any, off: Any, value: Any) -> None:
         start, width = memory.address(low, p, off), low.lanes(tile)
-        whole = engine.register_bytes and n % width == 0 and width > 1
+        whole = face.register_bytes and n % width == 0 and width > 1
         if not whole or memory.is_converted(name):
             memory.store_rows(low, tile, lambda _: start, value, name, 0)
             return
@@ -49,10 +49,10 @@ def vstore_streaming(engine: Engine, n: int, name: str) -> Any:
             with otherwise:
                 memory.store_rows(low, tile, lambda _: start, value, name, 0)
 
-    return engine.define(f"vstore_streaming_{n}_{name}", 3, typing_rule, lower)
+    return face.define(f"vstore_streaming_{n}_{name}", 3, typing_rule, lower)
 
 
-def store_tile_streaming(engine: Engine, m: int, n: int, name: str) -> Any:
+def store_tile_streaming(face: Face, m: int, n: int, name: str) -> Any:
     """``store_tile_streaming(p, off, row_stride, v)``: rows past the caches.
 
     All rows if the first one and the stride are multiples of a register, else none.
@@ -77,7 +77,7 @@ def store_tile_streaming(engine: Engine, m: int, n: int, name: str) -> Any:
                 low, start, builder.mul(stride, number(stride.type, i))
             )
 
-        whole = engine.register_bytes and n % width == 0 and width > 1
+        whole = face.register_bytes and n % width == 0 and width > 1
         if not whole or memory.is_converted(name):
             memory.store_rows(low, tile, row, value, name, 0)
             return
@@ -94,7 +94,7 @@ def store_tile_streaming(engine: Engine, m: int, n: int, name: str) -> Any:
             with otherwise:
                 memory.store_rows(low, tile, row, value, name, 0)
 
-    return engine.define(f"store_tile_streaming_{m}x{n}_{name}", 4, typing_rule, lower)
+    return face.define(f"store_tile_streaming_{m}x{n}_{name}", 4, typing_rule, lower)
 
 
 def _divides(low: Lowering, stride: Any, width: int) -> Any:
@@ -116,7 +116,7 @@ def _stream(low: Lowering, start: Any, pieces: list[Any], size: int) -> None:
         stored.set_metadata("nontemporal", hint)
 
 
-def address(engine: Engine) -> Any:
+def address(face: Face) -> Any:
     """``address(p)``: where a pointer points, as a number."""
 
     def typing_rule(p: Any) -> Any:
@@ -125,4 +125,4 @@ def address(engine: Engine) -> Any:
     def lower(low: Lowering, p: Any) -> Any:
         return low.builder.ptrtoint(p, I64)
 
-    return engine.define("address", 1, typing_rule, lower)
+    return face.define("address", 1, typing_rule, lower)

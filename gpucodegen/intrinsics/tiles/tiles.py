@@ -7,7 +7,7 @@ from typing import Any
 from numba.core import types
 
 from gpucodegen.intrinsics.framework.lowering import (
-    Engine,
+    Face,
     Lowering,
     carrier,
     is_pointer,
@@ -18,7 +18,7 @@ from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.tiles import memory
 
 
-def vload(engine: Engine, n: int, name: str, align: int = 0) -> Any:
+def vload(face: Face, n: int, name: str, align: int = 0) -> Any:
     """``vload(p, off)``: ``n`` consecutive elements; ``align`` is known in bytes."""
     tile = Tile((n,), carrier(name))
 
@@ -26,10 +26,10 @@ def vload(engine: Engine, n: int, name: str, align: int = 0) -> Any:
         place = memory.address(low, p, off)
         return memory.load_rows(low, tile, lambda _: place, name, align)
 
-    return engine.define(f"vload_{n}_{name}", 2, _loads(tile), lower)
+    return face.define(f"vload_{n}_{name}", 2, _loads(tile), lower)
 
 
-def vstore(engine: Engine, n: int, name: str, align: int = 0) -> Any:
+def vstore(face: Face, n: int, name: str, align: int = 0) -> Any:
     """``vstore(p, off, v)``."""
     tile = Tile((n,), carrier(name))
 
@@ -37,11 +37,11 @@ def vstore(engine: Engine, n: int, name: str, align: int = 0) -> Any:
         place = memory.address(low, p, off)
         memory.store_rows(low, tile, lambda _: place, value, name, align)
 
-    return engine.define(f"vstore_{n}_{name}", 3, stores(tile), lower)
+    return face.define(f"vstore_{n}_{name}", 3, stores(tile), lower)
 
 
 def load_tile(
-    engine: Engine, m: int, n: int, name: str, contiguous: bool = True, align: int = 0
+    face: Face, m: int, n: int, name: str, contiguous: bool = True, align: int = 0
 ) -> Any:
     """``load_tile(p, off, row_stride[, col_stride])``."""
     tile = Tile((m, n), carrier(name))
@@ -57,11 +57,11 @@ def load_tile(
         return low.from_elements(tile, [memory.read(low, at, name) for at in cells])
 
     lower, arity = (rows, 3) if contiguous else (strided, 4)
-    return engine.define(f"load_tile_{m}x{n}_{name}", arity, _loads(tile), lower)
+    return face.define(f"load_tile_{m}x{n}_{name}", arity, _loads(tile), lower)
 
 
 def store_tile(
-    engine: Engine, m: int, n: int, name: str, contiguous: bool = True, align: int = 0
+    face: Face, m: int, n: int, name: str, contiguous: bool = True, align: int = 0
 ) -> Any:
     """``store_tile(p, off, row_stride[, col_stride], v)``."""
     tile = Tile((m, n), carrier(name))
@@ -80,10 +80,10 @@ def store_tile(
             memory.write(low, at, scalar, name)
 
     lower, arity = (rows, 4) if contiguous else (strided, 5)
-    return engine.define(f"store_tile_{m}x{n}_{name}", arity, stores(tile), lower)
+    return face.define(f"store_tile_{m}x{n}_{name}", arity, stores(tile), lower)
 
 
-def load_strided(engine: Engine, n: int, name: str) -> Any:
+def load_strided(face: Face, n: int, name: str) -> Any:
     """``load_strided(p, off, stride)``: a column."""
     tile = Tile((n,), carrier(name))
 
@@ -91,10 +91,10 @@ def load_strided(engine: Engine, n: int, name: str) -> Any:
         cells = places(low, tile, p, off, stride, stride)
         return low.from_elements(tile, [memory.read(low, at, name) for at in cells])
 
-    return engine.define(f"load_strided_{n}_{name}", 3, _loads(tile), lower)
+    return face.define(f"load_strided_{n}_{name}", 3, _loads(tile), lower)
 
 
-def store_strided(engine: Engine, n: int, name: str) -> Any:
+def store_strided(face: Face, n: int, name: str) -> Any:
     """``store_strided(p, off, stride, v)``."""
     tile = Tile((n,), carrier(name))
 
@@ -103,7 +103,7 @@ def store_strided(engine: Engine, n: int, name: str) -> Any:
         for at, scalar in zip(cells, low.elements(tile, value), strict=True):
             memory.write(low, at, scalar, name)
 
-    return engine.define(f"store_strided_{n}_{name}", 4, stores(tile), lower)
+    return face.define(f"store_strided_{n}_{name}", 4, stores(tile), lower)
 
 
 def offset_at(low: Lowering, offset: Any, *terms: tuple[int, Any]) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.framework.host import WORD, cpu_features
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering, number, signature
+from gpucodegen.intrinsics.framework.features import WORD, cpu_features
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 
 PAIRS = {
@@ -26,7 +26,7 @@ VNNI = {512: "avx512vnni", 256: "avx512vl", 128: "avx512vl"}
 """Bits of a register: the feature beside AVX-512 VNNI that its instructions need."""
 
 
-def outerproduct_words(engine: Engine, m: int, n: int, left: str, right: str) -> Any:
+def outerproduct_words(face: Face, m: int, n: int, left: str, right: str) -> Any:
     """``outerproduct_words(a, b, acc)``: ``acc[i][j] + sum_p a[i][p] * b[j][p]``.
 
     ``left`` and ``right``: what parts words have, ``i16``, ``i8`` or ``ui8``.
@@ -44,7 +44,7 @@ def outerproduct_words(engine: Engine, m: int, n: int, left: str, right: str) ->
         ]
         return low.pack(tile, result)
 
-    return engine.define(
+    return face.define(
         f"outerproduct_words_{m}x{n}",
         3,
         lambda *_: signature(tile, column, row, tile),
@@ -60,7 +60,7 @@ def _added(low: Lowering, x: Words, y: Words, total: Any) -> Any:
     bits = getattr(total.type, "count", 1) * WORD
     kinds = {x[1], y[1]}
     has_vnni = {"avx512vnni", VNNI.get(bits)} <= cpu_features()
-    on_host = bits in PAIRS and low.engine.register_bytes > 0
+    on_host = bits in PAIRS and low.face.register_bytes > 0
     if on_host and has_vnni and kinds == {"i8", "ui8"}:
         unsigned, signed = (x[0], y[0]) if x[1] == "ui8" else (y[0], x[0])
         name = f"llvm.x86.avx512.vpdpbusd.{bits}"

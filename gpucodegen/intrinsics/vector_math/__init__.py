@@ -2,6 +2,16 @@
 
 One file for each family of formulas; `FORMULAS` names them as the dialect does.  The
 errors, in units of the last place, are stated in docs/vector-math.md and tested there.
+
+- `coefficients`: polynomials
+- `lanes`: formulas with the operators of Python
+- `scaling`: products with powers of 2
+- `exponential`: exp, exp2, expm1, tanh
+- `logarithm`: log, log2, log10, log1p
+- `power`: pow
+- `trigonometric`: sin, cos
+- `error_function`: erf
+- `rare`: the C library's function for what a formula leaves out
 """
 
 from __future__ import annotations
@@ -9,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpucodegen.intrinsics.framework.lowering import Engine, Lowering
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering
 from gpucodegen.intrinsics.vector_math import (
     error_function,
     exponential,
@@ -36,9 +46,9 @@ FORMULAS: dict[str, Callable[..., Lanes]] = {
 }
 
 
-def formulas(engine: Engine) -> dict[str, Callable[..., Any]]:
-    """By name the code for pieces of tiles; only the CPU has vector registers."""
-    return dict.fromkeys(FORMULAS, formula) if engine.name == "cpu" else {}
+def formulas(face: Face) -> dict[str, Callable[..., Any]]:
+    """By name the code for pieces of tiles, where there are vector registers."""
+    return dict.fromkeys(FORMULAS, formula) if face.register_bytes else {}
 
 
 def formula(low: Lowering, name: str, *pieces: Any) -> Any:

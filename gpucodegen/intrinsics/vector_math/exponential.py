@@ -22,7 +22,7 @@ TANH_SPLIT = 0.5625
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ArgumentRange:
     """Arguments outside ``[low, high]`` have the result of the nearest end.
 
     ``whole`` is a power of 2 whose product with a result makes 1 negligible.
@@ -36,8 +36,8 @@ class Range:
 
 
 RANGES = {
-    "f32": Range(-105.0, 90.0, -152.0, 129.0, 64),
-    "f64": Range(-746.0, 711.0, -1077.0, 1025.0, 512),
+    "f32": ArgumentRange(-105.0, 90.0, -152.0, 129.0, 64),
+    "f64": ArgumentRange(-746.0, 711.0, -1077.0, 1025.0, 512),
 }
 
 

@@ -102,7 +102,7 @@ class Lanes:
         return total
 
     def fenced(self) -> Lanes:
-        """This rounded value: no later operation is fused with the one behind it."""
+        """This rounded value: no later operation is fused with the one that made it."""
         return self.llvm("arithmetic.fence")
 
     # Comparison and choice.

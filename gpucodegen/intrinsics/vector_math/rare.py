@@ -48,7 +48,7 @@ def _one_by_one(result: Lanes, name: str, args: Sequence[Lanes]) -> Any:
     count = ir.Constant(I64, result.value.type.count)
     with cgutils.for_range(builder, count) as loop:
         lanes = [builder.extract_element(arg.value, loop.index) for arg in args]
-        value = low.engine.function(low, name, dtype, lanes)
+        value = low.face.function(low, name, dtype, lanes)
         changed = builder.insert_element(builder.load(target), value, loop.index)
         builder.store(changed, target)
     return builder.load(target)

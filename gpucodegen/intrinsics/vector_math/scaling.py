@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.framework.host import cpu_features
+from gpucodegen.intrinsics.framework.features import cpu_features
 from gpucodegen.intrinsics.framework.lowering import I32
 from gpucodegen.intrinsics.vector_math.lanes import F32, F64, FORMATS, Lanes
 

@@ -1,3 +1,8 @@
-"""Constants as data: numbers, dense elements, resources."""
+"""Numbers and strings of constants, as bytes and as text.
+
+- `float_formats`: bit layouts of all float types
+- `literals`: numbers and strings as text
+- `packing`: dense elements as bytes
+"""
 
 from __future__ import annotations

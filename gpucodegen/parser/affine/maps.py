@@ -10,15 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, Sym, binary, leaves
 from gpucodegen.ir.affine.maps import AffineMap, Constraint, IntegerSet
 from gpucodegen.ir.types import INDEX
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 _OLD_PRODUCTS = {"div": "floordiv", "%": "mod"}
 _PRODUCTS = frozenset(["*", "mod", "floordiv", "ceildiv", "div"])

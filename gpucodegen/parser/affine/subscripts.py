@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpucodegen.ir.affine.expressions import AffineExpr, Dim, Sym
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.parser.affine.maps import parse_sum
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 
 @dataclass(slots=True)

@@ -1,3 +1,10 @@
-"""Attributes, dense literals, locations and resources."""
+"""Attributes, numbers and locations.
+
+- `numbers`: numbers at their types
+- `dense`: lists of elements
+- `elements`: constants that are no lists
+- `attributes`: all others
+- `locations`: locations
+"""
 
 from __future__ import annotations

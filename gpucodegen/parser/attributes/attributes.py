@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.affine.maps import AffineMap
@@ -24,14 +23,11 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.data.packing import width
 from gpucodegen.ir.location_text import LocationAttr
 from gpucodegen.ir.types import I1, FloatType, IntegerType, NoneType, Type
-from gpucodegen.parser.attributes import dense, elements
-from gpucodegen.parser.names import aliases
-from gpucodegen.parser.tokens import numbers
+from gpucodegen.parser.attributes import dense, elements, numbers
+from gpucodegen.parser.definitions import aliases
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types.memrefs import parse_strided
 from gpucodegen.parser.types.types import dialect_body
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 Entries = dict[str, Attribute]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import DenseElementsAttr
@@ -19,11 +18,9 @@ from gpucodegen.ir.types import (
     Type,
     VectorType,
 )
-from gpucodegen.parser.tokens import numbers
+from gpucodegen.parser.attributes import numbers
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.tokens.strings import unquote
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 Item = tuple[str, int]
 """A written element: its text and where it starts."""

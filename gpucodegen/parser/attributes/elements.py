@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, TypeAttr
-from gpucodegen.ir.data.elements import (
+from gpucodegen.ir.constants.elements import (
     DenseResourceAttr,
     DistinctAttr,
     OpaqueElementsAttr,
@@ -15,10 +14,9 @@ from gpucodegen.ir.data.elements import (
 )
 from gpucodegen.ir.data.packing import element_size
 from gpucodegen.ir.types import TensorType, Type, element_type
-from gpucodegen.parser.attributes import dense, resources
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.attributes import dense
+from gpucodegen.parser.definitions import resources
+from gpucodegen.parser.parser import Parser
 
 _SHAPED = ("tensor", "vector", "memref")
 

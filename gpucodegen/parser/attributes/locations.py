@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpucodegen import errors
 from gpucodegen.ir.locations import (
     UNKNOWN,
@@ -13,10 +11,8 @@ from gpucodegen.ir.locations import (
     Location,
     NameLoc,
 )
-from gpucodegen.parser.names import aliases
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.definitions import aliases
+from gpucodegen.parser.parser import Parser
 
 
 def parse_location(p: Parser) -> Location:

@@ -1,3 +1,3 @@
-"""Names in the text: aliases, blocks, SSA values."""
+"""Names in the text: blocks, and SSA values with their uses."""
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Characters to tokens, numbers and strings."""
+"""Characters to words and strings."""
 
 from __future__ import annotations

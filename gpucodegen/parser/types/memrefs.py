@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.affine.maps import AffineMap
@@ -15,7 +14,8 @@ from gpucodegen.ir.attributes import (
     StringAttr,
 )
 from gpucodegen.ir.types import MemRefType, Type, UnrankedMemRefType
-from gpucodegen.parser.names import aliases
+from gpucodegen.parser.definitions import aliases
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import shaped_rules as rules
 from gpucodegen.parser.types.shaped import (
     UNRANKED,
@@ -23,9 +23,6 @@ from gpucodegen.parser.types.shaped import (
     parse_element,
     parse_extents,
 )
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 
 def parse_memref(p: Parser, offset: int) -> Type:

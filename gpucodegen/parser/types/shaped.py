@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.types import Shape, TensorType, Type, UnrankedTensorType, VectorType
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.types import shaped_rules as rules
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 _BLANK = r"(?:\s|//[^\n]*\n)*"
 _EXTENT = re.compile(rf"{_BLANK}(\?|\d+|\[\s*\d+\s*\]){_BLANK}x", re.ASCII)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, StridedLayoutAttr
@@ -18,9 +17,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
     VectorType,
 )
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 _SCALARS = (IntegerType, IndexType, FloatType, DialectType)
 _ELEMENTS: Mapping[str, tuple[type[Type], ...]] = {

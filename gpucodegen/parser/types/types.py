@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.ir.types import (
@@ -17,12 +16,9 @@ from gpucodegen.ir.types import (
     TupleType,
     Type,
 )
-from gpucodegen.parser.names import aliases
-from gpucodegen.parser.types import memrefs as memref_types
-from gpucodegen.parser.types import shaped as shaped_types
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.definitions import aliases
+from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.types import memrefs, shaped
 
 FLOATS = (
     "f16 bf16 f32 f64 f80 f128 tf32 f4E2M1FN f6E2M3FN f6E3M2FN f8E3M4 f8E4M3"
@@ -182,7 +178,7 @@ def _parse_shaped(p: Parser) -> Type:
 
 
 _SHAPED_PARSERS = {
-    "vector": shaped_types.parse_vector,
-    "tensor": shaped_types.parse_tensor,
-    "memref": memref_types.parse_memref,
+    "vector": shaped.parse_vector,
+    "tensor": shaped.parse_tensor,
+    "memref": memrefs.parse_memref,
 }

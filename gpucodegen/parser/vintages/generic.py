@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.ir.attributes import FloatAttr, IntegerAttr, SymbolRefAttr
@@ -18,12 +17,10 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
     VectorType,
 )
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-Adapter = Callable[["Parser", State], None]
+Adapter = Callable[[Parser, State], None]
 
 
 def bare_signature(p: Parser) -> FunctionType:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.dialects.gpu.words import modern
 from gpucodegen.ir.attributes import StringAttr
+from gpucodegen.parser.parser import Parser
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-Spelling = Callable[["Parser", State], bool]
+Spelling = Callable[[Parser, State], bool]
 
 
 def _printf(p: Parser, state: State) -> bool:

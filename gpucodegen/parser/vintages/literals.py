@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpucodegen import errors
 from gpucodegen.dialects.arith import constant_attribute
 from gpucodegen.dialects.framework.syntax import Use
@@ -16,10 +14,8 @@ from gpucodegen.ir.types import (
     Type,
     element_type,
 )
-from gpucodegen.parser.tokens import numbers
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.attributes import numbers
+from gpucodegen.parser.parser import Parser
 
 Written = Use | tuple[str, bool, int]
 """A value, or a literal: its token, whether it is negative, where it starts."""

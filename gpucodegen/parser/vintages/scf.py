@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpucodegen import errors
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.dialects.scf import forall
 from gpucodegen.dialects.shared.carried import Carried
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import Type
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages.text_2019 import OldForm
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 
 def _foreach_thread(p: Parser, state: State) -> None:

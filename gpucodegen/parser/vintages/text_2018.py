@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.syntax import State, Use
@@ -18,13 +17,10 @@ from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, element_type
-from gpucodegen.parser.names import aliases
-from gpucodegen.parser.vintages import literals
-from gpucodegen.parser.vintages import text_2019 as vintage_2019
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-    from gpucodegen.parser.vintages.text_2019 import OldForm
+from gpucodegen.parser.definitions import aliases
+from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.vintages import literals, text_2019
+from gpucodegen.parser.vintages.text_2019 import OldForm
 
 _FUNCTION = re.compile(r"^\s*(?:mlfunc|cfgfunc|extfunc)\b", re.MULTILINE)
 
@@ -41,7 +37,7 @@ _EFFECTS = ("reads", "writes", "may_reads", "may_writes")
 
 def _function(p: Parser, state: State) -> None:
     """``mlfunc @f(..) {..}``; the sketched clauses of effects are refused."""
-    vintage_2019.FORMS["func"](p, state)
+    text_2019.FORMS["func"](p, state)
     if p.token in _EFFECTS:
         raise errors.OldSyntax(
             p.location(),
@@ -169,7 +165,7 @@ FORMS: dict[str, OldForm] = {
     "affine_apply": _affine_apply,
     "cfgfunc": _function,
     "extfunc": _function,
-    "for": vintage_2019.renamed("affine.for"),
+    "for": text_2019.renamed("affine.for"),
     "if": _if,
     "mlfunc": _function,
     "vector_transfer_read": _transfer_read,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.bufferization.syntax import tensor_like
 from gpucodegen.dialects.framework import registry
@@ -24,13 +23,11 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
-from gpucodegen.parser.types import memrefs as memref_types
+from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.types import memrefs
 from gpucodegen.parser.vintages import generic, literals
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-OldForm = Callable[["Parser", State], None]
+OldForm = Callable[[Parser, State], None]
 
 
 def renamed(name: str) -> OldForm:
@@ -136,7 +133,7 @@ def _alloc(name: str) -> OldForm:
         )
         state.attributes |= p.attr_dict()
         p.expect(":")
-        ty = memref_types.parse_bare_memref(p) if p.token == "<" else p.type()
+        ty = memrefs.parse_bare_memref(p) if p.token == "<" else p.type()
         groups = [literals.values(p, sizes), literals.values(p, symbols)]
         state.operands = [value for group in groups for value in group]
         state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)

@@ -6,7 +6,6 @@ A reader returns False, having read nothing, when the text is today's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.kinds import VECTOR_KIND
 from gpucodegen.dialects.framework.syntax import State
@@ -20,13 +19,11 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import I1, I32, I64, Type, element_type
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
 from gpucodegen.parser.vintages.text_2019 import OldForm, renamed
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-Spelling = Callable[["Parser", State], bool]
+Spelling = Callable[[Parser, State], bool]
 
 
 def _constant(p: Parser, state: State) -> bool:

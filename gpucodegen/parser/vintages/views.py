@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State, Use
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -12,12 +11,10 @@ from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, MemRefType, Type
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-OldForm = Callable[["Parser", State], None]
+OldForm = Callable[[Parser, State], None]
 
 
 def _view(p: Parser, state: State) -> None:

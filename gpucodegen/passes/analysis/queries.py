@@ -6,7 +6,7 @@ pieces of a loop body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Operation
@@ -47,21 +47,6 @@ class Analysis:
             if self._made_from(d.source.instances.node) & first
             and self._made_from(d.sink.instances.node) & second
         ]
-
-    def leads_back(self, places: Mapping[int, int]) -> bool:
-        """Whether a dependence leads to an earlier place; ``places``: by identity."""
-        return any(
-            self._latest(d.source.instances.node, places)
-            > self._earliest(d.sink.instances.node, places)
-            for d in self.dependences
-        )
-
-    def _latest(self, node: Node, places: Mapping[int, int]) -> int:
-        return max((places.get(o, -1) for o in self._made_from(node)), default=-1)
-
-    def _earliest(self, node: Node, places: Mapping[int, int]) -> int:
-        last = len(places)
-        return min((places.get(o, last) for o in self._made_from(node)), default=last)
 
     def _made_from(self, node: Node) -> set[int]:
         is_statement = isinstance(node, Statement)

@@ -1,7 +1,7 @@
 """Accesses that leave their buffer: an error where proven, a warning where possible.
 
-Of a buffer with no or few elements every access may be outside.  That of a loop whose
-end is only known at run time proves nothing, then: in a valid call, it does not run.
+If a buffer may have few elements or none, every access may be outside.  In a loop whose
+end is known at run time only, that proves nothing: in a valid call it does not run.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def check_bounds(
 ) -> None:
     """Raise OutOfBounds for a proven violation of a function, warn of possible ones.
 
-    ``sized``: buffers that have their extents in one call, and others in others.
-    ``warn``: nothing else looks at what is possible.
+    ``sized``: buffers whose extents are those of one call only.
+    ``warn``: possible violations get no guard, so warn of them.
     """
     told = [
         replace(v, proven=v.proven and not _is_avoided(v, lifted, sized))

@@ -26,7 +26,7 @@ from gpucodegen.tiling.proof.bounds.bounds import suspects
 class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
 
-    ``types`` of a call that the arguments of ``function`` were given, or None.
+    ``types``: the types of the arguments of one call of ``function``, None if unknown.
     ``guard``: what is not proven is checked when the program runs.
     """
 
@@ -41,7 +41,7 @@ class CheckBounds(ModulePass):
 
         def checked(op: Operation) -> list[Operation]:
             given = placed(op)
-            lifted = lift_function(given, surroundings.without_groups())
+            lifted = lift_function(given, surroundings.without_aliases())
             built = model(lifted.scop)
             found = suspects(built)
             sized = self._sized(op)

@@ -6,8 +6,8 @@ that can be seen, it must hold, array by array, for reads and for writes:
     union of B  is a subset of  union of D
     union of D that certainly happen  is a subset of  union of B that certainly happen
 
-An operation that nobody can look into, as an unknown one or a call of a function
-without a body, is taken to keep to the declaration.
+Operations whose effects cannot be seen are taken to keep to the declaration: unknown
+operations, and calls of functions without a body.
 """
 
 from __future__ import annotations

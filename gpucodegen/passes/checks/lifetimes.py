@@ -14,11 +14,11 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
+from gpucodegen.passes.analysis.lifting.buffers.aliases import owners
 from gpucodegen.passes.framework.base import ModulePass
 
 _MEMREFS = (MemRefType, UnrankedMemRefType)
 _FREES = ("memref.dealloc", "gpu.dealloc")
-_FRESH = ("memref.alloc", "memref.alloca", "gpu.alloc", "memref.realloc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +29,29 @@ class CheckLifetimes(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """The module itself, or UseAfterFree."""
-        owners = _owners(module.operation)
+        shown = owners(module.operation.walk())
         for op in module.operation.walk():
             for region in op.regions:
                 for block in region.blocks:
-                    _check(block, owners)
+                    _check(block, shown)
         return module
 
 
-def _owners(root: Operation) -> dict[Value, Value]:
-    """The buffer that each view looks at."""
-    owners: dict[Value, Value] = {}
-    for op in root.walk():
-        views = [v for v in op.results if isinstance(v.type, _MEMREFS)]
-        if op.dialect == "memref" and op.name not in _FRESH and op.operands and views:
-            owners[views[0]] = owners.get(op.operands[0], op.operands[0])
-    return owners
-
-
-def _check(block: Block, owners: dict[Value, Value]) -> None:
+def _check(block: Block, shown: dict[Value, Value]) -> None:
     freed: dict[Value, Operation] = {}
     for op in block.operations:
         for user, value in _uses(op) if freed else ():
-            free = freed.get(owners.get(value, value))
+            free = freed.get(shown.get(value, value))
             if free is not None:
                 raise errors.UseAfterFree(
                     user.location,
                     notes=[(free.location, "it is freed here")],
                     operation=user.name,
-                    buffer=owners.get(value, value).name or "a buffer",
+                    buffer=shown.get(value, value).name or "a buffer",
                 )
         if op.name in _FREES:
             (memory, *_) = (v for v in op.operands if isinstance(v.type, _MEMREFS))
-            freed[owners.get(memory, memory)] = op
+            freed[shown.get(memory, memory)] = op
 
 
 def _uses(root: Operation) -> Iterator[tuple[Operation, Value]]:

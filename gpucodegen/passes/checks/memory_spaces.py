@@ -1,4 +1,4 @@
-"""Refuses buffers in memory spaces that nobody gave a meaning."""
+"""Refuses buffers in memory spaces that have no meaning on the target."""
 
 from __future__ import annotations
 

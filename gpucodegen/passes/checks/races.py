@@ -1,4 +1,4 @@
-"""The proof behind every mapped kernel: no two threads race, no transfer is overtaken.
+"""The proof of every mapped kernel: no two threads race, no transfer is overtaken.
 
 * a GPU kernel: the rules of `gpucodegen.tiling.proof.kernels.races` on its block and
   thread loops;
@@ -91,7 +91,7 @@ def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
 
 
 def _race_error(race: Race, lifted: Lifted, op: Operation) -> errors.CompileError:
-    """The error of a broken rule; a copy nobody waits for is named by its target."""
+    """The error of a broken rule; a copy without a wait is named by its target."""
     is_transfer = race.rule in {"transfers", "tags"}
     kind = errors.TransferOvertaken if is_transfer else errors.RaceFound
     places = (*race.locations, op.location)[:2]

@@ -1,4 +1,4 @@
-"""Reads of local buffers that find no value: warnings, for nobody may use the value."""
+"""Reads of local buffers that find no value: warnings, as the value may be unused."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class CheckShapes(ModulePass):
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether an operation may ask for extents that nobody knows yet."""
+    """Whether an operation may need extents that are not known yet."""
     if op.name not in {"linalg.generic", "memref.cast"}:
         return False
     types = [value.type for value in op.operands]

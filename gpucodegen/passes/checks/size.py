@@ -1,7 +1,7 @@
 """Refuses what would take too long to compile: operations, and elements of a vector.
 
-Compiling takes about a millisecond per operation, and the code generator behind it a
-time that grows with the square of the registers that one vector fills.
+Compiling takes about a millisecond per operation. LLVM then takes a time that grows
+with the square of the number of registers that one vector fills.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class CheckSize(ModulePass):
     >>> module = gcg.parse("func.func @f() { return }")
     >>> CheckSize(operations=2).apply(module)
     Traceback (most recent call last):
-    gpucodegen.errors.compile.TooManyOperations: <string>:1:1: error: 3 operations are \
-more than the 2 that are compiled at once. Put repeated statements into loops, split \
-the function, or raise max_operations
+    gpucodegen.errors.compile.TooManyOperations: <string>:1:1: error: 3 operations \
+exceed the limit of 2. Put repeated statements into loops, split the function, or \
+raise max_operations
     """
 
     name: ClassVar[str] = "check-size"

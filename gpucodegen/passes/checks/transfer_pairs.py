@@ -1,7 +1,7 @@
 """Transfers matched with their waits: by tag, by order and by count.
 
-An error is what is proven: a start that nobody waits for, a wait with no transfer under
-way, a count that no start of the tag has.  What only may go wrong shows when it runs.
+What is proven wrong is an error: a start without a wait, a wait with no transfer under
+way, a count that no start of the tag has.  What may go wrong shows when it runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
 """Contractions: recognised from access relations, lowered by target.
 
-`recognize` finds them in affine nests, `cpu` and `gpu` build the tiled kernels.
+- `recognition`: contractions among nests, each in a nest of its own
+- `fusion`: what stands around one, computed in its tiles
+- `cpu`: a contraction as CPU code
+- `gpu`: a contraction as a GPU kernel
 """

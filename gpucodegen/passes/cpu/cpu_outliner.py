@@ -1,7 +1,7 @@
 """Split a function into host operations and CPU kernels.
 
 Consecutive nests become one kernel, with the scalar steps between them and those that
-lead to it; allocations move before it, deallocations behind
+lead to it; allocations move before it, deallocations after it
 it, and small ones that it alone uses into it.  A scalar that a kernel computes leaves
 it through a buffer of one element.
 """
@@ -219,7 +219,7 @@ def _is_checked_access(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, or the refusal of one, an operation that nobody knows, and a branch
+    That is a call, or the refusal of one, an unknown operation, and a branch
     or loop that yields a memref: kernels have no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))

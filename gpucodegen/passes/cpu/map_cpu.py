@@ -14,15 +14,11 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.cpu.parallel_loops import CpuMapping, Lower, map_operations
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, users, with_blocks
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.candidates import Candidate, TileSizes
 from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import (
-    FIRST_CACHE,
-    CpuModel,
-    CpuPlan,
-    CpuTiles,
-    Problem,
-)
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit
+from gpucodegen.tiling.machine.products.problem import Problem
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob, register_knob
 
 
@@ -42,7 +38,15 @@ class MapCpu(ModulePass):
     contractions: bool = True
     relaxed: bool = False
     narrowest: int = 32
-    first_cache: int = FIRST_CACHE
+    first_cache: int = 1 << 15
+    kept: int = 1 << 22
+
+    @property
+    def machine(self) -> Machine:
+        """The processor that is mapped to."""
+        unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
+        caches = self.cache, self.first_cache, self.kept
+        return Machine(self.threads, unit, *caches)
 
     def apply(self, module: Module) -> Module:
         """Map every function; ``relaxed`` permits another order of sums anywhere.
@@ -50,8 +54,8 @@ class MapCpu(ModulePass):
         ``narrowest``: bits of integers that are multiplied several in a word.
         """
 
-        def lower(found: Contraction, model: CpuModel) -> list[Operation] | None:
-            return lower_contraction(found, model, self._plan)
+        def lower(found: Contraction, machine: Machine) -> list[Operation] | None:
+            return lower_contraction(found, machine, self._plan)
 
         return self._mapped(module, lower)
 
@@ -59,28 +63,26 @@ class MapCpu(ModulePass):
         """Register tiles of the contractions that are mapped to them."""
         found: list[Knob] = []
 
-        def lower(contraction: Contraction, model: CpuModel) -> list[Operation] | None:
-            def plan(problem: Problem, model: CpuModel) -> CpuPlan:
-                chosen = self._plan(problem, model)
-                found.append(register_knob(problem, model, chosen))
+        def lower(contraction: Contraction, machine: Machine) -> list[Operation] | None:
+            def plan(problem: Problem, machine: Machine) -> Candidate:
+                chosen = self._plan(problem, machine)
+                found.append(register_knob(problem, machine, chosen.tiling))
                 return chosen
 
             found.append(NOTHING)
-            return lower_contraction(contraction, model, plan)
+            return lower_contraction(contraction, machine, plan)
 
         self._mapped(module, lower)
         return found
 
-    def _plan(self, problem: Problem, model: CpuModel) -> CpuPlan:
-        tiles = CpuTiles(self.rows, self.columns, self.row_block, self.k_block)
-        return plan_contraction(problem, model, tiles)
+    def _plan(self, problem: Problem, machine: Machine) -> Candidate:
+        sizes = TileSizes(self.rows, self.columns, self.row_block, self.k_block)
+        return plan_contraction(problem, machine, sizes)
 
     def _mapped(self, module: Module, lower: Lower) -> Module:
-        unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
-        model = CpuModel(self.threads, unit, self.cache, self.first_cache)
         surroundings = Surroundings.of(module)
         mapping = CpuMapping(
-            model, lower, self.contractions, self.relaxed, surroundings
+            self.machine, lower, self.contractions, self.relaxed, surroundings
         )
 
         def mapped(op: Operation) -> list[Operation]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.analysis.lifting.surroundings import grouped
+from gpucodegen.passes.analysis.lifting.buffers.aliases import groups_in
 from gpucodegen.passes.cpu.cpu_outliner import CpuOutliner
 from gpucodegen.passes.cpu.outline_blocks import outline_blocks
 from gpucodegen.passes.cpu.vector_runs import made_into_vectors
@@ -31,7 +31,7 @@ class OutlineCpu(ModulePass):
         """Outline every function."""
 
         def outline(op: Operation) -> list[Operation]:
-            name, groups = symbol_name(op), grouped(op)
+            name, groups = symbol_name(op), groups_in(op)
             is_straight = len(op.regions[0].blocks) == 1
             outliner = CpuOutliner(
                 name,

@@ -19,27 +19,26 @@ from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis, analyse
 from gpucodegen.passes.analysis.work import Middles, expected_work, inside
-from gpucodegen.passes.contraction.cpu.choice import (
-    lower_contraction,
-    paying_contraction,
+from gpucodegen.passes.contraction.cpu.choice import lower_contraction
+from gpucodegen.passes.contraction.cpu.forms import paying_contraction
+from gpucodegen.passes.contraction.fusion.fusion_groups import (
+    FusionGroups,
+    FusionMember,
 )
-from gpucodegen.passes.contraction.fusion.fusion_groups import Piece, Pieces
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
-from gpucodegen.tiling.machine.products.problem import PARALLEL_WORK, CpuModel
+from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.tiling.machine.model import Machine
 
-WAKING_PAYS = PARALLEL_WORK // 16
-"""Operations of a loop that pay for waking threads."""
-SHARING_PAYS = WAKING_PAYS // 4
-"""The same where a later nest wakes them anyway: they are awake when it begins."""
-SURELY_WAKES = 8 * PARALLEL_WORK
-"""Operations of a nest of any kind that runs on threads: six are a multiply-add."""
+LOOP_OPERATION = 16
+"""Multiply-adds of 32 bits that take as long as an operation of any other loop."""
+NEST_OPERATIONS = 8
+"""Operations of a nest of any kind for a multiply-add that it surely makes: six do."""
 
 
-Lower = Callable[[Contraction, CpuModel], list[Operation] | None]
+Lower = Callable[[Contraction, Machine], list[Operation] | None]
 """Operations for a contraction, if what is fused with it can be carried along."""
 
 
@@ -51,18 +50,13 @@ class CpuMapping:
     function is used.  ``awake``: whether a later nest wakes the threads anyway.
     """
 
-    model: CpuModel
+    machine: Machine
     lower: Lower = lower_contraction
     contractions: bool = True
     relaxed: bool = False
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     awake: bool = False
-
-    @property
-    def least_work(self) -> int:
-        """Operations of a loop that runs on threads."""
-        return SHARING_PAYS if self.awake else WAKING_PAYS
 
 
 def map_operations(
@@ -71,9 +65,9 @@ def map_operations(
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     """Map every nest of a straight list of operations, ``context`` before them."""
-    pieces: list[Piece] = []
+    pieces: list[FusionMember] = []
     before: list[Operation] = [*context]
-    waking = _last_waking(operations)
+    waking = _last_waking(operations, mapping.machine)
     awake = replace(mapping, awake=True)
     for number, op in enumerate(operations):
         own = awake if number < waking else mapping
@@ -82,7 +76,7 @@ def map_operations(
     return _mapped(pieces, mapping, context)
 
 
-def _last_waking(operations: Sequence[Operation]) -> int:
+def _last_waking(operations: Sequence[Operation], machine: Machine) -> int:
     """The number of the last nest that surely runs on threads; 0: none after another.
 
     The nests before it find them awake, or wake them in time.
@@ -91,19 +85,23 @@ def _last_waking(operations: Sequence[Operation]) -> int:
         (expected_work(op, {}) or 0) if op.name == "affine.for" else 0
         for op in operations
     ]
-    large = [n for n, amount in enumerate(amounts) if amount >= SURELY_WAKES]
+    large = [
+        number
+        for number, amount in enumerate(amounts)
+        if machine.pays_threads(amount / NEST_OPERATIONS)
+    ]
     return large[-1] if large else 0
 
 
 def _mapped(
-    pieces: Sequence[Piece],
+    pieces: Sequence[FusionMember],
     mapping: CpuMapping,
     context: Sequence[Operation] = (),
 ) -> list[Operation]:
     def lower(contraction: Contraction) -> list[Operation] | None:
-        return mapping.lower(contraction, mapping.model)
+        return mapping.lower(contraction, mapping.machine)
 
-    block = Pieces(pieces, lower, mapping.uses, context, mapping.surroundings)
+    block = FusionGroups(pieces, lower, mapping.uses, context, mapping.surroundings)
     return block.all_mapped()
 
 
@@ -126,26 +124,28 @@ def _map_branches(
 
 def _pieces(
     op: Operation, mapping: CpuMapping, context: Sequence[Operation]
-) -> list[Piece]:
+) -> list[FusionMember]:
     """An operation, or the nests that it is distributed into."""
     if op.name == "affine.if":
-        return [Piece(op, lambda: _map_branches(op, mapping, context))]
+        return [FusionMember(op, lambda: _map_branches(op, mapping, context))]
     if op.name != "affine.for":
-        return [Piece(op)]
+        return [FusionMember(op)]
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
     wanted = nests if mapping.contractions else []
-    contractions = [paying_contraction(nest, mapping.relaxed) for nest in wanted]
+    contractions = [
+        paying_contraction(nest, relaxed=mapping.relaxed) for nest in wanted
+    ]
     if not any(contractions):
-        return [Piece(op, lambda: _parallelise(op, analysis, mapping))]
-    pieces: list[Piece] = []
+        return [FusionMember(op, lambda: _parallelise(op, analysis, mapping))]
+    pieces: list[FusionMember] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
         if nest is not op:
             own = analyse([nest], context, mapping.surroundings)
         is_one = contraction is not None and only_accumulates(own.dependences)
         pieces.append(
-            Piece(
+            FusionMember(
                 nest,
                 lambda n=nest, a=own: _parallelise(n, a, mapping),
                 contraction if is_one else None,
@@ -164,8 +164,8 @@ def _parallelise(
     if op.name != "affine.for":
         return op
     runs_parallel = analysis.is_parallel(op) and _pays(op, mapping, middles)
-    if mapping.model.threads > 1 and runs_parallel:
-        alone = replace(mapping, model=replace(mapping.model, threads=1))
+    if mapping.machine.threads > 1 and runs_parallel:
+        alone = replace(mapping, machine=replace(mapping.machine, threads=1))
         return to_parallel(_with_inner(op, analysis, alone, middles))
     return _with_inner(op, analysis, mapping, middles)
 
@@ -175,12 +175,15 @@ def _with_inner(
 ) -> Operation:
     """The loop with what its body holds mapped: contractions, and other loops."""
     within = inside(op, middles)
-    pieces: list[Piece] = []
+    pieces: list[FusionMember] = []
     for inner in op.body.operations:
-        found = _inner_contraction(inner, mapping, within)
+        found = None
+        if mapping.contractions:
+            relaxed = mapping.relaxed
+            found = paying_contraction(inner, relaxed=relaxed, inside_of=within)
         is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
         pieces.append(
-            Piece(
+            FusionMember(
                 inner,
                 lambda i=inner: _parallelise(i, analysis, mapping, within),
                 found if is_one else None,
@@ -189,25 +192,12 @@ def _with_inner(
     return op.with_body(_mapped(pieces, mapping))
 
 
-def _inner_contraction(
-    op: Operation, mapping: CpuMapping, middles: Middles
-) -> Contraction | None:
-    """A contraction large enough for the copies that each run of it makes."""
-    if not mapping.contractions or op.name != "affine.for":
-        return None
-    work = expected_work(op, middles)
-    is_small = work is None or work < INNER_WORK
-    return None if is_small else paying_contraction(op, mapping.relaxed)
-
-
-INNER_WORK = 1 << 18
-"""Operations of a contraction inside loops that copies of its panels pay for."""
-
-
 def _pays(op: Operation, mapping: CpuMapping, middles: Middles) -> bool:
     """Whether a loop has enough work for threads; unknown extents count as large."""
     work = expected_work(op, middles)
-    return work is None or work >= mapping.least_work
+    return work is None or mapping.machine.pays_threads(
+        LOOP_OPERATION * work, awake=mapping.awake
+    )
 
 
 def to_parallel(op: Operation) -> Operation:

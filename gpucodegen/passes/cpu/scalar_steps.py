@@ -46,7 +46,7 @@ def _is_number(ty: Type) -> bool:
 def steps_before(
     operations: Sequence[Operation], stays: Collection[Operation]
 ) -> list[Operation]:
-    """The last accesses of a list that may run behind all that follows them in it.
+    """The last accesses of a list that may run after all that follows them in it.
 
     ``stays``: those operations that may follow them, for they touch no elements.
     """
@@ -67,7 +67,7 @@ def steps_behind(
 ) -> Sequence[Operation]:
     """The first operations of a list, up to the last store of what the kernel makes.
 
-    Those behind a kernel are steps, and then others.  A number that the host stored
+    Those after a kernel are steps, and then others.  A number that the host stored
     would come to it through a buffer of its own.
     """
     made = {value for op in kernel for value in op.results}

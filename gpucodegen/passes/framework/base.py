@@ -33,14 +33,14 @@ class ModulePass:
     def knobs(self, module: Module) -> Sequence[Knob]:
         """What the options of this pass let tuning vary in a module that it gets.
 
-        It holds an entry for each nest that the pass maps in a way of its own, even if
+        It holds an entry for each nest that the pass maps in its own way, even if
         no option reaches it.
         """
         del module
         return ()
 
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
-        """What it means that the pass gave a module that breaks a rule."""
+        """The error for a module of this pass that breaks a rule."""
         return errors.InternalError(
             broken.location, stage=f"pass {self.name}", problem=broken.message
         )

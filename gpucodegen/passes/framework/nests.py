@@ -45,14 +45,14 @@ def axis_of(op: Operation) -> Axis | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class PerfectNest:
     """Loops around one straight-line body, outermost first."""
 
     axes: tuple[Axis, ...]
     body: tuple[Operation, ...]
 
 
-def perfect_nest(op: Operation) -> Nest | None:
+def perfect_nest(op: Operation) -> PerfectNest | None:
     """The perfect nest rooted at a loop, if all its loops have constant ranges."""
     axes: list[Axis] = []
     while True:
@@ -65,7 +65,7 @@ def perfect_nest(op: Operation) -> Nest | None:
             op = inner[0]
             continue
         is_straight = not any(o.regions for o in inner)
-        return Nest(tuple(axes), inner) if is_straight else None
+        return PerfectNest(tuple(axes), inner) if is_straight else None
 
 
 def inner_operations(op: Operation) -> tuple[Operation, ...]:

@@ -1,4 +1,4 @@
-"""The ground of all builders: an open list of operations, indices and constants."""
+"""The base of all builders: an open list of operations, indices and constants."""
 
 from __future__ import annotations
 

@@ -38,7 +38,6 @@ PASSES: dict[str, str] = {
     "inline-launches": "prepare.launches.inline_launches:InlineLaunches",
     "isolate-contractions": "contraction.recognition.isolate:IsolateContractions",
     "interchange": "loops.order.interchange:Interchange",
-    "jam-rows": "loops.iterations.jam_rows:JamRows",
     "keep-reachable": "framework.reachable:KeepReachable",
     "launches-to-loops": "prepare.launches.launches_to_loops:LaunchesToLoops",
     "library-calls": "prepare.functions.library_calls:LibraryCalls",

@@ -1,3 +1,14 @@
-"""Mapping to the GPU: grids, blocks, threads and the host around them."""
+"""Mapping to the GPU: grids, blocks, threads and the host around them.
+
+- `mapped_loops`: parallel loops as grids and blocks see them
+- `promote`: tiles copied to fast memory
+- `overlap`: transfers during computation
+- `blocks`: nests that a whole block runs
+- `thread_mapping`: a thread for each iteration
+- `gpu_mapper`: each nest as a kernel, or a host loop of kernels
+- `gpu_launch`: the kernel and its launch
+- `grid_chunks`: more blocks than hardware takes at once
+- `map_gpu`: all nests of every function
+"""
 
 from __future__ import annotations

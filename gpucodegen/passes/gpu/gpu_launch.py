@@ -35,7 +35,7 @@ SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelBody:
     """A kernel body with its launch extents, which may depend on host values."""
 
     operations: tuple[Operation, ...]
@@ -79,7 +79,7 @@ VIEWS = frozenset(
         "memref.transpose",
     }
 )
-"""Repeated as well: of views that are arguments, a kernel cannot tell the places."""
+"""Repeated as well: a kernel does not know where views that are arguments begin."""
 
 
 def _is_repeated(op: Operation) -> bool:
@@ -117,7 +117,7 @@ def isolate(
 
 
 def outline(
-    kernel: Kernel,
+    kernel: KernelBody,
     module: str,
     name: str,
     definitions: Mapping[Value, Operation],
@@ -157,7 +157,10 @@ def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
 
 
 def _launch(
-    kernel: Kernel, symbol: tuple[str, str], arguments: Sequence[Value], chunks: Chunks
+    kernel: KernelBody,
+    symbol: tuple[str, str],
+    arguments: Sequence[Value],
+    chunks: Chunks,
 ) -> list[Operation]:
     b = Builder(kernel.operations[0].location)
     block = [b.index(extent, "block") for extent in kernel.block]
@@ -182,7 +185,7 @@ def _launch(
     return b.operations
 
 
-def launched(op: Operation) -> Kernel:
+def launched(op: Operation) -> KernelBody:
     """The kernel of a ``gpu.launch`` in the form of `inline_launches`."""
     launch, b = Launch(op), Builder(op.location)
     identities = [(name, d) for name in ("block_id", "thread_id") for d in "xyz"]
@@ -193,7 +196,7 @@ def launched(op: Operation) -> Kernel:
     body = [substitute_values(o, positions) for o in op.body.operations[:-1]]
     x, y, z = launch.sizes[3:]
     grid = tuple(map(Index.of, launch.sizes[:3]))
-    return Kernel((*b.operations, *body), grid, (x, y, z))
+    return KernelBody((*b.operations, *body), grid, (x, y, z))
 
 
 def gpu_module(name: str, kernels: Sequence[Operation]) -> Operation:

@@ -5,7 +5,7 @@
   parallel outer loops, its inner parallel loops over the threads (`block_program`);
 * parallel outer loops: one thread per iteration, the innermost along x;
 * a sequential loop around parallel ones: the loop stays on the host;
-* a loop around a call or an operation that nobody knows: the loop stays outside;
+* a loop around a call or an unknown operation: the loop stays outside;
 * anything else: one thread.
 """
 
@@ -33,10 +33,10 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike
 from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block, spans
-from gpucodegen.passes.gpu.gpu_launch import Kernel, free_values, launched, outline
+from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.gpu.thread_mapping import parallel_chain, thread_per_iteration
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.plan import GpuPlan, plan_contraction
 
@@ -102,7 +102,7 @@ class GpuMapper:
         kernel = launched(op)
         sizes = [self._extent(size) for size in (*kernel.grid, *kernel.block)]
         gx, gy, gz, x, y, z = sizes
-        return self._launch(Kernel(kernel.operations, (gx, gy, gz), (x, y, z)))
+        return self._launch(KernelBody(kernel.operations, (gx, gy, gz), (x, y, z)))
 
     def _extent(self, size: IndexLike) -> Index:
         """A size as a number if it is a constant of the host."""
@@ -190,7 +190,7 @@ class GpuMapper:
             after.operations.append(load)
             after.add("memref.dealloc", (box,))
         body = (*operations, *inside.operations)
-        launch = self._launch(Kernel(body, (Index.of(1),) * 3, (1, 1, 1)))
+        launch = self._launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
         return [*before.operations, *launch, *after.operations]
 
     def _stays_on_host(self, op: Operation, analysis: Analysis) -> bool:
@@ -205,14 +205,14 @@ class GpuMapper:
             )
         )
 
-    def _launch(self, kernel: Kernel) -> list[Operation]:
+    def _launch(self, kernel: KernelBody) -> list[Operation]:
         name = f"{self.module}_k{len(self.kernels)}"
         function, host = outline(
             kernel,
             f"{self.module}_kernels",
             name,
             self.definitions,
-            self.surroundings.groups,
+            self.surroundings.aliases.groups,
         )
         self.kernels.append(function)
         return host

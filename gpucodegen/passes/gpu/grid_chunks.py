@@ -1,7 +1,7 @@
 """Launches of more blocks than hardware takes at once, as several launches.
 
-Along y and z a grid has at most 65535 blocks.  Where a kernel needs more, or nobody
-knows yet how many, the host walks that dimension in chunks, and the kernel counts from
+Along y and z a grid has at most 65535 blocks.  Where a kernel needs more, or the number
+is not known yet, the host walks that dimension in chunks, and the kernel counts from
 the first block of its chunk:
 
     for first = 0 to blocks step 65535

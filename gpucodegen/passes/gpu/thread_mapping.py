@@ -9,7 +9,7 @@ from gpucodegen.passes.analysis.queries import Analysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.gpu_launch import Kernel, thread_index
+from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.mapped_loops import MappedLoop, mapped_loops
 
 MAX_GRID_RANK = 3
@@ -44,7 +44,7 @@ def trip_count(loop: MappedLoop) -> Index:
     return (span + (loop.step - 1)) // loop.step
 
 
-def thread_per_iteration(chain: Sequence[MappedLoop]) -> Kernel:
+def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
     """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain."""
     block = THREADS[len(chain) - 1]
     b = Builder(chain[0].operation.location)
@@ -68,4 +68,4 @@ def thread_per_iteration(chain: Sequence[MappedLoop]) -> Kernel:
         limits,
         lambda i: i.operations.extend(substitute_values(op, values) for op in body),
     )
-    return Kernel(tuple(b.operations), tuple(grid), block)
+    return KernelBody(tuple(b.operations), tuple(grid), block)

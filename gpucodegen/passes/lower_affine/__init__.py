@@ -6,6 +6,15 @@
 
 Values keep their identity, so the operations around a rewritten one stay the same
 objects; functions without affine operations are not touched.
+
+- `expressions`: affine expressions as arithmetic
+- `bounds`: bounds and conditions as values
+- `sequential`: parallel loops in sequence
+- `blocks`: blocks while they are written
+- `control_flow`: loops and conditions as branches
+- `structured`: loops and conditions of scf
+- `straight`: operations without regions
+- `passes`: which pass does which of these
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 
 @dataclass(slots=True)
-class Flow:
+class OpenBlocks:
     """Finished blocks and an open one; a branch closes it, ``open`` begins the next."""
 
     blocks: list[Block] = field(default_factory=list[Block])

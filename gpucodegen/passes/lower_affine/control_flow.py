@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Label, Operation, Region, Successor
 from gpucodegen.ir.types import INDEX
-from gpucodegen.passes.lower_affine.blocks import Flow
+from gpucodegen.passes.lower_affine.blocks import OpenBlocks
 from gpucodegen.passes.lower_affine.bounds import (
     compare,
     condition,
@@ -39,7 +39,7 @@ def in_blocks(function: Operation) -> Operation:
 
 
 def _region(region: Region) -> Region:
-    flow = Flow()
+    flow = OpenBlocks()
     for block in region.blocks:
         flow.open(block.label, block.arguments)
         _lower(flow, block.operations)
@@ -47,16 +47,16 @@ def _region(region: Region) -> Region:
     return Region(tuple(flow.blocks))
 
 
-def _lower(flow: Flow, operations: Sequence[Operation]) -> None:
+def _lower(flow: OpenBlocks, operations: Sequence[Operation]) -> None:
     for op in operations:
         _LOWERINGS.get(op.name, _keep)(flow, op)
 
 
-def _keep(flow: Flow, op: Operation) -> None:
+def _keep(flow: OpenBlocks, op: Operation) -> None:
     flow.operations.append(op)
 
 
-def _for(flow: Flow, op: Operation) -> None:
+def _for(flow: OpenBlocks, op: Operation) -> None:
     loop = affine.For(op)
     head, body, end = Label(), Label(), Label()
     b = flow.builder(op.location)
@@ -78,7 +78,7 @@ def _for(flow: Flow, op: Operation) -> None:
     flow.open(end, op.results)
 
 
-def _if(flow: Flow, op: Operation) -> None:
+def _if(flow: OpenBlocks, op: Operation) -> None:
     view = affine.If(op)
     then, end = Label(), Label()
     otherwise = Label() if view.else_body else end
@@ -93,11 +93,11 @@ def _if(flow: Flow, op: Operation) -> None:
     flow.open(end, op.results)
 
 
-def _parallel(flow: Flow, op: Operation) -> None:
+def _parallel(flow: OpenBlocks, op: Operation) -> None:
     _lower(flow, sequential(op))
 
 
-_LOWERINGS: dict[str, Callable[[Flow, Operation], None]] = {
+_LOWERINGS: dict[str, Callable[[OpenBlocks, Operation], None]] = {
     "affine.for": _for,
     "affine.if": _if,
     "affine.parallel": _parallel,

@@ -1,3 +1,10 @@
-"""From a program of any dialect to affine loop nests on buffers."""
+"""From a program of any dialect to affine loop nests on buffers.
+
+- `functions`: calls inlined, argument types fixed
+- `launches`: hand-written kernels in one form
+- `linalg`: structured operations as nests
+- `memory`: tensors and layouts as plain buffers
+- `affine`: loops and accesses made affine
+"""
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ shared memory of all blocks of the batch, the local memory of all its lanes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpucodegen.ptx import faults
+from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.marks import Clash, Marks
+from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.memory import BASE, POISON, views
 from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.translation.sites import (
@@ -24,9 +26,6 @@ from gpucodegen.ptx.translation.sites import (
 )
 from gpucodegen.ptx.types import Array, Mask, Value, align
 
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
-
 Resolved = tuple[str, Array | None, Array]
 """A space, the active lanes (None: all) and their offsets in the space's array."""
 
@@ -34,8 +33,11 @@ Resolved = tuple[str, Array | None, Array]
 class Accesses:
     """The memory of one batch as its lanes see it."""
 
-    def __init__(self, batch: Batch, global_marks: Marks | None) -> None:
-        self.batch = batch
+    def __init__(
+        self, warps: Warps, counters: Counters | None, global_marks: Marks | None
+    ) -> None:
+        batch = self.batch = warps.batch
+        self.warps, self.counters = warps, counters
         launch = batch.launch
         self.memory = launch.memory
         size = align(max(launch.shared_bytes, 1), 16)
@@ -152,7 +154,7 @@ class Accesses:
     def load(self, site: Site, address: Value, mask: Mask) -> Sequence[Array]:
         """One array over all lanes for each element that a lane loads."""
         space, lanes, offsets = self.resolve(site, address, mask)
-        self._noted(space, site, lanes, offsets)
+        self.noted(space, site, lanes, offsets)
         marks = self.marks.get(space)
         if marks is not None:
             mine = self.batch.marks if lanes is None else self.batch.marks[lanes]
@@ -172,7 +174,7 @@ class Accesses:
     ) -> None:
         """Store one value of each lane, or a vector."""
         space, lanes, offsets = self.resolve(site, address, mask)
-        self._noted(space, site, lanes, offsets)
+        self.noted(space, site, lanes, offsets)
         marks = self.marks.get(space)
         if marks is not None:
             mine = self.batch.marks if lanes is None else self.batch.marks[lanes]
@@ -193,9 +195,9 @@ class Accesses:
         wanted: bool,
         mask: Mask,
     ) -> Value:
-        """Change memory lane by lane; what was there before, if anybody wants it."""
+        """Change memory lane by lane; what was there before, if it is wanted."""
         space, lanes, offsets = self.resolve(site, address, mask)
-        self._noted(space, site, lanes, offsets)
+        self.noted(space, site, lanes, offsets)
         view = self.units[space][site.width].view(site.dtype)
         places = offsets >> site.shift
         operands = [_taken(value, len(places), lanes) for value in values]
@@ -217,12 +219,13 @@ class Accesses:
         result[lanes] = old
         return result
 
-    def _noted(
+    def noted(
         self, space: str, site: Site, lanes: Array | None, offsets: Array
     ) -> None:
-        counters = self.batch.counters
+        """Count an access, if this launch is counted."""
+        counters = self.counters
         if counters is not None and space != "local":
-            counters.access(self.batch, space, site.index, site.width, lanes, offsets)
+            counters.access(self.warps, space, site.index, site.width, lanes, offsets)
 
 
 _UFUNCS: dict[str, np.ufunc] = {

@@ -63,7 +63,7 @@ class Barriers:
         return Divergence(index, lane, other=other)
 
     def left(self, block_of: Array) -> Divergence | None:
-        """Who still waits when nobody runs any more."""
+        """What still waits when nothing runs any more."""
         if not self.anybody:
             return None
         lane = int(np.argmax(self.waiting >= 0))

@@ -12,25 +12,26 @@ import numpy as np
 
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.accesses import Accesses
+from gpucodegen.ptx.execution.asynchronous.copies import Copies
+from gpucodegen.ptx.execution.asynchronous.mbarriers import MBarriers
+from gpucodegen.ptx.execution.asynchronous.warpgroups import Warpgroups
 from gpucodegen.ptx.execution.barriers import Barriers, Divergence
-from gpucodegen.ptx.execution.copies import Copies
 from gpucodegen.ptx.execution.counting.counters import Counters
-from gpucodegen.ptx.execution.groups import Groups, divided
+from gpucodegen.ptx.execution.groups import LaneGroups, divided
+from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.execution.launch import Launch
 from gpucodegen.ptx.execution.marks import Marks, marks_of
 from gpucodegen.ptx.execution.matrices import Matrices
-from gpucodegen.ptx.execution.mbarriers import MBarriers
-from gpucodegen.ptx.execution.warpgroups import Warpgroups
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.special import SPECIAL, place
-from gpucodegen.ptx.types import Array, Chosen, Mask, Value
+from gpucodegen.ptx.translation.special import SPECIAL
+from gpucodegen.ptx.types import Chosen, Mask, Value
 
 ENDLESS = 10**8
 """How often a basic block may run before it counts as an endless loop."""
 
 
-class Batch:
+class Batch(BatchLanes):
     """Some blocks of a launch."""
 
     def __init__(
@@ -41,30 +42,26 @@ class Batch:
         global_marks: Marks | None,
         counters: Counters | None,
     ) -> None:
-        self.launch, self.first, self.blocks = launch, first, blocks
-        self.threads = launch.threads
-        self.lanes = blocks * self.threads
-        every = np.arange(self.lanes)
-        self.thread, self.row = every % self.threads, every // self.threads
-        self.block = first + self.row
-        self.extents, self.grid = launch.block, launch.grid
+        super().__init__(launch, first, blocks)
         self.shared_bytes, self.dynamic_bytes = launch.shared_bytes, launch.dynamic
         self.symbols = launch.symbols
         self.counters = counters
-        self.groups = Groups(len(launch.program.ranges))
+        self.groups = LaneGroups(len(launch.program.ranges))
         self.barriers = Barriers(blocks, self.threads)
-        self.accesses = Accesses(self, global_marks)
-        self.copies, self.warps = Copies(self), Warps(self)
-        self.matrices, self.warpgroups = Matrices(self), Warpgroups(self)
-        self.mbarriers = MBarriers(self)
+        self.warps = Warps(self)
+        self.accesses = Accesses(self.warps, counters, global_marks)
         self.load, self.store = self.accesses.load, self.accesses.store
         self.atomic = self.accesses.atomic
+        self.matrices = Matrices(self.accesses)
+        self.copies = Copies(self.accesses)
+        self.warpgroups = Warpgroups(self.accesses)
+        self.mbarriers = MBarriers(self.accesses, self.warpgroups)
         self._special: dict[str, Value] = {}
         self._new_interval()
 
     def _new_interval(self) -> None:
         interval = self.barriers.interval[self.row]
-        self.marks: Array = marks_of(self.block, interval, self.thread)
+        self.marks = marks_of(self.block, interval, self.thread)
 
     def special(self, name: str) -> Value:
         """A special register, made once."""
@@ -75,20 +72,6 @@ class Batch:
     def parameter(self, offset: int, kind: str) -> Value:
         """A kernel parameter."""
         return np.frombuffer(self.launch.parameters, kind, 1, offset)[0]
-
-    def fault(self, kind: str, message: str, index: int, lane: int) -> NoReturn:
-        """Tell where and in whose hands a kernel failed."""
-        x = self.launch.entry.instructions[index]
-        raise faults.Fault(
-            kind,
-            message,
-            self.launch.entry.name,
-            x.line,
-            x.location,
-            _place(int(self.block[lane]), self.grid),
-            _place(int(self.thread[lane]), self.extents),
-            x.text,
-        )
 
     def run(self) -> None:
         """Run all lanes to their end."""
@@ -112,7 +95,7 @@ class Batch:
         program, groups = self.launch.program, self.groups
         lanes = self.lanes if mask is None else int(np.count_nonzero(mask))
         if self.counters is not None:
-            self.counters.visit(self, number, mask, lanes)
+            self.counters.visit(self.warps, number, mask, lanes)
         function = program.function(number, mask is not None)
         try:
             predicate = function(registers, self, mask)
@@ -171,7 +154,7 @@ class Batch:
     def _unwritten(
         self, number: int, mask: Mask, registers: list[Any], problem: Exception
     ) -> None:
-        """A register that nobody wrote is None, with which nothing can be computed."""
+        """A register never written is None, with which nothing can be computed."""
         if any(value is None for value in registers):
             text = f"a register is read before it is written ({problem})"
             index = self.launch.program.ranges[number][0]
@@ -180,8 +163,3 @@ class Batch:
 
 def _first(mask: Mask) -> int:
     return 0 if mask is None else int(np.argmax(mask))
-
-
-def _place(number: int, extents: tuple[int, int, int]) -> tuple[int, int, int]:
-    x, y, z = (int(place(number, extents, axis)) for axis in range(3))
-    return x, y, z

@@ -11,7 +11,7 @@ import numpy as np
 from gpucodegen.ptx.types import Array, Chosen, Mask
 
 
-class Groups:
+class LaneGroups:
     """Lanes on their way through a kernel of so many basic blocks."""
 
     def __init__(self, end: int) -> None:

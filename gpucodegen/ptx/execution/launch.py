@@ -8,7 +8,7 @@ from typing import Any
 
 from gpucodegen.ptx.memory import Memory
 from gpucodegen.ptx.parsing.entries import Entry
-from gpucodegen.ptx.translation.program import Program
+from gpucodegen.ptx.translation.program import EntryProgram
 
 Extents = tuple[int, int, int]
 
@@ -18,7 +18,7 @@ class Launch:
     """What all batches of a launch have in common; sizes are in bytes."""
 
     entry: Entry
-    program: Program
+    program: EntryProgram
     grid: Extents
     block: Extents
     parameters: bytes

@@ -152,7 +152,7 @@ class Marks:
 
 
 def _unready(writers: Array, what: str) -> Clash:
-    """The first cell that nobody wrote (0), or that a copy has not reached (-1)."""
+    """The first cell never written (0), or that a copy has not reached (-1)."""
     at = np.unravel_index(int(np.argmax(writers <= 0)), writers.shape)
     if writers[at] < 0:
         text = f"{what} of the destination of a copy that was not waited for"

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.numerics.floats import from_bf16
 from gpucodegen.ptx.translation.rules.matrices import MatrixProduct
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Array, Mask, Value
-
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
 
 WARP = 32
 
@@ -63,18 +60,19 @@ def elements(words: Array, kind: str) -> Array:
 class Matrices:
     """The warps of a batch as holders of matrices."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
+    def __init__(self, accesses: Accesses) -> None:
+        self.accesses, self.warps = accesses, accesses.warps
+        self.batch = accesses.batch
 
     def load(
         self, site: Site, address: Value, count: int, transposed: bool, mask: Mask
     ) -> Sequence[Array]:
         """``ldmatrix``: eight lanes give the addresses of a matrix's eight rows."""
-        batch = self.batch
-        batch.warps.whole(site.index, "ldmatrix", mask)
-        rows = batch.warps.lane < 8 * count
+        batch, warps = self.batch, self.warps
+        warps.whole(site.index, "ldmatrix", mask)
+        rows = warps.lane < 8 * count
         live = rows if mask is None else rows & mask
-        words = np.stack(batch.load(site, address, live), -1)[live]
+        words = np.stack(self.accesses.load(site, address, live), -1)[live]
         matrices = words.view("u2").reshape(-1, count, 8, 8)
         if transposed:
             matrices = matrices.swapaxes(2, 3)
@@ -93,7 +91,7 @@ class Matrices:
         mask: Mask,
     ) -> Sequence[Array]:
         """``mma``: the words of D that each lane holds."""
-        self.batch.warps.whole(form.index, "mma", mask)
+        self.warps.whole(form.index, "mma", mask)
         lanes = self.batch.lanes
         warps = lanes // WARP
         in_a, in_b, in_d = places(form.depth, _PER_WORD[form.factor], len(a), len(b))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpucodegen.ptx import faults
+from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.types import Array, Mask, Value
-
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
 
 WARP = 32
 
@@ -38,15 +36,16 @@ _REDUCTIONS: dict[str, np.ufunc] = {
 class Warps:
     """The warps of one batch."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: BatchLanes) -> None:
         self.batch = batch
         self.lane = batch.thread % WARP
         self.rows = -(-batch.threads // WARP)
         self.row = batch.row * self.rows + batch.thread // WARP
+        self.count = batch.blocks * self.rows
 
     def spread(self, value: Value, mask: Mask, empty: Value) -> Array:
         """A row of 32 for each warp; lanes that take no part hold ``empty``."""
-        full = np.full((self.batch.blocks * self.rows, WARP), empty)
+        full = np.full((self.count, WARP), empty)
         wide = np.broadcast_to(value, self.batch.lanes)
         chosen = slice(None) if mask is None else mask
         full[self.row[chosen], self.lane[chosen]] = wide[chosen]
@@ -66,7 +65,7 @@ class Warps:
                 self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
 
     def _named(self, index: int, member: Value, mask: Mask) -> Array:
-        """Check that lanes name themselves and wait for nobody who does not come."""
+        """Check that lanes name themselves and wait only for lanes that come."""
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         words = np.broadcast_to(member, self.batch.lanes).view("u4")
         named = (words >> self.lane.astype("u4")) & np.uint32(1) != 0

@@ -1,1 +1,7 @@
-"""PTX text in memory: statements, instructions, kernels."""
+"""PTX text in memory: statements, instructions, kernels.
+
+- `text`: statements
+- `entries`: kernels, registers, variables
+- `parser`: a whole module
+- `calls`: functions put in place of calls
+"""

@@ -80,21 +80,21 @@ class Variable:
 
 
 @dataclass(slots=True)
-class Space:
+class SpaceLayout:
     """The variables of one kernel in one space, laid out in their order."""
 
     variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
     size: int = 0
 
     def place(self, name: str, size: int, alignment: int) -> None:
-        """Add a variable behind the others."""
+        """Add a variable after the others."""
         offset = align(self.size, alignment)
         self.variables[name] = Variable(name, offset, size, alignment)
         self.size = offset + size
 
 
 @dataclass(slots=True)
-class Registers:
+class RegisterFile:
     """Declared registers; one gets its number when an instruction first names it."""
 
     single: dict[str, str] = field(default_factory=dict[str, str])
@@ -105,7 +105,7 @@ class Registers:
     def number(self, name: str) -> int | None:
         """The number of a register, or None if the name is none.
 
-        >>> registers = Registers(families={"%r": "b32"})
+        >>> registers = RegisterFile(families={"%r": "b32"})
         >>> registers.number("%r7"), registers.number("%tid.x"), registers.storage
         (0, None, ['i4'])
         """
@@ -134,9 +134,9 @@ class Entry:
     results: tuple[str, ...] = ()
     """Names of what a device function returns; a kernel returns nothing."""
     target: str = ""
-    shared: Space = field(default_factory=Space)
-    local: Space = field(default_factory=Space)
-    registers: Registers = field(default_factory=Registers)
+    shared: SpaceLayout = field(default_factory=SpaceLayout)
+    local: SpaceLayout = field(default_factory=SpaceLayout)
+    registers: RegisterFile = field(default_factory=RegisterFile)
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     labels: dict[str, int] = field(default_factory=dict[str, int])
 

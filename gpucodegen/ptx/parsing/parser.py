@@ -1,7 +1,8 @@
 """PTX text into entries and module variables.
 
-Comes in: the text of a module.  Goes out: a `Parsed` with one `Entry` per kernel, whose
-shared memory is laid out, and the initial contents of ``.global``/``.const`` variables.
+Comes in: the text of a module.  Goes out: a `ParsedModule` with one `Entry` for each
+kernel, whose shared memory is laid out, and the initial contents of ``.global`` and
+``.const`` variables.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from gpucodegen.ptx.faults import SourceLocation
 from gpucodegen.ptx.parsing.calls import inlined
 from gpucodegen.ptx.parsing.entries import Entry, Instruction, Parameter
-from gpucodegen.ptx.parsing.text import Statement, split, statements
+from gpucodegen.ptx.parsing.text import TextStatement, split, statements
 from gpucodegen.ptx.types import Array, align, dtype
 
 _HEADER = re.compile(
@@ -44,7 +45,7 @@ class Loose:
 
 
 @dataclass(slots=True)
-class Parsed:
+class ParsedModule:
     """A parsed module."""
 
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
@@ -52,12 +53,12 @@ class Parsed:
     target: str = ""
 
 
-class Parser:
+class ModuleParser:
     """Reads one module, statement by statement."""
 
     def __init__(self, text: str, weak_alignment: bool = False) -> None:
         self.weak_alignment = weak_alignment
-        self.parsed = Parsed()
+        self.parsed = ParsedModule()
         self.functions: dict[str, Entry] = {}
         self.files: dict[str, str] = dict(_FILE.findall(text))
         self.loose: list[Loose] = []
@@ -81,22 +82,22 @@ class Parser:
             inlined(entry, self.functions)
             self._lay_out(entry)
 
-    def _open(self, _: Statement) -> None:
+    def _open(self, _: TextStatement) -> None:
         if self.pending is not None:
             self.entry, self.pending = self.pending, None
         self.scopes.append({})
 
-    def _close(self, _: Statement) -> None:
+    def _close(self, _: TextStatement) -> None:
         self.scopes.pop()
         if not self.scopes:
             self.entry = None
 
-    def _label(self, statement: Statement) -> None:
+    def _label(self, statement: TextStatement) -> None:
         assert self.entry is not None
         name = self._in_scope(statement.text)
         self.entry.labels[name] = len(self.entry.instructions)
 
-    def _line(self, statement: Statement) -> None:
+    def _line(self, statement: TextStatement) -> None:
         word, _, rest = statement.text.partition(" ")
         if word == ".target":
             self.parsed.target = rest.partition(",")[0].strip()
@@ -104,7 +105,7 @@ class Parser:
             file = self.files.get(found[1], found[1])
             self.location = SourceLocation(file, int(found[2]), int(found[3] or 0))
 
-    def _header(self, statement: Statement) -> None:
+    def _header(self, statement: TextStatement) -> None:
         found = _HEADER.fullmatch(statement.text)
         assert found is not None, statement
         kind, results, name, parameters, attributes = found.groups()
@@ -119,7 +120,7 @@ class Parser:
         bodies = self.parsed.entries if kind == "entry" else self.functions
         bodies[name] = entry
 
-    def _statement(self, statement: Statement) -> None:
+    def _statement(self, statement: TextStatement) -> None:
         text = statement.text
         if not text.startswith("."):
             assert self.entry is not None, statement
@@ -184,7 +185,7 @@ class Parser:
     def _lay_out(self, entry: Entry) -> None:
         """Place the loose shared arrays; dynamic memory, which has no size, comes last.
 
-        Its users find it behind everything else.
+        Its users find it after everything else.
         """
         if not self.loose:
             return

@@ -1,6 +1,6 @@
 """PTX text cut into statements: labels, scopes, headers, directives, instructions.
 
-Comes in: the text of a module.  Goes out: `Statement` records with line numbers.
+Comes in: the text of a module.  Goes out: `TextStatement` records with line numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
-class Statement(NamedTuple):
+class TextStatement(NamedTuple):
     """One statement: its kind, its text without the closing mark, and its line.
 
     Kinds are ``open`` and ``close`` (a scope's braces), ``label``, ``line`` (a
@@ -37,7 +37,7 @@ _STATEMENT = re.compile(
 )
 
 
-def statements(text: str) -> Iterator[Statement]:
+def statements(text: str) -> Iterator[TextStatement]:
     """The statements of a module in order; comments are gone.
 
     >>> [(s.kind, s.text) for s in statements("L: add.s32 %r1,  %r2, 1; // one")]
@@ -53,7 +53,7 @@ def statements(text: str) -> Iterator[Statement]:
             words = " ".join(found[kind].split())
             if words:
                 line = bisect_right(ends, found.start(kind)) + 1
-                yield Statement(kind, words, line)
+                yield TextStatement(kind, words, line)
 
 
 def split(text: str) -> tuple[str, ...]:

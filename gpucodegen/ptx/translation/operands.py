@@ -21,7 +21,7 @@ from gpucodegen.ptx.translation.special import SPECIAL
 from gpucodegen.ptx.types import dtype
 
 
-class Refusal(Exception):
+class Untranslatable(Exception):
     """An instruction cannot be translated; the text says why."""
 
 
@@ -65,7 +65,7 @@ def recast(value: str, have: np.dtype[Any], want: np.dtype[Any]) -> str:
 
 
 @dataclass(slots=True)
-class Operands:
+class OperandText:
     """Reads and writes operands of one kernel's instructions."""
 
     entry: Entry
@@ -131,7 +131,7 @@ class Operands:
     def _symbol(self, text: str, want: np.dtype[Any]) -> str:
         found = _SYMBOL.fullmatch(text)
         if found is None:
-            raise Refusal(f"operand {text}")
+            raise Untranslatable(f"operand {text}")
         name, offset = found[1], int(found[2] or 0)
         if name in self.entry.shared.variables:
             start = SHARED_START + self.entry.shared.variables[name].offset
@@ -140,7 +140,7 @@ class Operands:
             return self.number(self.entry.local.variables[name].offset + offset, want)
         if name in self.variables:
             return f"(S.symbols[{name!r}] + {self.number(offset, np.dtype('i8'))})"
-        raise Refusal(f"unknown name {name}")
+        raise Untranslatable(f"unknown name {name}")
 
     def predicate(self, operand: str) -> str:
         """A predicate, which may stand negated or as a number."""
@@ -152,7 +152,7 @@ class Operands:
         """Expression and offset of an operand in brackets."""
         found = _ADDRESS.fullmatch(operand)
         if found is None:
-            raise Refusal(f"address {operand}")
+            raise Untranslatable(f"address {operand}")
         name, offset = found[1], int(found[2] or "0", 0)
         register = self.entry.registers.number(name)
         if register is None:
@@ -167,7 +167,7 @@ class Operands:
             return value
         number = self.entry.registers.number(register)
         if number is None:
-            raise Refusal(f"destination {register}")
+            raise Untranslatable(f"destination {register}")
         want = np.dtype(self.entry.registers.storage[number])
         return Write(number, recast(f"({value})", dtype(kind), want))
 

@@ -1,6 +1,6 @@
 """A kernel as Python functions, one for each basic block, made when first needed.
 
-Comes in: an entry.  Goes out: a `Program`, whose functions take the registers, the
+Comes in: an entry.  Goes out: a `EntryProgram`, whose functions take the registers, the
 batch that runs and the mask of the lanes (None: all), and return the predicate of the
 instruction that ends the block, if it has one.
 """
@@ -17,7 +17,7 @@ from gpucodegen.ptx.faults import Problem, Unsupported
 from gpucodegen.ptx.numerics import floats, integers
 from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.parsing.entries import Entry, Instruction
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal, Write
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable, Write
 from gpucodegen.ptx.translation.rules.comparisons import COMPARISON_RULES
 from gpucodegen.ptx.translation.rules.conversions import CONVERSION_RULES
 from gpucodegen.ptx.translation.rules.floats import FLOAT_RULES, floating
@@ -27,7 +27,7 @@ from gpucodegen.ptx.translation.rules.mbarriers import MBARRIER_RULES
 from gpucodegen.ptx.translation.rules.memory import MEMORY_RULES
 from gpucodegen.ptx.translation.rules.warpgroups import WARPGROUP_RULES
 from gpucodegen.ptx.translation.rules.warps import WARP_RULES
-from gpucodegen.ptx.translation.runs import Run, fused_run
+from gpucodegen.ptx.translation.runs import InstructionRun, fused_run
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Chosen, Mask, Value
 
@@ -45,7 +45,7 @@ BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
 """What may end a basic block; barriers of a warp do not."""
 
 BlockFunction = Callable[[list[Any], Any, Mask], Value]
-Step = tuple[Instruction, list[Line]] | Run
+Step = tuple[Instruction, list[Line]] | InstructionRun
 
 NAMES: dict[str, Any] = {
     name: getattr(module, name)
@@ -79,12 +79,12 @@ def guard(predicate: Value, mask: Mask) -> Chosen:
     return both if both.any() else False
 
 
-class Program:
+class EntryProgram:
     """The basic blocks of one entry."""
 
     def __init__(self, entry: Entry, variables: Collection[str]) -> None:
         self.entry = entry
-        self.operands = Operands(entry, variables)
+        self.operands = OperandText(entry, variables)
         instructions = entry.instructions
         leaders = {0, len(instructions), *entry.labels.values()}
         leaders |= {x.index + 1 for x in instructions if ends_block(x)}
@@ -131,7 +131,7 @@ class Program:
             x = body[at]
             try:
                 steps.append((x, self._lines(x)))
-            except Refusal as refusal:
+            except Untranslatable as refusal:
                 problems.append(Problem(x.line, x.text, str(refusal)))
             except (KeyError, IndexError, ValueError):
                 problems.append(Problem(x.line, x.text, "no such form"))
@@ -143,7 +143,7 @@ class Program:
             return floating(x, self.operands)
         rule = RULES.get(x.opcode) or FLOAT_RULES.get(x.opcode)
         if rule is None:
-            raise Refusal("opcode")
+            raise Untranslatable("opcode")
         return rule(x, self.operands)
 
     def _unknown_end(self, end: Instruction | None) -> list[Problem]:
@@ -168,7 +168,7 @@ class Program:
     def _source(self, number: int, masked: bool) -> list[str]:
         lines = ["q = m"]
         for step in self.steps[number]:
-            if isinstance(step, Run):
+            if isinstance(step, InstructionRun):
                 each = (_rendered(line, masked) for line in step.lines)
                 lines += each if masked else [step.call]
                 continue

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpucodegen.ptx.numerics.floats import round_sum
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.operands import Line, Operands
+from gpucodegen.ptx.translation.operands import Line, OperandText
 from gpucodegen.ptx.translation.rules.floats import floating
 from gpucodegen.ptx.types import Array
 
@@ -23,7 +23,7 @@ _STACKED = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class InstructionRun:
     """Some instructions: one call that does them all, and lines that do each."""
 
     instructions: tuple[Instruction, ...]
@@ -32,7 +32,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Registers:
+class MultiplyAdds:
     """``R[targets] = R[factors[left]] * R[factors[right]] + R[addends]``."""
 
     targets: list[int]
@@ -71,7 +71,9 @@ def _over(value: Any, lanes: int) -> Array:
     return np.full(lanes, single) if single.ndim == 0 else single
 
 
-def fused_run(body: list[Instruction], start: int, o: Operands) -> Run | None:
+def fused_run(
+    body: list[Instruction], start: int, o: OperandText
+) -> InstructionRun | None:
     """The run of independent ``fma.rn.f32`` on registers from a place of a list on."""
     written: set[str] = set()
     rows: list[list[int]] = []
@@ -91,7 +93,7 @@ def fused_run(body: list[Instruction], start: int, o: Operands) -> Run | None:
     targets, left, right, addends = (list(column) for column in zip(*rows, strict=True))
     factors = sorted({*left, *right})
     place = {register: at for at, register in enumerate(factors)}
-    registers = Registers(
+    registers = MultiplyAdds(
         targets,
         factors,
         np.array([place[r] for r in left]),
@@ -101,4 +103,6 @@ def fused_run(body: list[Instruction], start: int, o: Operands) -> Run | None:
     )
     some = tuple(body[start : start + len(rows)])
     call = f"{o.constant(registers)}.update(R, S.lanes)"
-    return Run(some, call, tuple(line for x in some for line in floating(x, o)))
+    return InstructionRun(
+        some, call, tuple(line for x in some for line in floating(x, o))
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpucodegen import errors
 from gpucodegen.ir.locations import file_location
 from gpucodegen.report import PICTURES
-from gpucodegen.report.kernels import Kernel
+from gpucodegen.report.kernels import MappedKernel
 from gpucodegen.report.kernels import Mapping as Mapped
 from gpucodegen.report.pictures.plane_builder import plane
 from gpucodegen.report.pictures.planes import planes
@@ -117,7 +117,7 @@ def _first_share(nest: Nest, mappings: Sequence[Mapped], title: str) -> Element:
     )
 
 
-def _shares(kernel: Kernel) -> Iterator[Element]:
+def _shares(kernel: MappedKernel) -> Iterator[Element]:
     for share in kernel.shares:
         if share.writes and share.memory == "global":
             title = f"{kernel.name}: who writes {share.array}"

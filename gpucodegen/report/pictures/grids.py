@@ -14,7 +14,7 @@ Executed = Sequence[tuple[Instances, tuple[Tuple, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GridLayout:
     """The depths of the outer and the inner loop, and of tile loops."""
 
     depths: tuple[int, int]
@@ -38,11 +38,11 @@ class Layout:
 class Grid:
     """Rows and columns by value.
 
-    Statements outside the inner loop stand in a column of their own: ``before`` it or
+    Statements outside the inner loop stand in a separate column: ``before`` it or
     ``after`` it. ``inside`` are the others.
     """
 
-    layout: Layout
+    layout: GridLayout
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     before: tuple[str, ...]
@@ -50,7 +50,7 @@ class Grid:
     after: tuple[str, ...]
 
     @staticmethod
-    def of(layout: Layout, executed: Executed) -> Grid:
+    def of(layout: GridLayout, executed: Executed) -> Grid:
         """The grid on which all executions have a place."""
         outer, inner = layout.depths
         rows: set[int] = set()

@@ -16,7 +16,7 @@ CHARACTER = 6.7
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A sample, drawn around (14, 0), and its meaning."""
 
     sample: Element
@@ -24,7 +24,7 @@ class Entry:
 
 
 def legend(
-    entries: Sequence[Entry], top: float, width: float
+    entries: Sequence[LegendEntry], top: float, width: float
 ) -> tuple[list[Element], float]:
     """The drawn entries and the height they take; long meanings are wrapped."""
     drawn: list[Element] = []

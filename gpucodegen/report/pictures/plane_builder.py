@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpucodegen.report.pictures.grids import Grid, Layout
+from gpucodegen.report.pictures.grids import Grid, GridLayout
 from gpucodegen.report.pictures.planes import Arrow, Plane, Point, tile_loops
 from gpucodegen.report.schedule_tree import effects
 from gpucodegen.report.sizes import Sizes
@@ -102,7 +102,7 @@ class _View:
     pair: tuple[Loop, Loop]
     sizes: Mapping[str, int]
     shown: tuple[Instances, ...]
-    layout: Layout
+    layout: GridLayout
     fixed: Tuple = ()
 
     @staticmethod
@@ -114,7 +114,7 @@ class _View:
         found = tile_loops(nest, full.loops) - {outer.name, inner.name}
         tiles = tuple(depth for depth, name in enumerate(names) if name in found)
         depths = names.index(outer.name), names.index(inner.name)
-        view = _View(nest, pair, sizes, inside, Layout(depths, tiles))
+        view = _View(nest, pair, sizes, inside, GridLayout(depths, tiles))
         return replace(view, fixed=view.most_telling(full)) if not tiles else view
 
     def around(self) -> dict[str, int]:

@@ -37,7 +37,7 @@ class Point:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """What tells it from others."""
+        """What distinguishes it from others."""
         return self.statement, self.row, self.column
 
 
@@ -52,7 +52,7 @@ class Arrow:
 
     @property
     def places(self) -> tuple[object, object]:
-        """What tells it from others."""
+        """What distinguishes it from others."""
         return self.source.place, self.sink.place
 
     @property

@@ -1,4 +1,4 @@
-"""Who writes what of an array: the first blocks, and the first threads of the first.
+"""Which part of an array the first blocks write, and the first block's first threads.
 
 The last two dimensions are shown, to scale; the boxes and cells are isl answers on the
 mapped kernel.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpucodegen.report.kernels import Box, Kernel, Share, length
+from gpucodegen.report.kernels import Box, MappedKernel, Share, length
 from gpucodegen.report.pictures import svg
-from gpucodegen.report.pictures.legends import Entry, legend
+from gpucodegen.report.pictures.legends import LegendEntry, legend
 from gpucodegen.report.pictures.svg import Element, Place
 from gpucodegen.report.wording import box as extents_text
 
@@ -47,7 +47,7 @@ class _Rectangle:
         return _Rectangle(starts[0], starts[1], counts[0], counts[1])
 
 
-def share_picture(kernel: Kernel, share: Share, title: str) -> Element | None:
+def share_picture(kernel: MappedKernel, share: Share, title: str) -> Element | None:
     """The picture of one written array; None where boxes have no bounds."""
     boxes = [found for box in share.blocks if (found := _Rectangle.of(box))]
     if len(boxes) != len(share.blocks):
@@ -112,13 +112,15 @@ def _threads(share: Share, scale: _Scale) -> Iterator[Element]:
 HUES = (0, 1, 3)
 
 
-def _legend(kernel: Kernel, share: Share) -> Iterator[Entry]:
+def _legend(kernel: MappedKernel, share: Share) -> Iterator[LegendEntry]:
     worker = "block" if kernel.block else "parallel iteration"
     for number in range(len(share.blocks)):
         sample = svg.rectangle((4, -7), (22, 14), f"hue{number}", 2, opacity=0.3)
         extents = extents_text([length(side) for side in share.blocks[number]])
-        yield Entry(sample, f"{worker} {number}: {extents} elements of {share.array}")
+        yield LegendEntry(
+            sample, f"{worker} {number}: {extents} elements of {share.array}"
+        )
     for number, cells in enumerate(share.threads):
         sample = svg.rectangle((10, -5), (10, 10), f"hue{HUES[number]}")
         elements = "one element" if len(cells) == 1 else f"{len(cells)} elements"
-        yield Entry(sample, f"thread {number} of block 0: {elements}")
+        yield LegendEntry(sample, f"thread {number} of block 0: {elements}")

@@ -8,7 +8,7 @@ from math import hypot
 
 from gpucodegen.report.pictures import svg
 from gpucodegen.report.pictures.arrows import RADIUS, arrow
-from gpucodegen.report.pictures.legends import Entry, legend
+from gpucodegen.report.pictures.legends import LegendEntry, legend
 from gpucodegen.report.pictures.planes import Arrow, Plane, Point
 from gpucodegen.report.pictures.svg import Element, Place
 from gpucodegen.report.wording import equations
@@ -153,7 +153,7 @@ def _carrier(plane: Plane, name: str) -> str:
 
 
 def _fronts(canvas: _Canvas) -> Iterator[Element]:
-    """Bands behind the points that may run at once."""
+    """Bands drawn below the points that may run at once."""
     plane = canvas.plane
     if not shows_front(plane):
         return
@@ -217,53 +217,53 @@ def _frame(corner: Place, size: Place, tiles: Tiles | None) -> Element:
 
 
 def _order(canvas: _Canvas) -> Iterator[Element]:
-    """The way a tiled program takes through its points, where no arrows tell it."""
+    """A tiled program's way through its points, where no arrows show it."""
     points = [] if canvas.plane.arrows else [p for p in canvas.plane.points if p.tile]
     ordered = sorted(points, key=lambda p: (p.tile, p.row, p.column))
     if len(ordered) > 1:
         yield svg.polyline([canvas.at(p) for p in ordered], "order", stroke_width=1.6)
 
 
-def _legend(canvas: _Canvas) -> Iterator[Entry]:
+def _legend(canvas: _Canvas) -> Iterator[LegendEntry]:
     """What the signs mean, as far as they occur."""
     plane = canvas.plane
     for number, name in enumerate(plane.statements):
         text = f"an execution of {name}: {plane.effects[name]}"
-        yield Entry(_dot((14, 0), number, "dot"), text)
+        yield LegendEntry(_dot((14, 0), number, "dot"), text)
     yield from _arrow_entries(plane)
     if plane.workers is not None:
         loop = (plane.outer, plane.inner)[plane.workers].name
         text = f"one colour per {loop}: nothing waits for another colour, each may "
-        yield Entry(_dot((14, 0), 0, "hue0"), f"{text}have a thread of its own")
+        yield LegendEntry(_dot((14, 0), 0, "hue0"), f"{text}have a thread of its own")
     if shows_front(plane):
         band = svg.line((6, 0), (26, 0), "front", stroke_width=12)
         band.set("stroke-linecap", "round")
         text = f"one value of {_front(plane)}: may run at once, one band after another"
-        yield Entry(band, text)
+        yield LegendEntry(band, text)
     if any(point.tile for point in plane.points):
-        yield Entry(_dot((14, 0), 0, "hue0"), "one colour per tile")
+        yield LegendEntry(_dot((14, 0), 0, "hue0"), "one colour per tile")
         if not plane.arrows:
             path = svg.line((0, 0), (32, 0), "order", stroke_width=1.6)
-            yield Entry(path, "order of execution")
+            yield LegendEntry(path, "order of execution")
     elif canvas.tiles is not None:
         outline = _frame((2, -7), (26, 14), canvas.tiles)
         shape = f"tile of {canvas.tiles.rows} x {canvas.tiles.columns} iterations"
         refusal = canvas.tiles.refusal
-        yield Entry(outline, f"{shape}: refused, {refusal}" if refusal else shape)
+        yield LegendEntry(outline, f"{shape}: refused, {refusal}" if refusal else shape)
     if plane.is_cut:
-        yield Entry(svg.element("g"), "there are more iterations than are shown")
+        yield LegendEntry(svg.element("g"), "there are more iterations than are shown")
     if plane.focus is not None:
         row, column = plane.rows[plane.focus[0]], plane.columns[plane.focus[1]]
         where = f"{plane.outer.name} = {row}, {plane.inner.name} = {column}"
         text = f"of the many arrows only those of {where} are drawn"
-        yield Entry(svg.element("g"), text)
+        yield LegendEntry(svg.element("g"), text)
     if not plane.complete:
-        yield Entry(
+        yield LegendEntry(
             svg.element("g"), "some dependences are missing: isl gave no answer"
         )
 
 
-def _arrow_entries(plane: Plane) -> Iterator[Entry]:
+def _arrow_entries(plane: Plane) -> Iterator[LegendEntry]:
     seen = {_carrier(plane, a.carrier) for a in plane.arrows if not a.witness}
     meanings = {
         "along": f"must come first; carried by {plane.inner.name}",
@@ -273,10 +273,10 @@ def _arrow_entries(plane: Plane) -> Iterator[Entry]:
     }
     for cls, meaning in meanings.items():
         if cls in seen:
-            yield Entry(arrow((-4, 0), (36, 0), cls), meaning)
+            yield LegendEntry(arrow((-4, 0), (36, 0), cls), meaning)
     if any(a.witness for a in plane.arrows):
         drawn = arrow((-4, 0), (36, 0), "witness", bold=True)
-        yield Entry(drawn, "the same: the witness that the analysis names")
+        yield LegendEntry(drawn, "the same: the witness that the analysis names")
 
 
 def _front(plane: Plane) -> str:

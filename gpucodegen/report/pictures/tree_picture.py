@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpucodegen.report.pictures import svg
 from gpucodegen.report.pictures.svg import Element
-from gpucodegen.report.schedule_tree import SEPARATOR, Kind, Tree
+from gpucodegen.report.schedule_tree import SEPARATOR, NodeKind, Tree
 
 CHARACTER, LINE, PAD, GAP, DROP = 7.4, 16.0, 9.0, 16.0, 22.0
 WIDEST = 44
@@ -16,12 +16,12 @@ WIDEST = 44
 TOP = 50.0
 
 RIMS = {
-    Kind.DOMAIN: "rim7",
-    Kind.BAND: "rim0",
-    Kind.SEQUENCE: "rim3",
-    Kind.FILTER: "rim5",
-    Kind.MARK: "rim1",
-    Kind.LEAF: "rim2",
+    NodeKind.DOMAIN: "rim7",
+    NodeKind.BAND: "rim0",
+    NodeKind.SEQUENCE: "rim3",
+    NodeKind.FILTER: "rim5",
+    NodeKind.MARK: "rim1",
+    NodeKind.LEAF: "rim2",
 }
 
 

@@ -1,3 +1,12 @@
-"""Kernels on the CPU."""
+"""Kernels on the CPU.
+
+- `helpers`: Numba's compiled helpers, loaded without Numba
+- `stored_kernels`: compiled kernels on disk
+- `outline`: parallel loops as functions
+- `kernels`: kernels compiled
+- `emulator`: the text of a CUDA kernel without a GPU
+- `engine`: main memory
+- `direct_call`: launches that check their arrays in machine code
+"""
 
 from __future__ import annotations

@@ -95,7 +95,8 @@ def _facts(one: np.ndarray[Any, Any]) -> Iterator[int]:
 @cache
 def _method() -> _Method:
     """The description of the function, which all share."""
-    code = address(MODULE, {layout.ENTRY: "launch"}, layout.ENTRY)
+    names = {layout.ENTRY: "launch"}
+    code = address(MODULE, names, layout.ENTRY, layout.OBJECTS)
     return _Method(NAME, code, FAST_CALL, None)
 
 

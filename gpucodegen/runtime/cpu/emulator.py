@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -121,19 +121,22 @@ def compile_sim(spec: KernelSpec) -> SimKernel:
 class _Rewriter(ast.NodeTransformer):
     """Header imports to the emulator's face, barriers of the kernel to yields."""
 
-    FACES = ("gpucodegen.intrinsics", "gpucodegen.intrinsics.cuda")
+    PACKAGE = "gpucodegen.intrinsics"
+    TWINS: ClassVar = {"cuda": "sim"}
+    """The face that a kernel names, and the one with its names here."""
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """``cuda`` is ``sim`` here."""
-        if node.module == self.FACES[0]:
+        """Imports of a face, or from it."""
+        package, _, face = str(node.module).rpartition(".")
+        if node.module == self.PACKAGE:
             for alias in node.names:
-                if alias.name == "cuda":
-                    alias.name, alias.asname = "sim", alias.asname or "cuda"
-        elif node.module == self.FACES[1]:
-            node.module = "gpucodegen.intrinsics.sim"
+                alias.asname = alias.asname or alias.name
+                alias.name = self.TWINS.get(alias.name, alias.name)
+        elif package == self.PACKAGE:
+            node.module = f"{package}.{self.TWINS.get(face, face)}"
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,53 @@ from gpucodegen.runtime.host.engines import Launcher, Maker, Shape, Ways, conten
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.workspace import Pool
 
-if TYPE_CHECKING:
-    from gpucodegen.runtime.cpu.kernels import CpuKernel
+
+@dataclass(frozen=True, slots=True)
+class ReadyKernel:
+    """A kernel that can be started.
+
+    ``launch`` takes grid, block, and buffers and numbers.  ``entry``, where there is
+    one, takes addresses and numbers, and C finds it at ``address`` unless that is 0.
+    """
+
+    launch: Launcher
+    entry: Callable[..., None] | None = None
+    address: int = 0
+
+
+def compiled(spec: KernelSpec) -> ReadyKernel:
+    """A kernel as machine code of this processor."""
+    from gpucodegen.runtime.cpu.kernels import compile_cpu
+
+    kernel = compile_cpu(spec)
+    entry = kernel.entry
+
+    def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
+        entry(*[a.pointer if type(a) is Buffer else a for a in args])
+
+    return ReadyKernel(launch, entry, kernel.address)
+
+
+def emulated(spec: KernelSpec) -> ReadyKernel:
+    """A kernel of CUDA that Python runs thread by thread."""
+    from gpucodegen.runtime.cpu.emulator import compile_sim
+
+    return ReadyKernel(compile_sim(spec).launch)
 
 
 @dataclass(slots=True)
 class NumpyEngine:
-    """The engine of the targets ``cpu`` and ``sim``."""
+    """Memory is NumPy's; ``ready`` makes a kernel ready to start, once for each.
 
-    target: str
+    >>> engine = NumpyEngine(compiled)
+    >>> engine.alloc((2, 3), "f32").shape
+    (2, 3)
+    """
+
+    ready: Callable[[KernelSpec], ReadyKernel]
     pool: Pool = field(default_factory=Pool)
-    kernels: dict[KernelSpec, CpuKernel] = field(
-        default_factory=dict["KernelSpec", "CpuKernel"]
+    kernels: dict[KernelSpec, ReadyKernel] = field(
+        default_factory=dict[KernelSpec, ReadyKernel]
     )
 
     @property
@@ -97,37 +132,27 @@ class NumpyEngine:
         return replace(buffer, pooled=False)
 
     def launcher(self, spec: KernelSpec) -> Launcher:
-        """A compiled entry, or the emulator."""
-        if self.target == "sim":
-            from gpucodegen.runtime.cpu.emulator import compile_sim
-
-            return compile_sim(spec).launch
-        entry = self._compiled(spec).entry
-
-        def launch(_grid: Any, _block: Any, args: tuple[Any, ...]) -> None:
-            entry(*[a.pointer if type(a) is Buffer else a for a in args])
-
-        return launch
+        """A kernel that takes buffers and numbers."""
+        return self._ready(spec).launch
 
     def kernel(
         self, spec: KernelSpec, grid: Shape | None, block: Shape | None
     ) -> Callable[..., None]:
-        """A compiled entry; what the emulator runs takes buffers."""
+        """A compiled entry."""
         del grid, block
-        assert self.target == "cpu"
-        return self._compiled(spec).entry
+        entry = self._ready(spec).entry
+        assert entry is not None
+        return entry
 
     def address(self, spec: KernelSpec) -> int:
         """Where the machine code lies; the emulator has none."""
-        return self._compiled(spec).address if self.target == "cpu" else 0
+        return self._ready(spec).address
 
-    def _compiled(self, spec: KernelSpec) -> CpuKernel:
-        """The kernel, compiled once."""
+    def _ready(self, spec: KernelSpec) -> ReadyKernel:
+        """The kernel, made ready once."""
         kernel = self.kernels.get(spec)
         if kernel is None:
-            from gpucodegen.runtime.cpu.kernels import compile_cpu
-
-            kernel = self.kernels[spec] = compile_cpu(spec)
+            kernel = self.kernels[spec] = self.ready(spec)
         return kernel
 
     def transfers(
@@ -149,11 +174,11 @@ class NumpyEngine:
         return lambda: values, lambda: None
 
     def array(self, buffer: Buffer) -> Any:
-        """The array itself; a pooled one is the caller's while anybody uses it."""
+        """The array itself; a pooled one is the caller's while it is in use."""
         return self.pool.lend(buffer) if buffer.pooled else buffer.array
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """Pooled memory that is the caller's while anybody uses it."""
+        """Pooled memory that is the caller's while it is in use."""
         return self.pool.maker(shape, dtype)
 
     def shown(self, buffer: Buffer) -> Any:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from gpucodegen.runtime.cpu import stored_kernels
 from gpucodegen.runtime.cpu.outline import CALL, outlined
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.collection import collected_afterwards
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.runtime.storage import machine_code
-from gpucodegen.runtime.threads import pool as threads
+from gpucodegen.runtime.threads import pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class CpuKernel:
 @collected_afterwards()
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
-    loaded = machine_code.load(spec)
+    loaded = stored_kernels.load(spec)
     if loaded is not None:
         return CpuKernel(spec, *loaded)
     dispatcher, types = _dispatcher(spec)
     dispatcher.compile(types)
     dispatcher.disable_compile()
     compiled = dispatcher.overloads[types]
-    machine_code.keep(spec, compiled)
+    stored_kernels.keep(spec, compiled)
     symbol = compiled.fndesc.llvm_cfunc_wrapper_name
     address = compiled.library.get_pointer_to_function(symbol)
     return CpuKernel(spec, compiled.entry_point, address)
@@ -53,7 +53,7 @@ def assembly(spec: KernelSpec) -> str:
 def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     import numba
 
-    from gpucodegen.intrinsics.cpu.engine import parameter
+    from gpucodegen.intrinsics.cpu.face import parameter
     from gpucodegen.intrinsics.cpu.target import jit
 
     module = modules.load(spec.source)
@@ -73,11 +73,11 @@ def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
     from gpucodegen.intrinsics.cpu.parallel import parallel_for
     from gpucodegen.intrinsics.cpu.target import jit
 
-    threads.provided()  # compiled code refers to the pool by name
+    pool.provided()  # compiled code refers to the pool by name
     with modules.SYNTAX_TREES:
         made = outlined(spec.source, spec.name)
         code = compile(made.tree, str(module.__file__), "exec")
-    shared = parallel_for(threads.count(spec.threads))
+    shared = parallel_for(pool.count(spec.threads))
     names = {"__name__": module.__name__, CALL: shared}
     exec(code, names)
     names.update((part, jit(names[part])) for part in made.parts)

@@ -20,10 +20,10 @@ PTX = cache.Store("ptx")
 STATIC_SHARED_BYTES = 48 * 1024
 """What the arrays of a block may take that a kernel declares."""
 
-Target = tuple[int, ...] | tuple[int, int, str]
+Capability = tuple[int, ...] | tuple[int, int, str]
 
 
-def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
+def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
     """The PTX of a kernel with its own name as entry, or what the disk has of it.
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
@@ -43,9 +43,9 @@ def compile_ptx(spec: KernelSpec, cc: Target = (9, 0)) -> str:
     return text
 
 
-def _compiled(spec: KernelSpec, cc: Target) -> str:
+def _compiled(spec: KernelSpec, cc: Capability) -> str:
     from gpucodegen.intrinsics.cuda import assembly, lines
-    from gpucodegen.intrinsics.cuda.engine import parameter
+    from gpucodegen.intrinsics.cuda.face import parameter
     from gpucodegen.intrinsics.cuda.target import Kernel
 
     function = getattr(modules.load(spec.source), spec.name)
@@ -106,7 +106,7 @@ RECORDS = 2
 """The form of the records: entries of another one are not read."""
 
 
-def compile_cubin(spec: KernelSpec, cc: Target = (9, 0)) -> Cubin:
+def compile_cubin(spec: KernelSpec, cc: Capability = (9, 0)) -> Cubin:
     """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
     key = _key(spec, cc)
     stored = CUBINS.get(key)
@@ -118,7 +118,7 @@ def compile_cubin(spec: KernelSpec, cc: Target = (9, 0)) -> Cubin:
     return cubin
 
 
-def architecture(cc: Target) -> str:
+def architecture(cc: Capability) -> str:
     """The assembler's name of an architecture.
 
     >>> architecture((9, 0, "a"))
@@ -127,7 +127,7 @@ def architecture(cc: Target) -> str:
     return "sm_" + "".join(map(str, cc))
 
 
-def _link(ptx: str, cc: Target) -> tuple[bytes, str]:
+def _link(ptx: str, cc: Capability) -> tuple[bytes, str]:
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     options = LinkerOptions(arch=architecture(cc), ptxas_options=["-v"])
@@ -136,8 +136,8 @@ def _link(ptx: str, cc: Target) -> tuple[bytes, str]:
     return bytes(code), linker.get_info_log() or ""
 
 
-def _key(spec: KernelSpec, cc: Target) -> str:
-    from gpucodegen.intrinsics.cuda.assembly import engine_version
+def _key(spec: KernelSpec, cc: Capability) -> str:
+    from gpucodegen.intrinsics.cuda.assembly import compiler_version
 
     return cache.digest(
         RECORDS,
@@ -147,6 +147,6 @@ def _key(spec: KernelSpec, cc: Target) -> str:
         spec.block,
         spec.fastmath,
         architecture(cc),
-        engine_version(),
+        compiler_version(),
         cache.package_digest(),
     )

@@ -128,8 +128,8 @@ class CudaEngine:
         made = device.view(array, address, shape, in_bytes, array.dtype)
         view = Buffer.of(made, buffer.dtype)
         start, end = view.byte_range
-        first, behind = device.allocation(array)
-        if start < end and not first <= start <= end <= behind:
+        first, after = device.allocation(array)
+        if start < end and not first <= start <= end <= after:
             raise errors.IndexOutOfBounds(
                 index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
             )

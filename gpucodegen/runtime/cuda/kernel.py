@@ -10,7 +10,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
-from gpucodegen.runtime.devices.arguments import Layout
+from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.host.spec import KernelSpec
 
@@ -21,7 +21,7 @@ class CudaKernel:
 
     device: Device
     name: str
-    layout: Layout
+    layout: ArgumentLayout
     loaded: Any
 
     @classmethod
@@ -32,7 +32,9 @@ class CudaKernel:
             code = compile_ptx(spec, cc).encode()
         else:
             code = compile_cubin(spec, cc).code
-        return cls(device, spec.name, Layout.of(spec), device.load(spec.name, code))
+        return cls(
+            device, spec.name, ArgumentLayout.of(spec), device.load(spec.name, code)
+        )
 
     def launch(
         self, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]

@@ -3,4 +3,14 @@
 Comes in: PTX or machine code, packed arguments, contents of arrays.  Goes out: arrays
 in a device's memory, kernels that ran.  Everything CUDA in the runtime is written once,
 against `protocol`; `choice` says which device serves a call.
+
+- `protocol`: what is asked of a device
+- `strides`: how elements lie in memory
+- `arguments`: arguments as bytes
+- `cupy_device`: a GPU through CuPy
+- `emulated_array`: arrays of the emulated device
+- `emulated_device`: PTX in NumPy
+- `emulated_cupy`: CuPy's functions on that device
+- `choice`: which device serves a call
+- `inventory`: what this machine has
 """

@@ -34,7 +34,7 @@ _FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArgumentLayout:
     """How the arguments of one kernel are packed."""
 
     kernel: str
@@ -43,11 +43,11 @@ class Layout:
     offsets: tuple[int, ...]
 
     @classmethod
-    def of(cls, spec: KernelSpec) -> Layout:
+    def of(cls, spec: KernelSpec) -> ArgumentLayout:
         """The layout of a kernel's parameters.
 
         >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "index")
-        >>> Layout.of(KernelSpec("k", "", (*params, params[0]))).offsets
+        >>> ArgumentLayout.of(KernelSpec("k", "", (*params, params[0]))).offsets
         (0, 8, 16)
         """
         parts = "".join(map(_format, spec.params))

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.protocol import Limits, Shape, Triple, failure
+from gpucodegen.runtime.devices.protocol import LaunchLimits, Shape, Triple, failure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ class CupyDevice:
 
     number: int
     form: str = field(default_factory=_form)
-    limits: Limits = field(default_factory=Limits)
+    limits: LaunchLimits = field(default_factory=LaunchLimits)
     launched: list[str] = field(default_factory=list[str])
     """Kernels since the device was last waited for, the newest last."""
 

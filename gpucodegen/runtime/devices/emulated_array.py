@@ -2,30 +2,40 @@
 
 Nothing reads them by accident: `get` brings the contents to main memory, and NumPy
 refuses them.  They have the names of `cupy.ndarray` that programs and tests use.
-
->>> a = asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
->>> a[:, 1].get().tolist(), a.T.strides
-([1.0, 4.0], (4, 12))
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gpucodegen.runtime.host.buffers import row_major
-
-if TYPE_CHECKING:
-    from gpucodegen.runtime.devices.emulated_device import Allocation, EmulatedDevice
-
-Shape = tuple[int, ...]
+from gpucodegen.runtime.devices.protocol import Device, Shape
+from gpucodegen.runtime.devices.strides import row_major
 
 
-class Place(NamedTuple):
+@dataclass(eq=False)
+class Allocation:
+    """Bytes of a device's memory, given back when the last array on them dies.
+
+    ``memory`` is a `gpucodegen.ptx.Memory`; ``owner``: who gives them back instead.
+    """
+
+    device: Device
+    memory: Any
+    address: int
+    size: int
+    owner: object = None
+
+    def __del__(self) -> None:
+        if self.owner is None:
+            self.memory.free(self.address)
+
+
+class DevicePointer(NamedTuple):
     """An address in a device's memory."""
 
     ptr: int
@@ -43,13 +53,13 @@ class EmulatedArray:
     """A strided array over an allocation, which lives as long as its arrays."""
 
     allocation: Allocation
-    data: Place
+    data: DevicePointer
     shape: Shape
     strides: Shape
     dtype: np.dtype[Any]
 
     @property
-    def device(self) -> EmulatedDevice:
+    def device(self) -> Device:
         """Where it lies."""
         return self.allocation.device
 
@@ -153,11 +163,11 @@ class EmulatedArray:
             return np.empty(self.shape, self.dtype)
         low = sum(end for end in ends if end < 0)
         high = sum(end for end in ends if end > 0) + self.itemsize
-        memory = self.device.memory.bytes(self.data.ptr + low, high - low)
+        memory = self.allocation.memory.bytes(self.data.ptr + low, high - low)
         return np.ndarray(self.shape, self.dtype, memory, -low, self.strides)
 
     def _with(self, address: int, shape: Shape, strides: Shape) -> EmulatedArray:
-        place = Place(address)
+        place = DevicePointer(address)
         return EmulatedArray(self.allocation, place, shape, strides, self.dtype)
 
     def _is_row(self, step: int = 1) -> bool:
@@ -170,37 +180,3 @@ class EmulatedArray:
 
 def _address(array: npt.NDArray[Any]) -> int:
     return int(array.__array_interface__["data"][0])
-
-
-def empty(shape: Shape, dtype: npt.DTypeLike = np.float64) -> EmulatedArray:
-    """Uninitialised memory of the current emulated device."""
-    from gpucodegen.runtime.devices.emulated_device import current
-
-    return current().empty(tuple(shape), np.dtype(dtype))
-
-
-def zeros(shape: Shape, dtype: npt.DTypeLike = np.float64) -> EmulatedArray:
-    """Zeros on the current emulated device."""
-    return asarray(np.zeros(shape, dtype))
-
-
-def asarray(contents: npt.ArrayLike) -> EmulatedArray:
-    """A copy on the current emulated device."""
-    here = np.asarray(contents)
-    there = empty(here.shape, here.dtype)
-    there.set(np.ascontiguousarray(here).reshape(here.shape))
-    return there
-
-
-def asnumpy(array: EmulatedArray) -> npt.NDArray[Any]:
-    """The contents in main memory."""
-    return array.get()
-
-
-def ascontiguousarray(array: EmulatedArray) -> EmulatedArray:
-    """The array itself if its elements lie in a row, else a copy."""
-    if array.flags.c_contiguous:
-        return array
-    made = array.device.empty(array.shape, array.dtype)
-    made[...] = array
-    return made

@@ -19,9 +19,13 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.emulated_array import EmulatedArray, Place
-from gpucodegen.runtime.devices.protocol import Limits, Shape, Triple, failure
-from gpucodegen.runtime.host.buffers import row_major
+from gpucodegen.runtime.devices.emulated_array import (
+    Allocation,
+    DevicePointer,
+    EmulatedArray,
+)
+from gpucodegen.runtime.devices.protocol import LaunchLimits, Shape, Triple, failure
+from gpucodegen.runtime.devices.strides import row_major
 
 MEMORY = 8 << 30
 """Bytes that one device has."""
@@ -29,25 +33,8 @@ MEMORY = 8 << 30
 _HINT = "Correct the kernel, or report it: a kernel of the compiler should not fault"
 
 
-@dataclass(eq=False)
-class Allocation:
-    """Memory of a device, given back when the last array on it dies.
-
-    ``owner``: who gives it back instead.
-    """
-
-    device: EmulatedDevice
-    address: int
-    size: int
-    owner: object = None
-
-    def __del__(self) -> None:
-        if self.owner is None:
-            self.device.memory.free(self.address)
-
-
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedKernel:
     """A kernel of a module; ``module`` is a `gpucodegen.ptx.Module`."""
 
     name: str
@@ -60,7 +47,7 @@ class EmulatedDevice:
 
     number: int
     form: str = "ptx"
-    limits: Limits = field(default_factory=Limits)
+    limits: LaunchLimits = field(default_factory=LaunchLimits)
     compute_capability: tuple[int, int] = (9, 0)
     memory: Any = field(default_factory=lambda: _ptx().Memory(MEMORY))
     launches: int = 0
@@ -79,8 +66,8 @@ class EmulatedDevice:
         except _ptx().OutOfMemory as problem:
             raise errors.OutOfMemory(size=size) from problem
         strides = tuple(step * kind.itemsize for step in row_major(shape))
-        memory = Allocation(self, address, size)
-        return EmulatedArray(memory, Place(address), shape, strides, kind)
+        memory = Allocation(self, self.memory, address, size)
+        return EmulatedArray(memory, DevicePointer(address), shape, strides, kind)
 
     def adopted(self, interface: Mapping[str, Any], owner: object) -> EmulatedArray:
         """An array that another object describes; `ValueError` if it is not here."""
@@ -89,8 +76,11 @@ class EmulatedDevice:
             step * kind.itemsize for step in row_major(shape)
         )
         address = int(interface["data"][0])
-        memory = Allocation(self, address, prod(shape) * kind.itemsize, owner)
-        array = EmulatedArray(memory, Place(address), shape, tuple(strides), kind)
+        size = prod(shape) * kind.itemsize
+        memory = Allocation(self, self.memory, address, size, owner)
+        array = EmulatedArray(
+            memory, DevicePointer(address), shape, tuple(strides), kind
+        )
         try:
             array.cells()
         except ValueError as problem:
@@ -106,7 +96,7 @@ class EmulatedDevice:
         dtype: Any,
     ) -> EmulatedArray:
         """Another array over the memory of one."""
-        place = Place(address)
+        place = DevicePointer(address)
         return EmulatedArray(array.allocation, place, shape, strides, np.dtype(dtype))
 
     def allocation(self, array: EmulatedArray) -> tuple[int, int]:
@@ -130,18 +120,18 @@ class EmulatedDevice:
         """One number to every element."""
         array[...] = value
 
-    def load(self, name: str, code: bytes) -> Loaded:
+    def load(self, name: str, code: bytes) -> LoadedKernel:
         """A kernel of a PTX module."""
         module = _module(code.decode())
         try:
             module.program(name)
         except _ptx().Unsupported as problem:
             raise errors.NotEmulated(kernel=name, reason=problem) from problem
-        return Loaded(name, module)
+        return LoadedKernel(name, module)
 
     def launch(
         self,
-        kernel: Loaded,
+        kernel: LoadedKernel,
         grid: Triple,
         block: Triple,
         arguments: bytes,
@@ -158,7 +148,7 @@ class EmulatedDevice:
 
     def _accept(
         self,
-        kernel: Loaded,
+        kernel: LoadedKernel,
         grid: Triple,
         block: Triple,
         arguments: bytes,

@@ -21,7 +21,7 @@ Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LaunchLimits:
     """Largest launches: blocks and threads by dimension, threads and bytes of a block.
 
     ``shared`` is what every kernel may declare, in bytes.
@@ -35,9 +35,9 @@ class Limits:
     def problem(self, grid: Sequence[int], block: Sequence[int]) -> str:
         """What a launch has too much of, or nothing.
 
-        >>> Limits().problem((1, 70000, 1), (32, 8, 1))
+        >>> LaunchLimits().problem((1, 70000, 1), (32, 8, 1))
         'its grid of 1 x 70000 x 1 blocks exceeds 2147483647 x 65535 x 65535'
-        >>> Limits().problem((1, 1, 1), (1024, 2, 1))
+        >>> LaunchLimits().problem((1, 1, 1), (1024, 2, 1))
         'its blocks of 2048 threads exceed 1024'
         """
         if any(n > most for n, most in zip(grid, self.grid, strict=True)):
@@ -86,7 +86,7 @@ class Device(Protocol):
     """
 
     form: str
-    limits: Limits
+    limits: LaunchLimits
 
     @property
     def compute_capability(self) -> tuple[int, int]:

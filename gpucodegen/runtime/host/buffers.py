@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.ir.data.float_formats import NARROW, SMALL
+from gpucodegen.runtime.devices.strides import row_major
 
 CPU, GPU = "the CPU", "the GPU"
 
@@ -46,7 +47,7 @@ The names of narrow floats are those of the package ml_dtypes; their bits serve 
 class Buffer:
     """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
 
-    ``pooled``: a program allocated it from its workspace.  Nobody changes a buffer; a
+    ``pooled``: a program allocated it from its workspace.  A buffer never changes; a
     frozen class would take six times as long to make one for each argument of a call.
 
     >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
@@ -77,7 +78,7 @@ class Buffer:
 
     @property
     def byte_range(self) -> tuple[int, int]:
-        """First address and the address behind the last element."""
+        """The first address and the address after the last element."""
         if not all(self.shape):
             return self.pointer, self.pointer
         reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
@@ -98,7 +99,6 @@ class Expected:
     dtype: str
     shape: tuple[int | None, ...]
     strides: tuple[int | None, ...] | None = None
-    writable: bool = True
 
 
 def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
@@ -108,8 +108,6 @@ def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
     _check_shape(array, expected, function)
     buffer = Buffer.of(array, expected.dtype)
     _check_strides(buffer, expected, function)
-    if expected.writable and not buffer.writable:
-        raise errors.ReadOnlyArgument(function=function, argument=expected.name)
     return buffer
 
 
@@ -165,7 +163,7 @@ def offers(value: object, protocol: str) -> bool:
     """
     try:
         return hasattr(value, protocol)
-    except Exception:  # noqa: BLE001 - a property that tells why it has none
+    except Exception:  # noqa: BLE001 - a property that says why it has none
         return False
 
 
@@ -256,48 +254,6 @@ def _any_strides(rank: int) -> str:
     return f"strided<[{', '.join('?' * rank)}], offset: ?>"
 
 
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of contiguous memory, in elements.
-
-    >>> row_major((2, 3, 4))
-    (12, 4, 1)
-    """
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
-
-
 def _shape_text(values: Iterable[int | None]) -> str:
     inner = ", ".join("?" if v is None else str(v) for v in values)
     return f"({inner})"
-
-
-def check_disjoint(
-    function: str, arguments: Sequence[tuple[str, Buffer, bool, object]]
-) -> None:
-    """Refuse a written argument that shares memory with another one.
-
-    ``arguments`` holds name, buffer, whether it is written, and its group: buffers of
-    one that is not None may overlap.  Buffers whose address ranges interleave count as
-    shared.
-    """
-    ranges = sorted(
-        (
-            (*b.byte_range, name, written, group)
-            for name, b, written, group in arguments
-        ),
-        key=lambda each: each[:3],
-    )
-    for i, (_, end, name, written, group) in enumerate(ranges):
-        for start, other_end, other, other_written, other_group in ranges[i + 1 :]:
-            if start >= end:
-                break
-            together = group is not None and group == other_group
-            if other_end > start and (written or other_written) and not together:
-                first, second = sorted((name, other))
-                raise errors.OverlappingArguments(
-                    function=function, first=first, second=second
-                )

@@ -114,17 +114,6 @@ class Engine(Protocol):
         ...
 
 
-def engine_of(target: str) -> Engine:
-    """The engine of ``cpu``, ``cuda`` or ``sim``."""
-    if target == "cuda":
-        from gpucodegen.runtime.cuda.engine import CudaEngine
-
-        return CudaEngine()
-    from gpucodegen.runtime.cpu.engine import NumpyEngine
-
-    return NumpyEngine(target)
-
-
 def storage(dtype: str) -> np.dtype:
     """NumPy's type of an element in memory."""
     return np.dtype(element(dtype).storage)

@@ -1,7 +1,6 @@
 """What a generated host program calls: memory, launches, transfers (``rt``).
 
-One `HostApi` serves one compiled program.  Its memory is NumPy's for ``cpu`` and
-``sim`` and a device's for ``cuda``.
+One `HostApi` serves one compiled program.  Its memory is that of its engine.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.host.buffers import Buffer
-from gpucodegen.runtime.host.engines import Engine, Maker, engine_of
+from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
 
@@ -28,7 +27,7 @@ Index = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Kept:
-    """What the calls of a program leave behind in one memory."""
+    """What the calls of a program leave in one memory."""
 
     transfers: HostTransfers
     launchers: dict[str, Callable[..., None]] = field(default_factory=dict[str, Any])
@@ -39,7 +38,11 @@ class _Kept:
 class HostApi:
     """The runtime of one program.
 
-    >>> rt = make_host("cpu", [])
+    ``constants`` maps keys to arrays, or to records with shape, dtype and values;
+    ``handlers`` maps operations to the functions that run them.
+
+    >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
+    >>> rt = HostApi(NumpyEngine(compiled))
     >>> a = rt.alloc((2, 3), "f32")
     >>> rt.store(a, (1, 2), 5.0); float(rt.load(a, (1, 2))), rt.dim(a, 1)
     (5.0, 3)
@@ -48,15 +51,15 @@ class HostApi:
     def __init__(
         self,
         engine: Engine,
-        kernels: Mapping[str, KernelSpec],
-        constants: Mapping[str, Any],
+        kernels: Iterable[KernelSpec] = (),
+        constants: Mapping[str, Any] | None = None,
         handlers: Mapping[str, Callable[..., Any]] | None = None,
         kept: _Kept | None = None,
     ) -> None:
         self._handlers = dict(handlers or {})
         self._engine = engine
-        self._specs = kernels
-        self._constants = dict(constants)
+        self._specs = {spec.name: spec for spec in kernels}
+        self._constants = dict(constants or {})
         self._kept = kept or _Kept(HostTransfers(engine))
         self._keepers = {engine.memory: self._kept}
         self._calls: dict[Engine, HostApi] = {}
@@ -70,7 +73,7 @@ class HostApi:
             fresh = _Kept(HostTransfers(engine))
             kept = self._keepers.setdefault(engine.memory, fresh)
             self._calls[engine] = HostApi(
-                engine, self._specs, self._constants, self._handlers, kept
+                engine, self._specs.values(), self._constants, self._handlers, kept
             )
         return self._calls[engine]
 
@@ -89,7 +92,9 @@ class HostApi:
     def maker(self, shape: Shape, dtype: str) -> Maker:
         """What makes arrays for the caller, uninitialised, and tells where they lie.
 
-        >>> place, array = make_host("cpu", []).maker((2, 3), "f32")()
+        >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
+        >>> runtime = HostApi(NumpyEngine(compiled))
+        >>> place, array = runtime.maker((2, 3), "f32")()
         >>> place == array.ctypes.data, array.shape
         (True, (2, 3))
         """
@@ -149,7 +154,7 @@ class HostApi:
         return buffer
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
-        """Another shape over the same memory, ``offset`` elements behind its start."""
+        """Another shape over the same memory, ``offset`` elements after its start."""
         if any(extent < 0 for extent in shape):
             raise errors.NegativeExtent(shape=shape)
         return self._engine.view(buffer, offset, shape, strides)
@@ -347,18 +352,3 @@ def _check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None
                 actual=have,
                 shape=tuple(shape),
             )
-
-
-def make_host(
-    target: str,
-    kernels: Iterable[KernelSpec],
-    constants: Mapping[str, Any] | None = None,
-    handlers: Mapping[str, Callable[..., Any]] | None = None,
-) -> HostApi:
-    """The runtime of a program for ``cpu``, ``cuda`` or ``sim``.
-
-    ``constants`` maps keys to arrays, or to records with shape, dtype and values;
-    ``handlers`` maps operations to the functions that run them.
-    """
-    by_name = {spec.name: spec for spec in kernels}
-    return HostApi(engine_of(target), by_name, constants or {}, handlers)

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpucodegen.runtime.host import modules
-from gpucodegen.runtime.host.host import HostApi, make_host
+from gpucodegen.runtime.host.engines import Engine
+from gpucodegen.runtime.host.host import HostApi
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 
@@ -38,7 +39,7 @@ CONTRACTED = ("contract",)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProgram:
     """Host functions by their Python names; each takes ``runtime`` first."""
 
     functions: Mapping[str, Callable[..., Any]]
@@ -48,10 +49,10 @@ class Loaded:
 
 def load_program(
     emitted: Emitted,
-    target: str,
+    engine: Engine,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
-) -> Loaded:
-    """Load a program for a target; kernels compile when they first run.
+) -> LoadedProgram:
+    """Load a program for an engine; kernels compile when they first run.
 
     ``handlers`` run the operations that the program does not know.
     """
@@ -65,8 +66,8 @@ def load_program(
         for name, value in vars(module).items()
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }
-    runtime = make_host(target, kernels, emitted.constants, handlers)
-    return Loaded(functions, runtime, kernels)
+    runtime = HostApi(engine, kernels, emitted.constants, handlers)
+    return LoadedProgram(functions, runtime, kernels)
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +93,6 @@ def kernel_spec(
         kernel.name,
         kernel.source,
         params,
-        kernel.target,
         kernel.block,
         kernel.parallel and threads != 1,
         kernel.shared_bytes,

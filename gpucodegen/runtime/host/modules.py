@@ -10,7 +10,7 @@ from gpucodegen.runtime.storage import cache
 
 SOURCES = cache.Store("source")
 _ONE_AT_A_TIME = RLock()
-"""Nobody is given a module that another thread still executes."""
+"""No thread is given a module that another thread still executes."""
 SYNTAX_TREES = RLock()
 """Held by who makes syntax trees of text or code of them: CPython 3.11 loses count when
 threads do so at once (https://github.com/python/cpython/issues/106905)."""

@@ -33,7 +33,6 @@ class KernelSpec:
     name: str
     source: str
     params: tuple[Param, ...]
-    target: str = "cpu"
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0
@@ -56,3 +55,21 @@ class Constant:
     shape: tuple[int, ...]
     dtype: str
     values: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A host function that makes its results, launches one kernel and returns.
+
+    ``order``: which values the kernel takes: a number counts the arguments of the
+    function, then ``results``, by extents and element type, then the words for
+    reports.  ``single``: it returns one array, no tuple.  ``words``: how many words the
+    kernel gets to note accesses that it left out, and ``told``: what these mean.
+    """
+
+    kernel: str
+    order: tuple[int, ...]
+    results: tuple[tuple[tuple[int, ...], str], ...] = ()
+    single: bool = False
+    words: int = 0
+    told: tuple[Any, ...] = ()

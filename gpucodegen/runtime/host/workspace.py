@@ -17,7 +17,8 @@ from threading import Lock
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.host.buffers import CPU, Buffer, row_major
+from gpucodegen.runtime.devices.strides import row_major
+from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import Maker, Shape, storage
 
 ALIGNMENT = 64
@@ -47,7 +48,7 @@ class Pool:
     >>> pool.take((2, 3), "f32") is buffer, buffer.pointer % ALIGNMENT
     (True, 0)
 
-    A result belongs to the caller until nobody holds it, or a view of it, any more.
+    A result belongs to the caller until neither it nor a view of it is in use.
 
     >>> result = pool.lend(buffer)
     >>> pool.take((2, 3), "f32") is buffer

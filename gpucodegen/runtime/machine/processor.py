@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpucodegen.intrinsics.framework import host
+from gpucodegen.intrinsics.framework import features
 from gpucodegen.runtime.machine.quota import quota
+from gpucodegen.tiling.machine.model import kept_bytes
 
 SECOND = 1 << 20
 FIRST = 1 << 15
-"""Bytes of caches that nobody tells the size of."""
+"""Bytes of caches whose size the system does not report."""
 CACHES = "GPUCODEGEN_CACHES"
 """Variable with the caches to plan for, and who shares the last: ``32K,512K,32M,2``."""
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
@@ -55,6 +56,14 @@ class Caches:
         """
         return max(self.shared // 2, self.shared * threads // self.sharers)
 
+    def kept_by(self, threads: int) -> int:
+        """Bytes that a core finds again where so many threads work at once.
+
+        >>> Caches(32 << 10, 1 << 20, 32 << 20, 8).kept_by(1) >> 20
+        8
+        """
+        return kept_bytes(self.second, self.shared_by(threads), self.first)
+
     def __str__(self) -> str:
         sizes = map(_size, (self.first, self.second, self.shared))
         return ",".join((*sizes, str(self.sharers)))
@@ -76,7 +85,7 @@ class Cpu:
     @property
     def vector_bits(self) -> int:
         """Width of the widest vector register."""
-        return 8 * host.register_bytes(self.features)
+        return 8 * features.register_bytes(self.features)
 
     @property
     def vector_registers(self) -> int:
@@ -86,7 +95,7 @@ class Cpu:
     @property
     def word_parts(self) -> int:
         """Bits of the narrowest integers that are multiplied several in a word."""
-        return host.word_parts(self.features)
+        return features.word_parts(self.features)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -128,7 +137,7 @@ def cpu() -> Cpu:
     found = _STATED.get()
     if found is not None:
         return found
-    return Cpu(host.cpu_name(), host.cpu_features(), caches(), thread_count())
+    return Cpu(features.cpu_name(), features.cpu_features(), caches(), thread_count())
 
 
 def facts() -> object:
@@ -150,7 +159,7 @@ def host_name() -> str:
 def caches() -> Caches:
     """Sizes that ``GPUCODEGEN_CACHES`` or the system tells, else usual ones.
 
-    No shared cache where nobody tells.
+    No shared cache where the system does not report one.
 
     >>> 0 < caches().first < caches().second
     True

@@ -8,7 +8,7 @@ kernels, so that any newer one of its kind runs them.
 
 from __future__ import annotations
 
-from gpucodegen.intrinsics.framework.host import host_features
+from gpucodegen.intrinsics.framework.features import host_features
 from gpucodegen.runtime.machine.processor import Caches, Cpu
 
 K, M = 1 << 10, 1 << 20

@@ -2,7 +2,7 @@
 
 An entry is ``<key>.bin``: a line with the digest of key and payload, then the payload.
 A key names content and versions, so an entry never goes stale; one that fails its
-digest is removed and rebuilt.  A folder that anybody else may change is neither read
+digest is removed and rebuilt.  A folder that others may change is neither read
 nor written (`gpucodegen.runtime.storage.private`);
 `gpucodegen.runtime.storage.cache_size` removes what was not used for longest.
 """

@@ -1,9 +1,9 @@
 """How large the cache may grow: what was not used for longest goes first.
 
 Comes in: how much was written.  Goes out: a folder within its limit, and without what
-killed processes left in it.  A file beside the kinds of entries tells by its time when
-that was last looked at.  Several processes may do so at once: each removes files that
-nobody used, and a file that another one removed is no failure.
+killed processes left in it.  The time of one more file says when the folder was last
+checked.  Several processes may check it at once: each removes unused files, and a file
+that another process removed is no failure.
 """
 
 from __future__ import annotations

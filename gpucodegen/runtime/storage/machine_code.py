@@ -1,17 +1,15 @@
-"""Compiled kernels as object files: a later process runs them without Numba.
+"""Object files on disk, and how this process links them.
 
-Comes in: what Numba made of a kernel.  Goes out, now or in another process: a function
-of addresses and numbers.  Importing Numba takes longer than loading a hundred kernels,
-so a process that finds all of its kernels here never does.
+Comes in: a module of LLVM and its machine code.  Goes out, now or in another process:
+the address of its function.  What it depends on besides its text is `host`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -19,14 +17,9 @@ from importlib.metadata import version
 from typing import Any
 
 from gpucodegen.runtime.cpu import helpers
-from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache as disk
-from gpucodegen.runtime.threads import pool as threads
 
 OBJECTS = disk.Store("object")
-FORMAT = 2
-"""Changes with what `keep` writes."""
-Entry = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +29,6 @@ class Linked:
     address: int
     facts: Mapping[str, Any]
     engine: Any
-
-
-def keep(spec: KernelSpec, compiled: Any) -> None:
-    """Store what Numba compiled, if it can be loaded without it."""
-    library, description = compiled.library, compiled.fndesc
-    if library.has_dynamic_globals:
-        return
-    stored = as_object(
-        description.llvm_cfunc_wrapper_name,
-        library._final_module,  # noqa: SLF001
-        library._get_compiled_object(),  # noqa: SLF001
-        python=description.llvm_cpython_wrapper_name,
-        environment=description.env_name,
-    )
-    OBJECTS.put(_key(spec), stored)
 
 
 def as_object(entry: str, module: Any, code: bytes, **symbols: str) -> bytes:
@@ -64,38 +42,6 @@ def _undefined(module: Any) -> Iterable[str]:
     for symbol in (*module.functions, *module.global_variables):
         if symbol.is_declaration and not symbol.name.startswith("llvm."):
             yield symbol.name
-
-
-def load(spec: KernelSpec) -> tuple[Entry, int] | None:
-    """The kernel as it was kept, and where its code lies; None if it was not."""
-    stored = OBJECTS.get(_key(spec))
-    if stored is None or (spec.parallel and not threads.provided()):
-        return None
-    found = linked(stored)
-    entry = None if found is None else _function(spec.name, found)
-    return None if found is None or entry is None else (entry, found.address)
-
-
-def _function(name: str, found: Linked) -> Entry | None:
-    """A kernel as a function of Python, which takes addresses and numbers.
-
-    Numba's own: its code looks for an environment before it looks at its arguments.
-    """
-    maker = helpers.extension("numba._dynfunc")
-    if maker is None:
-        return None
-    environment = maker.Environment({})
-    _ENVIRONMENTS.append(environment)
-    symbols, address = found.facts, found.engine.get_global_value_address
-    place = address(symbols["environment"])
-    ctypes.c_void_p.from_address(place).value = id(environment)
-    code = found.engine.get_function_address(symbols["python"])
-    module = sys.modules[__name__]
-    return maker.make_function(module, name, "", code, environment, ())
-
-
-_ENVIRONMENTS: list[Any] = []
-"""They live as long as the code."""
 
 
 def address_in(stored: bytes) -> int:
@@ -120,7 +66,7 @@ def linked(stored: bytes) -> Linked | None:
 
 
 def _is_found(symbol: str) -> bool:
-    """Whether the process, or a helper of Numba, has a symbol; LLVM is told where."""
+    """Whether the process or Numba's helpers have a symbol; its place goes to LLVM."""
     import llvmlite.binding as llvm
 
     known = llvm.address_of_symbol(symbol)
@@ -161,23 +107,9 @@ def machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
-def _key(spec: KernelSpec) -> str:
-    return disk.digest(
-        FORMAT,
-        spec.source,
-        spec.name,
-        spec.signature,
-        spec.parallel,
-        spec.fastmath,
-        threads.count(spec.threads),
-        host(),
-        disk.package_digest(),
-    )
-
-
 @cache
 def host() -> tuple[object, ...]:
-    """What machine code depends on besides its source; told without Numba."""
+    """What machine code depends on besides its source; found without Numba."""
     import llvmlite
     import llvmlite.binding as llvm
     import numpy as np

@@ -1,10 +1,10 @@
 """Folders and files that only the user may change.
 
-What lies in the cache is linked into the process, so nobody else may have put it there.
-A folder is opened from the one above it and not by its path, never over a link, and is
-asked for its owner and mode when it is open: nothing can be exchanged in between.  The
-way to the first folder is the system's affair, links in it included.  Where files have
-no owners as POSIX knows them, they are trusted as the system guards them.
+What lies in the cache is linked into the process, so only the user may have put it
+there.  A folder is opened from the one above it and not by its path, never over a link.
+Its owner and mode are read after it is open, so nothing can be exchanged in between.
+The way to the first folder, with the links in it, is left to the system.  Where files
+have no owners in the sense of POSIX, the system's own protection is trusted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CREATE = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC", "O_
 
 
 class Untrusted(OSError):
-    """Somebody else owns, or may change, what was to be used; or it is a link."""
+    """What was to be used is not only the user's to change, or it is a link."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EPERM, reason, str(path))

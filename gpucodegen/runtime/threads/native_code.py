@@ -10,14 +10,17 @@ from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.storage import cache, machine_code
 
 
-def address(module: str, functions: Mapping[str, str], entry: str) -> int:
+def address(
+    module: str, functions: Mapping[str, str], entry: str, *assumed: object
+) -> int:
     """Where the function of a symbol lies, one of these that a module has.
 
-    ``functions``: their names by their symbols.  0 if linkers do not know what else the
-    code refers to.
+    ``functions``: their names by their symbols.  ``assumed``: what the code takes for
+    granted of this process.  0 if linkers do not know what else the code refers to.
     """
     objects = machine_code.OBJECTS
-    key = cache.digest(module, entry, machine_code.host(), cache.package_digest())
+    situation = machine_code.host(), cache.package_digest(), assumed
+    key = cache.digest(module, entry, situation)
     stored = objects.get(key)
     found = machine_code.address_in(stored) if stored is not None else 0
     if not found:

@@ -1,4 +1,4 @@
-"""Numba's pool behind the interface of ours, for systems without POSIX threads."""
+"""Numba's pool with the interface of ours, for systems without POSIX threads."""
 
 from __future__ import annotations
 

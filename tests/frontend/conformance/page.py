@@ -11,16 +11,29 @@ PAGE = HERE.parents[2] / "docs" / "conformance.md"
 _INTRODUCTION = """\
 # Conformance
 
-What five documents of the MLIR project describe, and what is tested of it. The
-documents: **000** the builtin dialect, today; **001** and **002** the language
-reference of 2019 and of 2020; **003** the reference, rationale and passes of 2018
-against 2019; **004** the linalg dialect of 2020. Their own code is in
-[tests/frontend/documents](../tests/frontend/documents), all of it is run.
+This page lists what five documents of the MLIR project describe, and how much of it is
+tested. Their own code is in
+[tests/frontend/documents](../tests/frontend/documents); all of it is run.
 
-A cell counts the tests: **P** the construct parses, prints as today's MLIR and parses
-back; **V** breaking its rule is an error with line and column; **X** it runs, on the
-CPU and in the emulator of the GPU; **A** the analysis of dependences models it. A dash
-says that nothing is owed, **open** that something is, for a reason stated at the end.
+| document | describes |
+|---|---|
+| **000** | the builtin dialect, today |
+| **001** | the language reference of 2019 |
+| **002** | the language reference of 2020 |
+| **003** | the reference, rationale and passes of 2018 against 2019 |
+| **004** | the linalg dialect of 2020 |
+
+A cell counts the tests of one kind:
+
+| column | a test shows that |
+|---|---|
+| **P** | the construct parses, prints as today's MLIR and parses back |
+| **V** | breaking its rule is an error with line and column |
+| **X** | it runs, on the CPU and in the GPU emulator |
+| **A** | the dependence analysis models it |
+
+A dash says that no test is needed. **open** says that one is missing, for a reason
+stated at the end.
 
 The tests of row R119 run with
 `pytest tests/frontend/test_conformance.py -k R119-`. This page is written by

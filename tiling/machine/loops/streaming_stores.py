@@ -7,17 +7,8 @@ in parts, under masks, as all others would be without.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpucodegen.tiling.machine.model import LINE, Machine
 
-LINE = 64
-"""Bytes of a cache line."""
-BEYOND = 4
-"""Second-level caches of data after which a loop nest finds nothing of it any more."""
-SHARED = 2
-"""The part of its share of the common cache that a kernel finds its data in later: the
-rest holds what came between."""
-SEVERAL = 3 << 14
-"""Bytes of the first cache from which on a core is taken to like several places."""
 FEWEST_LINES = 24
 """Lines of a run below which its ends cost what it gains."""
 FEWEST_TILED = 4
@@ -28,57 +19,27 @@ crowds the caches (batches of 64x128 f64 on a Zen 4: 1.3 to 1.9 of other stores)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Caches:
-    """Bytes of the first and second level of a core, and of the one that cores share.
-
-    ``shared``: what the threads of a kernel may count on of it, 0 where nobody tells.
-    """
-
-    own: int
-    shared: int = 0
-    first: int = SEVERAL
-
-    @property
-    def kept(self) -> int:
-        """Bytes that a core finds again after a while.
-
-        A third level may be no faster than memory: copies of 1 MiB run at 0.7, of 8 MiB
-        at 0.5 of the rate of streaming stores on an Ice Lake server with 48 MiB of it
-        and 1.25 MiB for each core; `SEVERAL` tells it from the others.
-
-        On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run
-        at 1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50;
-        in two at 1.4 at 4 MiB and 8, 1.4 at 11, 1.25 at 16, 1.2 at 22, 0.9 at 32.
-        Transposed ones in one thread at 1.0 at 8 MiB, 0.8 at 11; in two at 1.4 at 11
-        and 1.0 at 16.  While others use the cache, all of this holds for half as much.
-
-        >>> Caches(1 << 20, 32 << 20, 1 << 15).kept == 16 << 20
-        True
-        >>> Caches(5 << 18, 48 << 20, 3 << 14).kept == 5 << 20
-        True
-        """
-        own = BEYOND * self.own
-        return own if self.first >= SEVERAL else max(own, self.shared // SHARED)
-
-
 def goes_past_caches(
-    footprint: int, caches: Caches, run: int | None = None, fewest: int = FEWEST_LINES
+    footprint: int,
+    machine: Machine,
+    run: int | None = None,
+    fewest: int = FEWEST_LINES,
 ) -> bool:
     """Whether what a nest writes, and does not read, is better not kept in caches.
 
     ``footprint``: bytes of all arrays that the nest touches; ``run``: bytes that it
-    writes one behind the other, None if there are many, which ``fewest`` lines must
-    hold.  Rates of permutations of 25 to 50 MB on a Zen 4, of streaming over other
-    stores: runs of 2 lines 0.68, of 4 0.54 to 0.6, of 8 1.04, of 19 0.75 to 0.92, of 38
-    1.0; of half a line 1/150.
+    writes one after the other, None if there are many, which must fill ``fewest``
+    lines.
 
-    >>> goes_past_caches(16 << 20, Caches(1 << 20)), goes_past_caches(
-    ...     16 << 20, Caches(1 << 20), 256
-    ... )
-    (True, False)
-    >>> goes_past_caches(1 << 20, Caches(1 << 20))
+    Rates of permutations of 25 to 50 MB on a Zen 4, of streaming over other stores:
+    runs of 2 lines 0.68, of 4 0.54 to 0.6, of 8 1.04, of 19 0.75 to 0.92, of 38 1.0; of
+    half a line 1/150.
+
+    >>> machine = Machine(kept=4 << 20)
+    >>> [goes_past_caches(16 << 20, machine, run) for run in (None, 256)]
+    [True, False]
+    >>> goes_past_caches(4 << 20, machine)
     False
     """
     is_long = run is None or run >= fewest * LINE
-    return is_long and footprint > caches.kept
+    return is_long and machine.streams(footprint)

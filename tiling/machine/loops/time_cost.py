@@ -1,7 +1,7 @@
 """What time tiles of given sizes cost on a CPU.
 
-Comes in: a `Sweep`, sizes and the `Host`. Goes out: a number that grows with the time
-of one point. Its unit is the time in which a thread moves one byte into its cache.
+Comes in: a `Sweep`, sizes and the `Machine`. Goes out: a number that grows with the
+time of one point. Its unit is the time in which a thread moves one byte into its cache.
 
 A chain of tiles (`wavefront`) takes z_1 planes further with each tile; it loads and
 stores each cell once in z_0 steps of time, and those at the edges of the tiles, which
@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 from statistics import fmean
+
+from gpucodegen.tiling.machine.model import Machine
 
 COMPUTE = 0.4
 """Time of one point, per byte of the arrays there: measured in the second cache."""
@@ -28,18 +30,6 @@ FAR = 1.0
 """The same where the shared cache does not hold them either."""
 USUAL_STEPS = (20, 50, 100, 200)
 """Taken for time loops whose duration is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """Threads, and bytes of the cache that each has for itself.
-
-    ``shared``: bytes of the last cache, which all cores share; 0 without.
-    """
-
-    threads: int = 2
-    cache: int = 1 << 20
-    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +65,13 @@ class Sweep:
         return prod(cells) * self.bytes_per_point
 
 
-def time_cost(sweep: Sweep, sizes: tuple[int, ...], host: Host) -> float:
+def time_cost(sweep: Sweep, sizes: tuple[int, ...], machine: Machine) -> float:
     """Cost of one point and time step, in bytes.
 
-    >>> sweep, host = Sweep((254, 254, 254), (2, 2, 2), 8), Host(2, 1_310_720)
+    >>> sweep = Sweep((254, 254, 254), (2, 2, 2), 8)
+    >>> machine = Machine(2, second=1_310_720)
     >>> strip, cube = (4, 2, 32, 254), (4, 16, 16, 64)
-    >>> time_cost(sweep, strip, host) < time_cost(sweep, cube, host)
+    >>> time_cost(sweep, strip, machine) < time_cost(sweep, cube, machine)
     True
     """
     time, first, *others = sizes
@@ -88,14 +79,14 @@ def time_cost(sweep: Sweep, sizes: tuple[int, ...], host: Host) -> float:
     again = prod(1 + f * time / width for width, f, extent in cut if width < extent)
     moved = 2 * sweep.bytes_per_point * again / time
     begun = BARRIER / prod(sizes) + ROW / sizes[-1]
-    idle = (host.threads - 1) * first / sweep.extents[0]
+    idle = (machine.threads - 1) * first / sweep.extents[0]
     cut_rows = len(sizes) > 2 and sizes[-1] < sweep.extents[-1]
     computed = (COMPUTE_CUT if cut_rows else COMPUTE) * sweep.bytes_per_point
     tiled = (computed + moved + begun) * (1 + idle)
-    plain, least = untiled_cost(sweep, host), least_steps(time, host.threads)
+    plain, least = untiled_cost(sweep, machine), least_steps(time, machine.threads)
     durations = USUAL_STEPS if sweep.steps is None else (sweep.steps,)
     return fmean(
-        tiled / _busy(steps, time, host.threads) if steps >= least else plain
+        tiled / _busy(steps, time, machine.threads) if steps >= least else plain
         for steps in durations
     )
 
@@ -109,24 +100,24 @@ def least_steps(time: int, chains: int) -> int:
     return time * (chains - 1) + 1
 
 
-def untiled_cost(sweep: Sweep, host: Host) -> float:
+def untiled_cost(sweep: Sweep, machine: Machine) -> float:
     """Cost of one point and time step where each step sweeps over all cells.
 
     Long sweeps are prefetched. The share of the arrays that comes from memory grows
     until they fill the shared cache: measured at 8, 16, 32, 64 and 128 MB.
 
-    >>> host = Host(2, 1_310_720, 48 << 20)
+    >>> machine = Machine(2, second=1_310_720, shared=48 << 20)
     >>> for side in (98, 158, 254):
-    ...     print(round(untiled_cost(Sweep((side,) * 3, (2, 2, 2), 8), host), 1))
+    ...     print(round(untiled_cost(Sweep((side,) * 3, (2, 2, 2), 8), machine), 1))
     7.7
     10.1
     12.2
     """
     begun = BARRIER / prod(sweep.extents) + ROW / sweep.extents[-1]
-    own = host.threads * host.cache
+    own = machine.threads * machine.second
     whole = prod(sweep.extents) * sweep.bytes_per_point
-    beyond = (whole - own) / max(1, host.shared - own)
-    share = min(1.0, max(0.0, beyond)) if host.shared else 1.0
+    beyond = (whole - own) / max(1, machine.shared - own)
+    share = min(1.0, max(0.0, beyond)) if machine.shared else 1.0
     moved = (NEAR + (FAR - NEAR) * share) * sweep.bytes_per_point
     return COMPUTE * sweep.bytes_per_point + begun + moved
 

@@ -1,7 +1,7 @@
 """Which time loops to tile on a CPU, and into tiles of which sizes.
 
-Comes in: a `Nest`, its `Band` and the host. Goes out: a plan for `wavefront`, or None
-where the loops had better stay as they are. Sizes are searched with `time_cost`.
+Comes in: a `UnitNest`, its `Band` and the machine. Goes out: a plan for `wavefront`, or
+None where the loops had better stay as they are. Sizes are searched with `time_cost`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from itertools import product
 from math import inf, prod
 
 from gpucodegen.tiling.machine.loops.time_cost import (
-    Host,
     Sweep,
     TimePlan,
     least_steps,
     time_cost,
     untiled_cost,
 )
-from gpucodegen.tiling.machine.loops.vector_plan import MOST_STREAMS
+from gpucodegen.tiling.machine.loops.vector_plan import MOST_ACCESSES
+from gpucodegen.tiling.machine.model import Level, Machine
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.schedule.schedule import Nest
+from gpucodegen.tiling.schedule.schedule import UnitNest
 from gpucodegen.tiling.schedule.skew import Band
 from gpucodegen.tiling.schedule.wavefront import runs_diagonally
 
@@ -40,7 +40,7 @@ NARROWEST = 64
 
 
 def plan_time_tiles(
-    nest: Nest, band: Band, element_bytes: Mapping[str, int], host: Host
+    nest: UnitNest, band: Band, element_bytes: Mapping[str, int], machine: Machine
 ) -> TimePlan | None:
     """Sizes for a nest; ``element_bytes`` per array.
 
@@ -57,25 +57,27 @@ def plan_time_tiles(
     bytes_per_point = _bytes_per_point(nest, element_bytes, len(extents))
     slopes = tuple(row[0] for row in band.factors[1:])
     sweep = Sweep(known, slopes, bytes_per_point, steps)
-    reuse = band.skewed and prod(known) * bytes_per_point > host.cache * host.threads
+    reuse = band.skewed and not machine.fits(
+        prod(known) * bytes_per_point // machine.threads, Level.SECOND
+    )
     if parallel and (not reuse or _computes_long(nest)):
         return None
     rows = DIAGONAL_ROWS if runs_diagonally(nest) else WIDTHS
-    limit = WORTH * untiled_cost(sweep, host) if parallel else inf
-    sizes = _best(sweep, host, rows, limit)
+    limit = WORTH * untiled_cost(sweep, machine) if parallel else inf
+    sizes = _best(sweep, machine, rows, limit)
     if sizes is None:
         return None
-    least = least_steps(sizes[0], host.threads)
-    return TimePlan(sizes, host.threads, least if parallel else 0)
+    least = least_steps(sizes[0], machine.threads)
+    return TimePlan(sizes, machine.threads, least if parallel else 0)
 
 
 def _best(
-    sweep: Sweep, host: Host, rows: tuple[int, ...], limit: float
+    sweep: Sweep, machine: Machine, rows: tuple[int, ...], limit: float
 ) -> tuple[int, ...] | None:
     """The cheapest sizes below a limit, without those that cut nothing at the end."""
     best: tuple[int, ...] | None = None
-    for sizes in _candidates(sweep, host, rows):
-        cost = time_cost(sweep, sizes, host)
+    for sizes in _candidates(sweep, machine, rows):
+        cost = time_cost(sweep, sizes, machine)
         if cost < limit:
             best, limit = sizes, cost
     while best and len(best) > 2 and best[-1] >= sweep.extents[len(best) - 2]:
@@ -84,7 +86,7 @@ def _best(
 
 
 def _candidates(
-    sweep: Sweep, host: Host, rows: tuple[int, ...]
+    sweep: Sweep, machine: Machine, rows: tuple[int, ...]
 ) -> Iterator[tuple[int, ...]]:
     """Sizes of every loop that fit the cache and give each thread a tile.
 
@@ -101,12 +103,12 @@ def _candidates(
         if sum(w < extent for w, extent in zip(sizes[2:], others, strict=True)) > 1:
             continue
         enough = prod(sizes) >= LEAST_POINTS
-        chained = (sizes[1] + sweep.slopes[0] * sizes[0]) * host.threads <= first
-        if enough and chained and sweep.footprint(sizes) <= host.cache:
+        chained = (sizes[1] + sweep.slopes[0] * sizes[0]) * machine.threads <= first
+        if enough and chained and machine.fits(sweep.footprint(sizes), Level.SECOND):
             yield sizes
 
 
-def _extents(nest: Nest) -> list[int | None]:
+def _extents(nest: UnitNest) -> list[int | None]:
     """The most values that each loop takes; None where that is unknown."""
     depth = max(len(nest.instances(unit).loops) for unit in nest.units)
     found: list[int | None] = [0] * depth
@@ -123,19 +125,21 @@ def _extents(nest: Nest) -> list[int | None]:
     return found
 
 
-def _computes_long(nest: Nest) -> bool:
+def _computes_long(nest: UnitNest) -> bool:
     """Whether a unit makes so many accesses that they hide what tiles would spare.
 
     The 27 points of a cube take twice as long as their planes need to come from memory.
     """
     counts = Counter(reference.instances.name for reference in nest.model.references)
     return any(
-        sum(counts[name] for name in unit.statements) > MOST_STREAMS
+        sum(counts[name] for name in unit.statements) > MOST_ACCESSES
         for unit in nest.units
     )
 
 
-def _bytes_per_point(nest: Nest, element_bytes: Mapping[str, int], rank: int) -> int:
+def _bytes_per_point(
+    nest: UnitNest, element_bytes: Mapping[str, int], rank: int
+) -> int:
     """Bytes of the arrays that have one element per point."""
     names = {reference.access.array for reference in nest.model.references}
     full = (n for n in names if len(nest.model.array(n).shape) >= rank)

@@ -2,7 +2,7 @@
 
 A loop whose iterations do not depend on each other runs ``lanes`` of them at once:
 full vectors, then what is left in one shorter or masked vector.  Elements below 32 bits
-are left to the compiler behind, which packs more of them into a register, unless they
+are left to LLVM, which packs more of them into a register, unless they
 are only moved, past the caches.
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.loops.streaming_stores import LINE
-from gpucodegen.tiling.machine.products.register_tile import VectorUnit, split_evenly
+from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.products.register_tile import split_evenly
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 NARROWEST = 32
 """Bits of the elements that count as one lane, whatever is narrower beside them."""
@@ -70,35 +71,37 @@ def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
 SHORTEST = 8
 """Vectors of a row below which its ends cost more than it spares."""
 ALONGSIDE = 5
-"""Registers that a loop of neighbours needs beside its windows."""
+"""Registers that a loop of neighbours needs beside those."""
 
 
-MOST_STREAMS = 20
+MOST_ACCESSES = 20
 """Accesses of a body that may be there three times: longer proofs reach their limit."""
 
 
-def sliding_rows(vectors: int | None, bits: int, streams: int, unit: VectorUnit) -> int:
+def rows_in_registers(
+    vectors: int | None, bits: int, accesses: int, unit: VectorUnit
+) -> int:
     """How many rows of neighbours a loop keeps in registers: three vectors of each.
 
-    ``vectors``: full ones of a row, None if not known; ``bits``: of one; ``streams``:
-    accesses to rows, loads and stores.  A vector that fills a cache line touches two
+    ``vectors``: full ones of a row, None if not known; ``bits``: of one; ``accesses``:
+    loads and stores along rows.  A vector that fills a cache line touches two
     where it begins beside one; loads of neighbours always do.  Narrower ones do so less
     often, and their masks are dear.
 
     >>> unit = VectorUnit(512, 32)
-    >>> sliding_rows(15, 512, 8, unit), sliding_rows(4, 512, 8, unit)
+    >>> rows_in_registers(15, 512, 8, unit), rows_in_registers(4, 512, 8, unit)
     (9, 0)
-    >>> sliding_rows(15, 256, 8, VectorUnit(256, 16))
+    >>> rows_in_registers(15, 256, 8, VectorUnit(256, 16))
     0
     """
     fills_lines = bits == unit.bits == 8 * LINE
     long = vectors is None or vectors >= SHORTEST
-    pays = fills_lines and long and streams <= MOST_STREAMS
+    pays = fills_lines and long and accesses <= MOST_ACCESSES
     return (unit.registers - ALONGSIDE) // 3 if pays else 0
 
 
 BLOCK = 1 << 14
-"""Iterations that a thread takes at a time where nobody knows how many there are."""
+"""Iterations that a thread takes at a time where their number is not known."""
 
 
 def thread_block(loop: InnerLoop, threads: int) -> int:
@@ -122,23 +125,3 @@ def transposed_side(bits: int, lanes: int) -> int:
     (64, 32)
     """
     return max(lanes, 4 * 8 * LINE // bits // lanes * lanes)
-
-
-RELAY = 8
-"""The part of a second-level cache that keeps rows until they are streamed."""
-
-
-def relay_width(loop: InnerLoop, rows: int, lanes: int, cache: int) -> int:
-    """Columns of a buffer of ``rows`` in a part of the cache: equal parts of a row.
-
-    Each part of a row has an incomplete line at both of its ends.  ``cache``: bytes of
-    the second level of a core.
-
-    >>> relay_width(InnerLoop(1000, frozenset({32})), 64, 16, 1 << 20)
-    512
-    >>> relay_width(InnerLoop(100, frozenset({32})), 64, 16, 0)
-    16
-    """
-    room = cache // RELAY // rows * 8 // max(loop.bits)
-    width = max(lanes, room // lanes * lanes)
-    return width if loop.trips is None else split_evenly(loop.trips, width, lanes)

@@ -5,11 +5,12 @@ Model: one step of the reduction loop of an ``rows x lanes*vectors`` tile loads
 fused multiply-adds, so it takes
 
     max(rows*vectors / products_per_cycle, (rows + vectors) / loads_per_cycle,
-        rows / BROADCASTS, bytes of the vectors / PANEL_BANDWIDTH, latency)
+        rows / broadcasts, bytes of the vectors / panel_bytes, latency)
 
 cycles, and needs fewer than all vector registers for its sums, its vectors of B and
-the broadcasts that the compiler's scheduler holds ahead of their use, `HELD`.
-Where terms may be added in another order, `VectorUnit.turns` hides the latency.
+the broadcasts that the compiler's scheduler holds ahead of their use
+(`VectorUnit.held`).  Where terms may be added in another order,
+`VectorUnit.accumulators` hides the latency.
 A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
 An edge of few columns is in smaller registers, of which two are loaded at once: 196
 columns are 3 x 64 and 4 rather than 2 x 80 and 36, and 20 are 16 and 4, which take a
@@ -19,99 +20,10 @@ quarter less than two full registers do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-PANEL_BANDWIDTH = 40
-"""Bytes of B per cycle: panels come from the second cache (2x8 zmm tiles, measured)."""
-
-HELD = {(512, 32): 0.5, (256, 16): 0.0, (128, 32): 1.0}
-"""Share of a step's broadcasts that wait in registers, by their bits and number.
-
-With AVX-512 9x3, 7x4 and 3x8 vectors spill and run at half the rate of 8x3 and 6x4 (5x5
-and 4x6 do if they prefetch); with AVX2 4x3 and 6x2 do not, 7x2 do; on ARM 6x4 do, 7x3
-and 5x4 do not.
-"""
-
-IN_FLIGHT = 1.5
-"""Most sums that take turns, in those that a latency needs: registers are few."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorUnit:
-    """The vector unit of a core: register width and count, issue rates per cycle.
-
-    ``narrowest``: bits of the narrowest integers that it multiplies several of in a
-    word of 32 bits.
-    """
-
-    bits: int = 256
-    registers: int = 16
-    fma_per_cycle: int = 2
-    latency: int = 4
-    narrowest: int = 32
-
-    @property
-    def loads_per_cycle(self) -> int:
-        """Loads and broadcasts of a register: 64 bytes, in two loads at most.
-
-        >>> VectorUnit(512, 32).loads_per_cycle, VectorUnit(256).loads_per_cycle
-        (1, 2)
-        """
-        return min(2, 512 // self.bits)
-
-    @property
-    def products_per_cycle(self) -> int:
-        """Multiply-adds of a register: as many bytes as are loaded, at least.
-
-        >>> VectorUnit(512, 32).products_per_cycle, VectorUnit().products_per_cycle
-        (1, 2)
-        """
-        return min(self.fma_per_cycle, self.loads_per_cycle)
-
-    def held(self, rows: int) -> int:
-        """Registers of scalars of A that are loaded ahead of their use.
-
-        >>> [VectorUnit(*unit).held(6) for unit in ((512, 32), (256, 16), (128, 32))]
-        [3, 0, 6]
-        """
-        return int(rows * HELD.get((self.bits, self.registers), 0.5))
-
-    def turns(self, rows: int, row_bits: int) -> int:
-        """Registers that steps of a tile take turns between, for each of its sums.
-
-        A power of two, so that about as many multiply-adds as are issued until one has
-        its sum are not of the same register.
-
-        >>> [VectorUnit(512, 32).turns(rows, 512) for rows in (1, 2, 4)]
-        [4, 2, 1]
-        >>> [VectorUnit(512, 32).turns(rows, 200) for rows in (1, 3, 7)]
-        [8, 4, 1]
-        """
-        unit = self.holding(row_bits)
-        products = rows * -(-row_bits // unit.bits)
-        most = IN_FLIGHT * unit.latency * unit.products_per_cycle // products
-        return 1 << max(0, int(most).bit_length() - 1)
-
-    @property
-    def shared(self) -> VectorUnit:
-        """The registers left for sums beside as many products.
-
-        >>> VectorUnit(512, 32).shared.registers
-        16
-        """
-        return replace(self, registers=self.registers // 2)
-
-    def holding(self, bits: int) -> VectorUnit:
-        """With registers as small as a power of two may be for so many bits.
-
-        >>> VectorUnit(512, 32).holding(96).bits, VectorUnit(512, 32).holding(5000).bits
-        (128, 512)
-        """
-        return replace(self, bits=min(self.bits, 1 << (bits - 1).bit_length()))
-
-    def lanes(self, element_bits: int) -> int:
-        """Elements in one register."""
-        return self.bits // element_bits
+from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,21 +103,13 @@ def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
         yield rest, 1
 
 
-BROADCASTS = 1.5
-"""Elements of A per cycle: operands of multiply-adds of smaller registers (Zen 4)."""
-EXPOSED_LOADS = 0.1
-"""Share of the loads' cycles that multiply-adds do not hide."""
-EXPOSED_STREAM = 0.05
-"""The same of the cycles in which B comes from the second cache."""
-
-
 def _cycles(rows: int, row_bits: int, unit: VectorUnit) -> float:
     vectors = -(-row_bits // unit.bits)
-    loads = max((rows + vectors) / unit.loads_per_cycle, rows / BROADCASTS)
-    streamed = vectors * unit.bits / 8 / PANEL_BANDWIDTH
+    loads = max((rows + vectors) / unit.loads_per_cycle, rows / COSTS.broadcasts)
+    streamed = vectors * unit.bits / 8 / COSTS.panel_bytes
     products = rows * vectors / unit.products_per_cycle
     busy = max(products, loads, streamed, unit.latency)
-    return busy + EXPOSED_LOADS * loads + EXPOSED_STREAM * streamed
+    return busy + COSTS.exposed_loads * loads + COSTS.exposed_stream * streamed
 
 
 def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:

@@ -102,7 +102,7 @@ def needs(model: Model, found: Iterable[Violation]) -> str:
         return ""
     whole = " and ".join(each)
     shown = model.solver.ask(lambda: condition(model.where((), whole).params()), None)
-    return shown or whole
+    return model.scop.told(shown or whole)
 
 
 def by_array(found: Sequence[Violation]) -> Iterator[tuple[Violation, int]]:
@@ -155,15 +155,12 @@ def _violation(model: Model, suspect: Suspect, outside: Map) -> Violation:
     """
     reference, dimension = suspect.reference, suspect.dimension
     extent = suspect.extent
-    found = find_event(model.solver, outside, reference)
+    found = find_event(model, outside, reference)
     event, cell, given = found or (None, (), {})
-    mentioned = mentioned_parameters(model.beyond_context(outside))
-    parameters = {name: given[name] for name in given if name in mentioned}
+    shown = model.scop.told(extent) if isinstance(extent, str) else extent
     proven = found is not None and _always(model, reference, dimension, extent)
     needed = None if proven else _needed(model, reference, outside)
-    return Violation(
-        reference, dimension, proven, event, cell, extent, parameters, needed
-    )
+    return Violation(reference, dimension, proven, event, cell, shown, given, needed)
 
 
 def _needed(model: Model, reference: Reference, outside: Map) -> str | None:

@@ -1,3 +1,9 @@
-"""Mapped kernels: races, barriers, asynchronous copies."""
+"""Mapped kernels: races, barriers, asynchronous copies.
+
+- `ordering`: what orders two executions
+- `conflicts`: pairs that touch one cell
+- `pairing`: copies and their waits
+- `races`: the race proof
+"""
 
 from __future__ import annotations

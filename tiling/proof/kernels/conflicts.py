@@ -28,7 +28,7 @@ from gpucodegen.tiling.proof.witness import Witness, find_witness
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StatementGroup:
     """Statements in the same loops with no barrier, wait or copy between them.
 
     What orders one of them orders all, so they are asked about together.
@@ -65,7 +65,7 @@ class Group:
         return Map.from_basic_map(union.simple_hull()) if coarse else union
 
 
-def _sorted(group: Group) -> list[_Class]:
+def _sorted(group: StatementGroup) -> list[_Class]:
     """Reads first, so that proofs take the same way every time."""
     return sorted(group.classes, key=lambda kind: (kind[0].value, kind[1]))
 
@@ -84,7 +84,7 @@ def _compatible(one: _Class, other: _Class) -> bool:
     return reads or (bool(one[1]) and one[1] == other[1])
 
 
-def groups_of(model: Model) -> list[Group]:
+def groups_of(model: Model) -> list[StatementGroup]:
     """The statements in text order, those that nothing tells apart together."""
     grouped: dict[object, list[Instances]] = {}
     segment = 0
@@ -96,7 +96,7 @@ def groups_of(model: Model) -> list[Group]:
             grouped.setdefault((segment, loops), []).append(instances)
         segment += ends
     return [
-        Group(
+        StatementGroup(
             members[0],
             tuple(Reference(i, k) for i in members for k in range(len(i.accesses))),
         )
@@ -105,7 +105,7 @@ def groups_of(model: Model) -> list[Group]:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class GroupPair:
     """Two groups about which the rules are asked, in this order.
 
     A ``coarse`` pair takes simple supersets of what is accessed: what holds for them
@@ -113,8 +113,8 @@ class Pair:
     """
 
     model: Model
-    first: Group
-    second: Group
+    first: StatementGroup
+    second: StatementGroup
     fences: Sequence[Instances]
     coarse: bool = False
 
@@ -185,7 +185,7 @@ class Pair:
         for mine, theirs in product(self.first.references, self.second.references):
             a, b = mine.access, theirs.access
             if a.array == b.array and not _compatible(_class(a), _class(b)):
-                found = find_witness(self.model.solver, pairs, mine, theirs)
+                found = find_witness(self.model, pairs, mine, theirs)
                 if found:
                     return found
         return None

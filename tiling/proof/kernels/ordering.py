@@ -62,7 +62,7 @@ def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
 
 
 def unfinished(a: Instances, waits: Sequence[Instances]) -> Map:
-    """Copies x (trips -> values) that nobody waits for.
+    """Copies x (trips -> values) without a wait.
 
     { x : no wait w of the same block has tag(w) = tag(x), S(x) < S(w) }
     """

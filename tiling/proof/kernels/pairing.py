@@ -1,4 +1,4 @@
-"""Waits for asynchronous copies that nobody started, or that are complete already.
+"""Waits for asynchronous copies that were not started, or that are complete already.
 
 Comes in: a `Model`. Goes out: an `Unmatched` for each wait that certainly has an
 execution without a copy to wait for, in every run that reaches it. With B the block of

@@ -36,7 +36,7 @@ from itertools import product
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Role, Statement
-from gpucodegen.tiling.proof.kernels.conflicts import Pair, groups_of
+from gpucodegen.tiling.proof.kernels.conflicts import GroupPair, groups_of
 from gpucodegen.tiling.proof.kernels.ordering import left_out, unfinished
 from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
@@ -52,7 +52,8 @@ class Race:
     locations: tuple[object, ...] = ()
 
     def __str__(self) -> str:
-        shown = self.witness or self.event
+        event = self.event if self.event and self.event.iteration else None
+        shown = self.witness or event
         return f"{self.reason}: {shown}" if shown else self.reason
 
 
@@ -93,7 +94,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
     groups = groups_of(model)
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
-        pair = Pair(model, first, second, fences)
+        pair = GroupPair(model, first, second, fences)
         for array in sorted(first.arrays & second.arrays):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
@@ -109,7 +110,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
 
 
 def _unproven(
-    pair: Pair, rule: str, reason: str, query: Callable[[], Map]
+    pair: GroupPair, rule: str, reason: str, query: Callable[[], Map]
 ) -> Iterator[Race]:
     """What is wrong unless the set of ``query`` is certainly empty."""
     pairs = pair.model.solver.ask(query, None)
@@ -124,7 +125,7 @@ def _unproven(
     yield Race(rule, reason, witness, locations=locations)
 
 
-def _overlapping(pair: Pair) -> Iterator[Race]:
+def _overlapping(pair: GroupPair) -> Iterator[Race]:
     for array in sorted(pair.first.arrays):
         yield from _unproven(
             pair,
@@ -134,30 +135,30 @@ def _overlapping(pair: Pair) -> Iterator[Race]:
         )
 
 
-def _private(model: Model, pair: Pair, array: str) -> bool:
+def _private(model: Model, pair: GroupPair, array: str) -> bool:
     """Whether every thread has its own copy of the array, and none is transferred."""
     owners = {loop.name for loop in pair.first.head.loops if loop.role is Role.THREAD}
     one_thread = owners <= set(model.array(array).scope)
     return one_thread and _per_block(pair, array) and not pair.first.copies
 
 
-def _per_block(pair: Pair, array: str) -> bool:
+def _per_block(pair: GroupPair, array: str) -> bool:
     """Whether every block has its own copy of the array."""
     blocks = {loop.name for loop in pair.first.head.loops if loop.role is Role.BLOCK}
     return blocks <= set(pair.model.array(array).scope)
 
 
 _RULES = {
-    "blocks": ("two blocks use one cell", Pair.across_blocks),
-    "threads": ("no barrier orders two threads", Pair.unordered_threads),
+    "blocks": ("two blocks use one cell", GroupPair.across_blocks),
+    "threads": ("no barrier orders two threads", GroupPair.unordered_threads),
     "transfers": (
         "no wait completes a copy before its cells are used",
-        Pair.in_flight,
+        GroupPair.in_flight,
     ),
 }
 
 
-def _broken_rules(pair: Pair, array: str, *, symmetric: bool) -> Iterator[Race]:
+def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
     rules = ["transfers" if pair.first.copies else "threads"]
     if symmetric and not _per_block(pair, array):
         rules.insert(0, "blocks")
@@ -169,7 +170,9 @@ def _broken_rules(pair: Pair, array: str, *, symmetric: bool) -> Iterator[Race]:
             yield from _unproven(pair, rule, reason, query)
 
 
-def _breaking(pair: Pair, broken: Callable[[Pair, Map], Map], array: str) -> Map:
+def _breaking(
+    pair: GroupPair, broken: Callable[[GroupPair, Map], Map], array: str
+) -> Map:
     return broken(pair, pair.conflict(array))
 
 
@@ -205,7 +208,7 @@ def _event_race(
 
 
 def unfinished_copies(model: Model) -> Iterator[Race]:
-    """Copies whose end nobody waits for."""
+    """Copies without a wait."""
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for copy in model.statements:
         if copy.tag is None:

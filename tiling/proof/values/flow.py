@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
 from gpucodegen.tiling.model.relations import Model, Reference, common_loops
@@ -32,6 +33,11 @@ class Source:
     level: int | None
     pairs: Map
 
+    def is_within(self, read: Reference, depth: int) -> bool:
+        """Whether write and read are in one iteration of ``depth`` loops around it."""
+        common = len(common_loops(self.write.instances, read.instances))
+        return common >= depth and (self.level is None or self.level >= depth)
+
 
 @dataclass(frozen=True, slots=True)
 class Flow:
@@ -46,9 +52,22 @@ class Flow:
     initial: Map
     untouched: Map
 
+    def entering(self, depth: int) -> Map:
+        """{ x -> c : the value may be from before the iteration of the outer loops }.
 
-def flow(model: Model, read: Reference) -> Flow | None:
+        ``depth``: how many of the read's loops stand still.
+        """
+        found = self.initial
+        for source in self.sources:
+            if not source.is_within(self.read, depth):
+                found = found.union(source.pairs.range().unwrap())
+        return found
+
+
+def flow(model: Model, read: Reference, *, finished: bool = False) -> Flow | None:
     """The last writes before each read of each cell; None without an answer.
+
+    ``finished``: asynchronous copies count as done where they start.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
@@ -62,10 +81,10 @@ def flow(model: Model, read: Reference) -> Flow | None:
     >>> print(found.initial)
     [N] -> { [__t_i = 0] -> [__c0 = 0] : N > 0 }
     """
-    return model.solver.ask(lambda: _flow(model, read), None)
+    return model.solver.ask(lambda: _flow(model, read, finished=finished), None)
 
 
-def _flow(model: Model, read: Reference) -> Flow:
+def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
     """The flow of one read.
 
     For n = depth of the read, .., 0, with `rest` = all [x -> c] at first,
@@ -79,12 +98,13 @@ def _flow(model: Model, read: Reference) -> Flow:
     The more loops two writes before x share with it in the same iteration, the later.
     """
     written = [_Write(w, _time(model, w)) for w in _writes(model, read.access.array)]
+    is_certain = partial(_is_certain, read=read, finished=finished)
     rest = untouched = read.relation.wrap()
     targets = read.relation.range_map().reverse()
     sources: list[Source] = []
     for equal in reversed(range(len(read.instances.loops) + 1)):
         found = [
-            _Before(write, level, _is_certain(write.reference, read, equal), pairs)
+            _Before(write, level, is_certain(write.reference, equal), pairs)
             for write in written
             for level, pairs in _before(write.reference, read, targets, equal, rest)
             if not pairs.is_empty()
@@ -147,13 +167,15 @@ def _before(
         yield equal, pairs.order_lt(IN, equal, OUT, equal)
 
 
-def _is_certain(write: Reference, read: Reference, equal: int) -> bool:
+def _is_certain(
+    write: Reference, equal: int, *, read: Reference, finished: bool
+) -> bool:
     """Whether y certainly writes exactly its cells if x is executed.
 
     All that may keep y from being executed is around x too, in the same iteration.
     """
     a, b = write.instances, read.instances
-    is_copy = getattr(a.node, "tag", None) is not None
+    is_copy = not finished and getattr(a.node, "tag", None) is not None
     shared = all(doubt in b.doubts and doubt.depth <= equal for doubt in a.doubts)
     apart = a is not b or not _is_summary(write)
     return write.exact and shared and apart and not is_copy

@@ -62,7 +62,7 @@ class Liveness:
     """What one execution of a loop does to the values of an array.
 
     ``entering``: it may read values from before. ``leaving``: values that it writes may
-    be read behind it. ``crossing``: some go from one iteration to another.
+    be read after it. ``crossing``: some go from one iteration to another.
     """
 
     entering: bool
@@ -141,7 +141,7 @@ def extents(model: Model, array: str) -> Set | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LoopValues:
     """The arrays whose values an outermost loop reads, and those it leaves to others.
 
     An array in neither is used, if at all, for values that only the loop itself sees.
@@ -158,7 +158,7 @@ class Part:
         return f"{self.loop.name}: live-in {inside}; live-out {outside}"
 
 
-def parts(found: Values) -> tuple[Part, ...]:
+def parts(found: Values) -> tuple[LoopValues, ...]:
     """What enters and leaves each outermost loop, in textual order.
 
     >>> from gpucodegen.tiling.model.relations import model
@@ -173,7 +173,7 @@ def parts(found: Values) -> tuple[Part, ...]:
     return tuple(_part(found, loop) for loop, outer in nested if not outer)
 
 
-def _part(found: Values, loop: Loop) -> Part:
+def _part(found: Values, loop: Loop) -> LoopValues:
     inside = [i for i in found.model.statements if i.depth(loop) is not None]
     used = dict.fromkeys(a.array for i in inside for a in i.accesses)
     ways = {
@@ -181,7 +181,7 @@ def _part(found: Values, loop: Loop) -> Part:
         for name in used
         if not found.model.array(name).register
     }
-    return Part(
+    return LoopValues(
         loop,
         tuple(name for name, way in ways.items() if way.entering),
         tuple(name for name, way in ways.items() if way.leaving),
@@ -192,9 +192,8 @@ def _ways(found: Flow, source: Source, loop: Loop) -> Iterator[str]:
     """How a value passes one execution of the loop."""
     start = source.write.instances.depth(loop)
     end = found.read.instances.depth(loop)
-    level = source.level
-    if start is not None and start == end and (level is None or level >= start):
-        if level == start:
+    if start is not None and start == end and source.is_within(found.read, start):
+        if source.level == start:
             yield "crossing"
         return
     if start is not None:

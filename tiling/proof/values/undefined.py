@@ -67,7 +67,7 @@ def _undefined_reads(model: Model) -> Iterator[UndefinedRead]:
         if access.array not in fresh or access.writes or not access.must:
             continue
         nothing = _nothing_written(model, reference)
-        found = nothing and find_event(model.solver, nothing, reference)
+        found = nothing and find_event(model, nothing, reference)
         if nothing is None or found is None:
             continue
         yield UndefinedRead(reference, _always(model, reference, nothing), *found)

@@ -1,3 +1,9 @@
-"""Shuffles, reductions and votes of a warp or a block."""
+"""Shuffles, reductions and votes of a warp or a block.
+
+- `checks`: rules
+- `reduce_syntax`: syntax of ``gpu.all_reduce``
+- `warp`: code of one thread whose results a warp shares
+- `operations`: the table
+"""
 
 from __future__ import annotations

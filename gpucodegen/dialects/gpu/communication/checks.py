@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.rules import require
 from gpucodegen.dialects.vector.types import combines, extents, is_scalable
 from gpucodegen.ir.attributes import IntegerAttr
@@ -15,7 +15,7 @@ def _is_exchanged(ty: Type) -> bool:
     return is_number and len(extents(ty)) <= 1 and not is_scalable(ty)
 
 
-EXCHANGED = Constraint("an integer or float, or a vector of rank 1", _is_exchanged)
+EXCHANGED = TypeConstraint("an integer or float, or a vector of rank 1", _is_exchanged)
 
 
 def _check_kind(o: Operation, ty: Type) -> None:

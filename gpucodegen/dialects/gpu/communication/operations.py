@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.constraints import BOOL, Constraint
+from gpucodegen.dialects.framework.constraints import BOOL, TypeConstraint
 from gpucodegen.dialects.framework.declare import always, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.gpu.communication import checks, warp
@@ -13,8 +13,8 @@ from gpucodegen.ir.types import I1, I32, DialectType, FloatType, IntegerType
 
 _BARRIER = DialectType("gpu.named_barrier")
 _THIRTY_TWO = always(I32)
-_INTEGER = Constraint("an integer", lambda ty: isinstance(ty, IntegerType))
-_NUMBER = Constraint(
+_INTEGER = TypeConstraint("an integer", lambda ty: isinstance(ty, IntegerType))
+_NUMBER = TypeConstraint(
     "an integer or float", lambda ty: isinstance(ty, IntegerType | FloatType)
 )
 _SCOPES = "thread subgroup workgroup cluster device system"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.framework.rules import require
+from gpucodegen.dialects.gpu.attributions import check_attributions
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.segments import operand_segments
-from gpucodegen.ir.types import MemRefType
 
 
 def check_launch_func(o: Operation) -> None:
@@ -72,19 +72,3 @@ def check_launch(o: Operation) -> None:
         f"Give it {count} positions and sizes before the buffers",
     )
     check_attributions(o, count)
-
-
-def check_attributions(o: Operation, start: int) -> None:
-    """Buffers of a workgroup or thread are memrefs of its memory."""
-    shared = view.workgroup_count(o)
-    for i, argument in enumerate(o.regions[0].blocks[0].arguments[start:]):
-        name = "workgroup" if i < shared else "private"
-        space = str(getattr(argument.type, "memory_space", "") or "")
-        is_named = space.startswith("#gpu.address_space")
-        require(
-            isinstance(argument.type, MemRefType)
-            and (not is_named or space == f"#gpu.address_space<{name}>"),
-            o,
-            f"{argument.type} is no {name} memory",
-            f"Write a memref in #gpu.address_space<{name}>",
-        )

@@ -9,7 +9,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
 from gpucodegen.dialects.framework.syntax import Argument, Reader, State, Use, Writer
 from gpucodegen.dialects.gpu.asynchronous import TOKEN, parse_async, print_async
-from gpucodegen.dialects.gpu.syntax import parse_attributions, print_attributions
+from gpucodegen.dialects.gpu.attributions import parse_attributions, print_attributions
 from gpucodegen.ir.attributes import DenseArrayAttr, SymbolRefAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, substitute_values
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes

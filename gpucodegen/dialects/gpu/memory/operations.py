@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Check, Infer, Op
 from gpucodegen.dialects.gpu.asynchronous import TOKENS, AsyncClause
 from gpucodegen.dialects.gpu.memory import checks
 from gpucodegen.ir.types import I32, UnrankedMemRefType
 
-_UNRANKED = Constraint(
+_UNRANKED = TypeConstraint(
     "an unranked memref", lambda ty: isinstance(ty, UnrankedMemRefType)
 )
 
@@ -21,9 +21,9 @@ def asynchronous(
     name: str,
     signature: str,
     syntax: str,
-    attributes: Mapping[str, kinds.Kind] | None = None,
+    attributes: Mapping[str, kinds.AttributeKind] | None = None,
     infer: Mapping[str, Infer] | None = None,
-    types: Mapping[str, Constraint] | None = None,
+    types: Mapping[str, TypeConstraint] | None = None,
     checks_: Sequence[Check] = (),
 ) -> Op:
     """An operation that may wait for tokens and give one."""

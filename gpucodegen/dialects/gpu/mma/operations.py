@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import indices, like, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.gpu.mma import checks
@@ -13,7 +13,7 @@ from gpucodegen.ir.types import DialectType
 _ELEMENTWISE = (
     "addf mulf subf maxf minf divf addi muli subi divs divu negatef negates extf truncf"
 ).split()
-_MATRIX = Constraint(
+_MATRIX = TypeConstraint(
     "!gpu.mma_matrix<..>",
     lambda ty: isinstance(ty, DialectType) and ty.text.startswith("gpu.mma_matrix<"),
 )

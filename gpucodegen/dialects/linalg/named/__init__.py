@@ -1,3 +1,8 @@
-"""The named structured operations: maps, loops and scalar bodies, as tables."""
+"""The named structured operations: maps, loops and scalar bodies, as tables.
+
+- `bodies`: scalar bodies
+- `tables`: all operations, as one table
+- `definitions`: maps, loops and body of each
+"""
 
 from __future__ import annotations

@@ -1,3 +1,8 @@
-"""Elements and parts of vectors."""
+"""Elements and parts of vectors.
+
+- `syntax`: extract, insert and shuffle
+- `checks`: rules
+- `operations`: the table
+"""
 
 from __future__ import annotations

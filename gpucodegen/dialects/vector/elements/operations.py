@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.vector.elements import checks, syntax
@@ -18,7 +18,7 @@ def _is_fixed(ty: Type) -> bool:
     return isinstance(ty, VectorType) and not is_scalable(ty)
 
 
-_FIXED = Constraint("a vector without scalable dimensions", _is_fixed)
+_FIXED = TypeConstraint("a vector without scalable dimensions", _is_fixed)
 
 OPERATIONS = (
     op(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import indices, op
 from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.vector.memory import checks
 from gpucodegen.dialects.vector.shapes.operations import MASK
 from gpucodegen.ir.types import IndexType, IntegerType, VectorType
 
-_POSITIONS = Constraint(
+_POSITIONS = TypeConstraint(
     "a vector of integers or indices",
     lambda ty: (
         isinstance(ty, VectorType) and isinstance(ty.element, IntegerType | IndexType)

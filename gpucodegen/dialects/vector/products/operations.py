@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import like, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.vector.products import contract, contract_checks, outer
@@ -11,7 +11,7 @@ from gpucodegen.dialects.vector.products import reduction_checks as reductions
 from gpucodegen.ir.types import FloatType, VectorType
 
 _PURE = Trait.PURE
-_FLOATS = Constraint(
+_FLOATS = TypeConstraint(
     "a vector of floats",
     lambda ty: isinstance(ty, VectorType) and isinstance(ty.element, FloatType),
 )

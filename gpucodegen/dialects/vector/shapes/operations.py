@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import Constraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import indices, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.vector.shapes import checks
@@ -20,10 +20,10 @@ from gpucodegen.ir.types import (
 )
 
 _PURE = Trait.PURE
-MASK = Constraint(
+MASK = TypeConstraint(
     "a vector of i1", lambda ty: isinstance(ty, VectorType) and ty.element == I1
 )
-_POSITIONS = Constraint(
+_POSITIONS = TypeConstraint(
     "a vector of rank 1 of index or integers of at least 8 bits",
     lambda ty: (
         isinstance(ty, VectorType)
@@ -32,12 +32,14 @@ _POSITIONS = Constraint(
         and getattr(ty.element, "width", 8) >= 8
     ),
 )
-_RESHAPED = Constraint(
+_RESHAPED = TypeConstraint(
     "a vector, or a tuple of vectors as in 2020",
     lambda ty: isinstance(ty, VectorType | TupleType),
 )
 _BUFFERS = (MemRefType, TensorType, UnrankedMemRefType, UnrankedTensorType)
-_PRINTABLE = Constraint("a scalar or vector", lambda ty: not isinstance(ty, _BUFFERS))
+_PRINTABLE = TypeConstraint(
+    "a scalar or vector", lambda ty: not isinstance(ty, _BUFFERS)
+)
 _PUNCTUATION = "no_punctuation newline comma open close"
 
 OPERATIONS = (

@@ -38,7 +38,7 @@ def cast(e: Emitter, op: Operation) -> None:
         shape_of(operand.type) or "i1" in {before, after} or after in NARROW
     )
     if plain:
-        name = CONSTRUCTORS[e.target.index_dtype if after == "index" else after]
+        name = CONSTRUCTORS[e.spelling.index_dtype if after == "index" else after]
         e.define(op.result, call(e.use(name), e.text(operand)))
         return
     e.define(op.result, _made(e, op.name.partition(".")[2], e.typed(operand), after))
@@ -46,7 +46,7 @@ def cast(e: Emitter, op: Operation) -> None:
 
 def _made(e: Emitter, method: str, text: Text, after: str) -> Text:
     """A call of the intrinsic that converts."""
-    kind = e.target.index_dtype if after == "index" else after
+    kind = e.spelling.index_dtype if after == "index" else after
     return call(e.make(f"{method}_{kind}", "cast", method, kind), text)
 
 

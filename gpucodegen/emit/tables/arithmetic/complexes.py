@@ -87,7 +87,7 @@ def cast(e: Emitter, op: Operation) -> None:
     """``complex.bitcast`` to the same type; other types have other registers."""
     (operand,) = op.operands
     if operand.type != op.result.type:
-        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+        raise UnsupportedType(op.location, type=op.result.type, target=e.spelling.name)
     e.alias(op.result, operand)
 
 

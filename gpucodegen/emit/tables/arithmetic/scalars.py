@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.dialects import arith
+from gpucodegen.dialects import arith, math
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
 from gpucodegen.emit.tables.arithmetic import comparisons
@@ -74,13 +74,8 @@ INTRINSICS = frozenset(
     "arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi "
     "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
     "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
-    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.absf math.copysign "
-    "math.exp math.exp2 math.expm1 math.log math.log2 math.log10 math.log1p "
-    "math.sqrt math.rsqrt math.cbrt math.sin math.cos math.tan math.asin math.acos "
-    "math.atan math.atan2 math.sinh math.cosh math.tanh math.asinh math.acosh "
-    "math.atanh math.erf math.erfc math.floor math.ceil math.trunc math.round "
-    "math.roundeven math.powf math.fpowi".split()
-)
+    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.fpowi".split()
+).union(*map(math.names, (math.INSTRUCTIONS, math.POLYNOMIALS, math.LIBRARY)))
 EXACT = frozenset(
     "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf".split()
 )
@@ -104,9 +99,9 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
     if kind in NARROW:
         return call(e.make(f"round_{kind}", "round_to", kind), text)
     if kind == "index":
-        is_wrapped = kind in e.target.wrapped
+        is_wrapped = kind in e.spelling.wrapped
         return call("int", call(e.use("int64"), text)) if is_wrapped else e.narrow(text)
-    if kind in e.target.wrapped:
+    if kind in e.spelling.wrapped:
         return call(e.use(CONSTRUCTORS[kind]), text)
     return text
 
@@ -123,14 +118,14 @@ def operator(e: Emitter, op: Operation) -> None:
     require_nearest(e, op)
     shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
     kind = kind_of(e, op, op.result)
-    overflows = op.name in OVERFLOWING and kind in e.target.overflowing
+    overflows = op.name in OVERFLOWING and kind in e.spelling.overflowing
     if isinstance(op.result.type, VectorType) or shifts or overflows:
         intrinsic(e, op)
         return
     table = BOOLEAN_OPERATORS if kind == "i1" else INTEGER_OPERATORS | FLOAT_OPERATORS
     found = table.get(op.name)
     if found is None:
-        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+        raise UnsupportedType(op.location, type=op.result.type, target=e.spelling.name)
     lhs, rhs = (e.text(value) for value in op.operands)
     text = binary(lhs, found.symbol, rhs, found.level)
     e.define(op.result, rounded(e, text, kind))
@@ -178,7 +173,7 @@ def constant(e: Emitter, op: Operation) -> None:
         return
     number = arith.constant_value(op)
     if number is None:
-        raise UnsupportedType(op.location, type=op.result.type, target=e.target.name)
+        raise UnsupportedType(op.location, type=op.result.type, target=e.spelling.name)
     kind = e.dtype(op, op.result)
     e.literals[op.result] = number
     if kind == "index":

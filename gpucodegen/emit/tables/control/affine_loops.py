@@ -45,7 +45,7 @@ def affine_for(e: Emitter, op: Operation) -> None:
     else:
         with range_loop(e, loop.iv, (lowers, uppers), loop.step):
             e.swept = e.index(loop.iv) if _is_swept(e, loop) else None
-            if affine.SCALAR in op.attributes and e.target.name == "cpu":
+            if affine.SCALAR in op.attributes and e.spelling.takes_hints:
                 e.writer.line(str(call(e.use("one_at_a_time"))))
             body_of(e, loop.body, loop.iter_args)
             e.swept = None
@@ -57,11 +57,11 @@ SHORT = 16
 
 
 def _is_swept(e: Emitter, loop: affine.For) -> bool:
-    """Whether it is a long innermost loop of the CPU, which LLVM may vectorise."""
+    """Whether it is a long innermost loop that the compiler may vectorise."""
     bounds = loop.constant_bounds
     is_long = bounds is None or bounds[1] - bounds[0] > SHORT * loop.step
     is_innermost = not any(op.regions for op in loop.body)
-    return e.target.name == "cpu" and is_long and is_innermost
+    return e.spelling.takes_hints and is_long and is_innermost
 
 
 def _unrolled(e: Emitter, loop: affine.For, lower: int, upper: int) -> None:
@@ -85,10 +85,10 @@ def affine_if(e: Emitter, op: Operation) -> None:
 
 
 def affine_parallel(e: Emitter, op: Operation) -> None:
-    """``affine.parallel``: the outermost on the CPU is divided among the threads."""
+    """``affine.parallel``: the outermost one may be divided among threads."""
     if op.results:
         _reducing(e, op)
-    elif e.target.name == "cpu" and not e.in_parallel:
+    elif e.spelling.divides_loops and not e.in_parallel:
         _divided(e, affine.Parallel(op))
     else:
         loop = affine.Parallel(op)

@@ -14,7 +14,7 @@ def counted(
     e: Emitter, name: str, lower: Text, upper: Text, step: int
 ) -> Generator[None]:
     """``for name in range(lower, upper, step)``, or the same with ``while``."""
-    if not e.target.counted_by_while:
+    if not e.spelling.counted_by_while:
         with e.block(f"for {name} in range({range_arguments(lower, upper, step)}):"):
             yield
         return
@@ -22,7 +22,7 @@ def counted(
         end = e.names.fresh(f"{name}_end")
         e.writer.line(f"{end} = {e.narrow(upper)}")
         upper = Text(end)
-    narrow = e.use(e.target.index)
+    narrow = e.use(e.spelling.index)
     e.writer.line(f"{name} = {call(narrow, lower)}")
     with e.block(f"while {name} < {upper}:"):
         yield

@@ -41,7 +41,7 @@ def _runtime_loop(
     lower, upper, step = bounds
     with e.names.scope():
         name = loop_variable(e, iv)
-        if e.target.counted_by_while:
+        if e.spelling.counted_by_while:
             make = e.constructor(op, iv)
             e.writer.line(f"{name} = {call(make, lower)}")
             with e.block(f"while {name} < {upper.within(Level.COMPARE + 1)}:"):

@@ -21,7 +21,7 @@ Unknown = Callable[[str, int], AffineExpr]
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
+class Descriptor:
     """How a memref is reached: element ``i`` is ``pointer[offset + i . strides]``.
 
     ``alignment``: bytes that surely divide the pointer; 0 is that of an element.
@@ -56,7 +56,7 @@ class Buffer:
         sizes: tuple[AffineExpr, ...],
         strides: tuple[AffineExpr, ...],
         offset: AffineExpr,
-    ) -> Buffer:
+    ) -> Descriptor:
         """The same memory in another shape."""
         return replace(self, sizes=sizes, strides=strides, offset=offset, given=())
 

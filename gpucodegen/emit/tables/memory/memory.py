@@ -10,7 +10,11 @@ from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import dtype, stored_bytes
 from gpucodegen.emit.tables.control.loops import counted
-from gpucodegen.emit.tables.memory.addressing import Buffer, row_major, static_elements
+from gpucodegen.emit.tables.memory.addressing import (
+    Descriptor,
+    row_major,
+    static_elements,
+)
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.affine.expressions import AffineExpr, to_expr
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
@@ -19,8 +23,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
 
-def buffer_of(e: Emitter, op: Operation, value: Value) -> Buffer:
-    """The buffer behind a memref value."""
+def buffer_of(e: Emitter, op: Operation, value: Value) -> Descriptor:
+    """The buffer of a memref value."""
     found = e.buffers.get(value)
     if found is None:
         raise e.broken(op, f"memref %{value.name} is not a buffer of this kernel")
@@ -50,7 +54,7 @@ CONVERTED = NARROW | {"i1"}
 # -- elements --------------------------------------------------------------------------
 
 
-def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
+def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
     """The element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
@@ -60,7 +64,7 @@ def read(e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr]) -> Text:
 
 
 def write(
-    e: Emitter, buffer: Buffer, indices: Sequence[AffineExpr], value: Text
+    e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr], value: Text
 ) -> None:
     """Store an element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
@@ -71,8 +75,10 @@ def write(
         e.writer.line(f"{buffer.pointer}[{offset}] = {value}")
 
 
-def access(e: Emitter, op: Operation, first: int) -> tuple[Buffer, list[AffineExpr]]:
-    """The buffer at operand ``first`` and the indices behind it."""
+def access(
+    e: Emitter, op: Operation, first: int
+) -> tuple[Descriptor, list[AffineExpr]]:
+    """The buffer at operand ``first`` and the indices after it."""
     target, *operands = op.operands[first:]
     buffer = buffer_of(e, op, target)
     if isinstance(op.attributes.get("map"), AffineMapAttr):
@@ -116,7 +122,7 @@ def copy(e: Emitter, op: Operation) -> None:
 
 
 def _copy_from(
-    e: Emitter, source: Buffer, target: Buffer, indices: list[AffineExpr]
+    e: Emitter, source: Descriptor, target: Descriptor, indices: list[AffineExpr]
 ) -> None:
     depth = len(indices)
     if depth == len(source.sizes):
@@ -134,15 +140,15 @@ def allocate(e: Emitter, op: Operation) -> None:
     """``memref.alloca`` and ``memref.alloc``: shared, private, or heap memory."""
     ty = memref_type(op, op.result, e)
     count = static_elements(ty, op.location)
-    kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.target.name)
+    kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.spelling.name)
     hint = f"{count}x{kind}"
     name, alignment = e.variable(op.result), 0
-    if e.target.name == "cuda" and is_shared(ty.memory_space):
+    if e.spelling.in_blocks and is_shared(ty.memory_space):
         made = call(e.make(f"shared_{hint}", "shared", count, kind))
         e.shared_bytes += count * stored_bytes(kind)
         e.facts.shared.add(name)
         alignment = SHARED_ALIGNMENT
-    elif op.name == "memref.alloc" and e.target.name == "cpu" and kind != "tag":
+    elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
     else:
         made = call(e.make(f"local_{hint}", "local", count, kind))
@@ -150,23 +156,23 @@ def allocate(e: Emitter, op: Operation) -> None:
     e.writer.line(f"{name} = {made}")
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)
-    e.buffers[op.result] = Buffer(name, kind, sizes, strides, alignment=alignment)
+    e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
 
 
 def deallocate(e: Emitter, op: Operation) -> None:
     """``memref.dealloc``: only heap memory has to be given back."""
     (operand,) = op.operands
     buffer = buffer_of(e, op, operand)
-    if e.target.name == "cpu" and buffer.dtype != "tag":
+    if e.spelling.has_heap and buffer.dtype != "tag":
         free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
         e.writer.line(str(call(free, buffer.pointer)))
 
 
 def prefetch(e: Emitter, op: Operation) -> None:
-    """``memref.prefetch`` and ``affine.prefetch``: a hint that GPUs do not take."""
+    """``memref.prefetch`` and ``affine.prefetch``: a hint."""
     hint = op.attributes.get("localityHint")
     write = op.attributes.get("isWrite")
-    if e.target.name != "cpu" or not isinstance(hint, IntegerAttr):
+    if not e.spelling.takes_hints or not isinstance(hint, IntegerAttr):
         return
     buffer, indices = access(e, op, 0)
     is_write = isinstance(write, IntegerAttr) and bool(write.value)

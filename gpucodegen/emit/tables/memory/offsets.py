@@ -50,7 +50,7 @@ class Offsets:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """A block: behind it, its variables may be without a value."""
+        """A block: after it, its variables may be without a value."""
         self._scopes.append({})
         try:
             yield
@@ -82,7 +82,7 @@ class Offsets:
         return binary(name, operator, rest, Level.SUM) if constant else name
 
     def _define(self, known: _Sum) -> None:
-        """Put the variable in front of the line where the sum first occurs."""
+        """Put the variable before the line where the sum first occurs."""
         known.name = f"_at{self._count or ''}"
         self._count += 1
         lines = self.writer.lines

@@ -26,11 +26,11 @@ class _Statement:
     pointer: str
     first: AffineExpr
     end: tuple[int, int]
-    """How many lines there were behind it, and how deep it stands."""
+    """How many lines there were after it, and how deep it stands."""
     distances: tuple[int, ...] = (0,)
 
     def reach(self, other: _Statement) -> int | None:
-        """How far another one begins behind this; None if it cannot join it."""
+        """How far after this another one begins; None if it cannot join it."""
         terms, start = linear_form(self.first)
         others, place = linear_form(other.first)
         is_next = (self.function, self.pointer, self.end) == (
@@ -57,7 +57,7 @@ class Prefetches:
     ) -> None:
         """Print a prefetch, in the last line if that is one it can join.
 
-        ``printed`` gives the text of the place for a line of its own.
+        ``printed`` gives the text of the place for a separate line.
         """
         new, last = _Statement(function, pointer, place, self._end), self._last
         distance = None if last is None else last.reach(new)

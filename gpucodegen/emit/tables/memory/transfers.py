@@ -15,7 +15,7 @@ from gpucodegen.dialects.shared.transfers import (
 )
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import stored_bytes
-from gpucodegen.emit.tables.memory.addressing import Buffer, row_major
+from gpucodegen.emit.tables.memory.addressing import Descriptor, row_major
 from gpucodegen.emit.tables.memory.copy_plan import CopyPlan, PlannedTransfer, plan_copy
 from gpucodegen.emit.tables.memory.memory import buffer_of
 from gpucodegen.emit.text.fragments import Text, call
@@ -65,7 +65,7 @@ def start(e: Emitter, op: Operation) -> None:
 
 
 def wait(e: Emitter, op: Operation) -> None:
-    """``dma_wait``; on a GPU all threads of the block meet behind it."""
+    """``dma_wait``; the threads of a block meet after it."""
     (end,) = ends_of(op)
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
@@ -73,7 +73,7 @@ def wait(e: Emitter, op: Operation) -> None:
     (count,) = (_index(e, e.index(v)) for v in lengths_of(op))
     where = _index(e, tag.at(indices_of(e, end)))
     e.writer.line(str(call(function, tag.pointer, where, count)))
-    if e.target.name == "cuda":
+    if e.spelling.in_blocks:
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
         noted(e, op, "wait_group", "all copies end, then a barrier")
     else:
@@ -93,11 +93,11 @@ def noted(
 def _plan(
     e: Emitter,
     spaces: tuple[str, str],
-    addresses: Sequence[tuple[str, Buffer, AffineExpr]],
+    addresses: Sequence[tuple[str, Descriptor, AffineExpr]],
     lengths: Sequence[tuple[str, AffineExpr]],
 ) -> CopyPlan:
     """Asynchronous or not: decided by what divides each address and length."""
-    if e.target.name != "cuda":
+    if not e.spelling.in_blocks:
         return CopyPlan(0, "the CPU copies when it waits")
     size = stored_bytes(addresses[0][1].dtype)
     multiples = {
@@ -126,7 +126,7 @@ def _index(e: Emitter, expr: AffineExpr) -> Text:
 _SIDE_BY_SIDE = (Const(1), Const(1))
 
 
-def _one_run(buffer: Buffer) -> Sequence[AffineExpr]:
+def _one_run(buffer: Descriptor) -> Sequence[AffineExpr]:
     """Stride and run of consecutive elements along the last dimension."""
     last = buffer.strides[-1] if buffer.strides else Const(1)
     if buffer.strides == row_major(buffer.sizes):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import stored_bytes
-from gpucodegen.emit.tables.memory.addressing import Buffer
+from gpucodegen.emit.tables.memory.addressing import Descriptor
 from gpucodegen.emit.tables.memory.memory import access, buffer_of
 from gpucodegen.emit.tables.vectors.types import suffix, vector_dtype, vector_type
 from gpucodegen.emit.text.fragments import Text, call
@@ -24,12 +24,12 @@ WIDEST = 16
 class _Access:
     """A vector in memory: where it starts, one stride per vector dimension.
 
-    ``left`` tells how many rows and columns exist, where it may leave the buffer.
+    ``left`` is how many rows and columns exist, where it may leave the buffer.
     """
 
     ty: VectorType
     kind: str
-    buffer: Buffer
+    buffer: Descriptor
     start: AffineExpr
     strides: tuple[AffineExpr, ...]
     left: tuple[AffineExpr, ...] = ()

@@ -28,10 +28,10 @@ def vector_type(e: Emitter, op: Operation, value: Value) -> VectorType:
 
 def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:
     """The dtype of a vector's elements; complex numbers have none."""
-    kind = dtype(ty.element, op.location, e.target.name)
+    kind = dtype(ty.element, op.location, e.spelling.name)
     if kind.startswith(COMPLEX) or any(ty.scalable) or len(ty.shape) not in {1, 2}:
-        raise UnsupportedType(op.location, type=ty, target=e.target.name)
-    return e.target.index_dtype if kind == "index" else kind
+        raise UnsupportedType(op.location, type=ty, target=e.spelling.name)
+    return e.spelling.index_dtype if kind == "index" else kind
 
 
 def suffix(shape: tuple[int, ...], kind: str) -> str:

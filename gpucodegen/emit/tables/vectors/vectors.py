@@ -222,9 +222,8 @@ def multi_reduction(e: Emitter, op: Operation) -> None:
 
 
 def _start(e: Emitter, combiner: Combiner, kind: str) -> Text:
-    """The neutral element; an index of a GPU has 32 bits."""
-    narrow = 32 if e.target.name == "cuda" else 64
-    bits = narrow if kind == "index" else int(kind.lstrip("bfiu") or 64)
+    """The neutral element."""
+    bits = int(kind.lstrip("bfiu"))
     return e.constant(combiner.neutral_in(bits), kind)
 
 

@@ -7,7 +7,6 @@ that no output stood for in 2020 gets an empty tensor as its output.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.syntax import State
@@ -27,10 +26,8 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I64, DialectType, MemRefType, TensorType
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages.linalg.outputs import add_outputs
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 _STARTS = ("(", "%")
 

@@ -7,18 +7,15 @@ another order.  All become today's operations, or those of ``linalg_old``.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.dialects.linalg.named.definitions import map_of
 from gpucodegen.dialects.linalg.named.tables import CONTRACTIONS, NAMED, POINTWISE
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages.linalg import calls, generic, shapes
 from gpucodegen.parser.vintages.text_2019 import OldForm, renamed
 from gpucodegen.parser.vintages.text_2020 import Spelling
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 # -- names -----------------------------------------------------------------------------
 

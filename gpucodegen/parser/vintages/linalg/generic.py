@@ -9,8 +9,6 @@ body become ``linalg.index``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpucodegen import errors
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.dialects.linalg import iterator, scalar_of, yield_
@@ -26,10 +24,8 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import I64, INDEX
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages.linalg.outputs import add_outputs
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
 
 
 def read_old(p: Parser, state: State) -> bool:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
+from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.ir.affine.expressions import AffineExpr, Dim
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, MemRefType, TensorType, Type
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
-
-if TYPE_CHECKING:
-    from gpucodegen.dialects.framework.syntax import State
-    from gpucodegen.parser.parser import Parser
 
 
 def add_outputs(

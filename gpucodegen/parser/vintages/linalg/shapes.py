@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpucodegen import errors
 from gpucodegen.dialects.framework import registry
 from gpucodegen.dialects.framework.syntax import State
@@ -19,9 +17,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Block, Region
 from gpucodegen.ir.types import I64, INDEX, MemRefType, Shape, TensorType, Type
-
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
+from gpucodegen.parser.parser import Parser
 
 
 def init_tensor(p: Parser, state: State) -> None:

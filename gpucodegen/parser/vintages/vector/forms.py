@@ -7,22 +7,19 @@ words stood in another order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State, Use
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, MemRefType, Type, VectorType, element_type
+from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
 from gpucodegen.parser.vintages.text_2018 import FORMS as FORMS_OF_2018
 from gpucodegen.parser.vintages.text_2019 import FORMS as FORMS_OF_2019
 from gpucodegen.parser.vintages.text_2019 import OldForm, renamed
 from gpucodegen.parser.vintages.vector.generic import as_index, at, typed_kind
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-Spelling = Callable[["Parser", State], bool]
+Spelling = Callable[[Parser, State], bool]
 
 # -- single elements -------------------------------------------------------------------
 
@@ -107,7 +104,7 @@ def _masked(brackets: int) -> Spelling:
     """``%m, %mask, %v : types`` of 2020, from the first element on.
 
     Today so many lists in ``brackets`` follow the buffer, whose type once stood last,
-    behind ``into``.
+    after ``into``.
     """
 
     def read(p: Parser, state: State) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -11,11 +10,9 @@ from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, IntegerAttr, Opa
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import I32, I64, INDEX, FloatType, element_type
+from gpucodegen.parser.parser import Parser
 
-if TYPE_CHECKING:
-    from gpucodegen.parser.parser import Parser
-
-OldForm = Callable[["Parser", State], None]
+OldForm = Callable[[Parser, State], None]
 
 
 def as_index(p: Parser, value: Value) -> Value:

@@ -1,4 +1,12 @@
-"""MLIR regions lifted to the polyhedral model of `gpucodegen.tiling`."""
+"""MLIR regions lifted to the polyhedral model of `gpucodegen.tiling`.
+
+- `environment`: what is known of values during the walk
+- `surroundings`: functions to call, buffers that may overlap
+- `buffers`: which buffer a memref shows
+- `values`: indices, views and accesses
+- `walk`: loops, conditions and statements
+- `lifted`: the relations, and their operations
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from gpucodegen.dialects.shared.memory_spaces import Space, meaning
+from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
@@ -18,7 +18,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
     element_type,
 )
-from gpucodegen.passes.analysis.lifting.values.expressions import Names
+from gpucodegen.passes.analysis.lifting.values.expressions import IslNames
 from gpucodegen.tiling.model.scop import Access, AccessKind, Array
 
 Text = str | None
@@ -85,7 +85,7 @@ def _rank(buffer: Value, otherwise: int) -> int:
 
 def _is_private(space: Attribute | None) -> bool:
     """Whether every thread has its own of a kernel's buffers in a memory space."""
-    return space is None or meaning(space) is Space.PRIVATE
+    return space is None or meaning(space) is MemorySpace.PRIVATE
 
 
 def _shifted(offset: Text, stride: int, index: Text) -> Text:
@@ -99,7 +99,7 @@ def _shifted(offset: Text, stride: int, index: Text) -> Text:
 class Environment:
     """Mutable state of one lifting; discarded with it."""
 
-    names: Names = field(default_factory=Names)
+    names: IslNames = field(default_factory=IslNames)
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
@@ -109,6 +109,10 @@ class Environment:
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
+    sizes: dict[tuple[Value, int], str] = field(
+        default_factory=dict[tuple[Value, int], str]
+    )
+    """What the program calls extents, by the names of its ``memref.dim``."""
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
     ranges: dict[str, tuple[str, ...]] = field(
@@ -132,7 +136,7 @@ class Environment:
     """Indices lie within their dimensions, also where views make one of several."""
 
     def text(self, value: Value) -> Text:
-        """isl text of an index value; a value nobody defined becomes a parameter."""
+        """isl text of an index value; an undefined value becomes a parameter."""
         if value not in self.texts:
             is_integer = isinstance(value.type, IndexType | IntegerType)
             name = self.names.fresh(value.name, "p") if is_integer else None
@@ -176,13 +180,20 @@ class Environment:
         """The parameter that stands for a dynamic extent."""
         key = (self.root(memref), dimension)
         if key not in self.extents:
-            name = self.names.fresh(f"{memref.name or 'm'}_size{dimension}")
+            own = self.sizes.get((memref, dimension))
+            name = self.names.fresh(own or f"{memref.name or 'm'}_size{dimension}")
             self.extents[key] = name
             self.context.append(f"{name} >= 0")
         return self.extents[key]
 
+    def said(self) -> Iterator[tuple[str, str]]:
+        """Parameters that have no name in the program, and what they are in words."""
+        for (memref, dimension), name in self.extents.items():
+            if (memref, dimension) not in self.sizes and memref in self.arrays:
+                yield name, f"dim {dimension} of {self.arrays[memref].name}"
+
     def root(self, memref: Value) -> Value:
-        """The buffer behind a chain of views."""
+        """The buffer of a chain of views."""
         while memref in self.views:
             memref = self.views[memref].base
         return memref

@@ -55,6 +55,7 @@ def lifted_scop(
         tuple(env.arrays.values()),
         body,
         loc=loc,
+        words=tuple((name, said) for name, said in env.said() if name in names),
     )
     shared = storages(scop, groups)
     return Lifted(

@@ -31,7 +31,7 @@ FIT = "fit"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether an access at ``location`` is ``bad``, and what to tell then.
+    """Whether an access at ``location`` is ``bad``, and what to report then.
 
     ``known``: names and values that decide; ``extent``: that of the dimension, if it is
     a number.
@@ -106,7 +106,7 @@ def wrapped(op: Operation, checks: Sequence[Check]) -> list[Operation]:
 
 
 def _reports(checks: Sequence[Check]) -> list[Operation]:
-    """What tells which of some checks hold, one of them at least."""
+    """Reports which of some checks hold, where at least one does."""
     if len(checks) == 1:
         return [checks[0].told("gcg.report")]
     return list(map(reporting, checks))

@@ -21,7 +21,7 @@ from gpucodegen.tiling.schedule.schedule_ast import Constraint
 
 
 @dataclass(slots=True)
-class Conditions:
+class ConditionBuilder:
     """Appends to a builder; conditions are values of type ``i1``.
 
     ``numbers``: values that are known.

@@ -1,7 +1,7 @@
 """Guards around the accesses of a function that are not proven to stay inside.
 
-Comes in: a function and its model.  Goes out: the function with checks, each as far out
-as what it asks for is known:
+Comes in: a function and its model.  Goes out: the function with checks, each in the
+outermost place where the values that it needs are known:
 
 * what arguments and extents decide, and surely happens, is refused where the function
   begins, or where its last number is known: ``scf.if %bad { gcg.refuse }``;
@@ -26,7 +26,7 @@ from gpucodegen.passes.checks.guards.checks import (
     refusing,
     wrapped,
 )
-from gpucodegen.passes.checks.guards.conditions import Conditions
+from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
 from gpucodegen.passes.checks.guards.leaves import leaves_of
 from gpucodegen.passes.checks.guards.views import Definitions
 from gpucodegen.passes.framework.builder import Builder
@@ -151,7 +151,7 @@ class _Guarder:
     ) -> tuple[Check, list[Operation]]:
         """``sizes``: extents that are values already."""
         access = launch.suspect.reference.access
-        c = Conditions(Builder(_place(launch.suspect)))
+        c = ConditionBuilder(Builder(_place(launch.suspect)))
         known: dict[str, Value] = {}
         shown: dict[str, Value] = {}
         for name in _names(launch.pieces):
@@ -216,7 +216,7 @@ class _Guarder:
         return op.with_(regions=tuple(regions))
 
     def _leaf_checks(self, op: Operation) -> tuple[list[Check], list[Operation]]:
-        c = Conditions(Builder(op.location))
+        c = ConditionBuilder(Builder(op.location))
         checks = [
             Check(op.location, leaf.buffer.name, leaf.verb, leaf.dimension,
                   leaf.known, leaf.bad)

@@ -1,7 +1,7 @@
 """Whether a single operation leaves a buffer, from the values it is given.
 
 Comes in: an operation whose indices have no affine form, or one on a view that has
-none.  Goes out: a `Leaf` that builds the condition, and what a message tells.
+none.  Goes out: a `Leaf` that builds the condition, and what a message says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, MemRefType, VectorType
 from gpucodegen.passes.analysis.lifting.values.accesses import padded_dimensions
 from gpucodegen.passes.checks.guards.checks import FIT
-from gpucodegen.passes.checks.guards.conditions import Conditions
+from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
 from gpucodegen.passes.checks.guards.views import (
     Definitions,
     Leaf,
@@ -45,7 +45,9 @@ class Touched:
     padded: frozenset[int] = frozenset()
 
 
-def leaves_of(c: Conditions, op: Operation, definitions: Definitions) -> list[Leaf]:
+def leaves_of(
+    c: ConditionBuilder, op: Operation, definitions: Definitions
+) -> list[Leaf]:
     """The conditions of an operation; nothing where its accesses are not known."""
     for value in op.operands:
         made = definitions.get(value)
@@ -56,7 +58,7 @@ def leaves_of(c: Conditions, op: Operation, definitions: Definitions) -> list[Le
     return [leaf for leaf in found if not c.is_known(leaf.bad, holds=False)]
 
 
-def _accesses(c: Conditions, op: Operation) -> list[Leaf]:
+def _accesses(c: ConditionBuilder, op: Operation) -> list[Leaf]:
     if op.name in STARTS:
         return _transfer(c, op)
     if op.name == "memref.copy":
@@ -74,7 +76,7 @@ def _verb(op: Operation) -> str:
     return "write" if op.name in _WRITES else "read"
 
 
-def _elements(c: Conditions, found: Touched, verb: str) -> list[Leaf]:
+def _elements(c: ConditionBuilder, found: Touched, verb: str) -> list[Leaf]:
     made: list[Leaf] = []
     for dimension, index in enumerate(found.indices):
         extent = c.extent(found.memref, dimension)
@@ -91,7 +93,9 @@ def _elements(c: Conditions, found: Touched, verb: str) -> list[Leaf]:
     return made
 
 
-def _of_views(c: Conditions, op: Operation, definitions: Definitions) -> list[Leaf]:
+def _of_views(
+    c: ConditionBuilder, op: Operation, definitions: Definitions
+) -> list[Leaf]:
     """Whether the views that an operation is given leave what they are views of."""
     if op.name not in {*_TABLE, *STARTS, "memref.copy"}:
         return []
@@ -102,7 +106,7 @@ def _of_views(c: Conditions, op: Operation, definitions: Definitions) -> list[Le
 # -- copies ----------------------------------------------------------------------------
 
 
-def _copy(c: Conditions, op: Operation) -> list[Leaf]:
+def _copy(c: ConditionBuilder, op: Operation) -> list[Leaf]:
     """``memref.copy``: extents agree."""
     source, target = op.operands
     rank = source.type.rank if isinstance(source.type, MemRefType) else 0
@@ -117,7 +121,7 @@ def _copy(c: Conditions, op: Operation) -> list[Leaf]:
     return made
 
 
-def _transfer(c: Conditions, op: Operation) -> list[Leaf]:
+def _transfer(c: ConditionBuilder, op: Operation) -> list[Leaf]:
     """``dma_start``: first and last element of either side, and the flag."""
     source, target, tag = ends_of(op)
     count, *strided = lengths_of(op)
@@ -144,12 +148,12 @@ def _with(leaf: Leaf, bad: Value) -> Leaf:
     return Leaf(leaf.buffer, leaf.verb, leaf.dimension, leaf.known, bad)
 
 
-def _indices(c: Conditions, end: End) -> tuple[Value, ...]:
+def _indices(c: ConditionBuilder, end: End) -> tuple[Value, ...]:
     return tuple(c.b.index(i) for i in from_map(end.map, end.operands))
 
 
 def _run(
-    c: Conditions,
+    c: ConditionBuilder,
     end: End,
     indices: Sequence[Value],
     count: Value,
@@ -178,10 +182,10 @@ def _run(
 
 def _plain(
     buffer: int, value: int | None
-) -> Callable[[Conditions, Operation], Touched]:
+) -> Callable[[ConditionBuilder, Operation], Touched]:
     """Element accesses and whole vectors; ``value``: the operand that is stored."""
 
-    def touched(c: Conditions, op: Operation) -> Touched:
+    def touched(c: ConditionBuilder, op: Operation) -> Touched:
         memref_, *rest = op.operands[buffer:]
         rank = memref.rank(memref_)
         attribute = op.attributes.get("map")
@@ -203,10 +207,10 @@ def _trailing(rank: int, shape: Sequence[int]) -> dict[int, int]:
     return dict(zip(range(rank - len(shape), rank), shape, strict=True))
 
 
-def _transferred(buffer: int) -> Callable[[Conditions, Operation], Touched]:
+def _transferred(buffer: int) -> Callable[[ConditionBuilder, Operation], Touched]:
     """``vector.transfer_read`` and ``transfer_write``."""
 
-    def touched(c: Conditions, op: Operation) -> Touched:
+    def touched(c: ConditionBuilder, op: Operation) -> Touched:
         del c
         memref_, *rest = op.operands[buffer:]
         rank = memref.rank(memref_)
@@ -223,7 +227,7 @@ def _transferred(buffer: int) -> Callable[[Conditions, Operation], Touched]:
     return touched
 
 
-_TABLE: dict[str, Callable[[Conditions, Operation], Touched]] = {
+_TABLE: dict[str, Callable[[ConditionBuilder, Operation], Touched]] = {
     "affine.load": _plain(0, None),
     "affine.store": _plain(1, 0),
     "affine.vector_load": _plain(0, None),

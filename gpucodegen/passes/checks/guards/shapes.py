@@ -1,6 +1,6 @@
 """Extents that only a call knows, where the program says that they agree.
 
-Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same behind checks
+Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same after checks
 that each iterator has one extent, whichever operand it is taken from, and that a buffer
 has the extents of the type it is cast to.
 """
@@ -15,7 +15,7 @@ from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.checks.guards.checks import FIT, Check, refusing, reporting
-from gpucodegen.passes.checks.guards.conditions import Conditions
+from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
 from gpucodegen.passes.checks.guards.views import cast_leaves
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import with_blocks
@@ -49,7 +49,7 @@ def with_checks(function: Operation) -> Operation:
 def _checks(op: Operation) -> Iterator[tuple[Check, list[Operation], set[Value]]]:
     """Checks of an operation, how to compute them, and the buffers they are about."""
     if op.name == "memref.cast":
-        c = Conditions(Builder(op.location))
+        c = ConditionBuilder(Builder(op.location))
         for leaf in cast_leaves(c, op, FIT):
             check = Check(
                 op.location, leaf.buffer.name, FIT, leaf.dimension, leaf.known, leaf.bad
@@ -94,7 +94,7 @@ def _shape(buffer: Value) -> Sequence[int | None]:
 def _differing(
     op: Operation, one: Extent, other: Extent
 ) -> tuple[Check, list[Operation]]:
-    c = Conditions(Builder(op.location))
+    c = ConditionBuilder(Builder(op.location))
     known = tuple(
         (f"{buffer.name}.shape[{at}]", c.extent(buffer, at))
         for buffer, at in (one, other)

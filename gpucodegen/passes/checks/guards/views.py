@@ -1,7 +1,7 @@
 """Whether the views on the way to a buffer leave what they are views of.
 
-Comes in: a memref and who makes each value.  Goes out: a `Leaf` for each way in which a
-view may leave its source: what an access through it then touches nobody knows.
+Comes in: a memref and the maker of each value.  Goes out: a `Leaf` for each way in
+which a view may leave its source, where an access through it could touch any memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpucodegen.dialects import memref
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.checks.guards.conditions import Conditions
+from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
 
 Definitions = Mapping[Value, Operation]
 
@@ -34,7 +34,7 @@ class Leaf:
 
 
 def chain_leaves(
-    c: Conditions, buffer: Value, verb: str, definitions: Definitions
+    c: ConditionBuilder, buffer: Value, verb: str, definitions: Definitions
 ) -> list[Leaf]:
     """The conditions of a chain of views."""
     made: list[Leaf] = []
@@ -44,7 +44,7 @@ def chain_leaves(
     return made
 
 
-def _subview(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+def _subview(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     """offset >= 0 and offset + (size - 1) * stride < extent, unless it is empty."""
     part = memref.Slice(op)
     entries = zip(part.offsets, part.sizes, part.strides, strict=True)
@@ -60,7 +60,7 @@ def _subview(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
     return made
 
 
-def _reinterpreted(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+def _reinterpreted(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     """The first and the last element against all that the buffer reaches."""
     part = memref.Slice(op)
     total = _reach(c, part.source)
@@ -75,7 +75,7 @@ def _reinterpreted(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
     return [Leaf(part.source, verb, 0, known, bad)]
 
 
-def _reach(c: Conditions, buffer: Value) -> Value:
+def _reach(c: ConditionBuilder, buffer: Value) -> Value:
     """How many elements from the first one on surely belong to a buffer."""
     ty = buffer.type
     if not isinstance(ty, MemRefType) or not isinstance(ty.layout, StridedLayoutAttr):
@@ -89,7 +89,7 @@ def _reach(c: Conditions, buffer: Value) -> Value:
     return c.plus(last, 1)
 
 
-def elements_of(c: Conditions, buffer: Value) -> Value:
+def elements_of(c: ConditionBuilder, buffer: Value) -> Value:
     """How many elements a buffer has."""
     ty = buffer.type
     shape = ty.shape if isinstance(ty, MemRefType) else ()
@@ -100,7 +100,7 @@ def elements_of(c: Conditions, buffer: Value) -> Value:
     return total
 
 
-def cast_leaves(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+def cast_leaves(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     """Static extents in place of dynamic ones."""
     source, ty = op.operands[0], op.results[0].type
     if not isinstance(ty, MemRefType) or not isinstance(source.type, MemRefType):
@@ -118,19 +118,19 @@ def cast_leaves(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
     return made
 
 
-def _reshaped(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+def _reshaped(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     """As many elements before as after."""
     one, other = (elements_of(c, v) for v in (op.operands[0], op.results[0]))
     known = (("elements", one), ("reshaped", other))
     return [Leaf(op.operands[0], verb, 0, known, c.differ(one, other))]
 
 
-def _nothing(c: Conditions, op: Operation, verb: str) -> list[Leaf]:
+def _nothing(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     del c, op, verb
     return []
 
 
-_VIEWS: dict[str, Callable[[Conditions, Operation, str], list[Leaf]]] = {
+_VIEWS: dict[str, Callable[[ConditionBuilder, Operation, str], list[Leaf]]] = {
     "memref.subview": _subview,
     "memref.reinterpret_cast": _reinterpreted,
     "memref.cast": cast_leaves,

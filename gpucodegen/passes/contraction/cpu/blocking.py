@@ -14,7 +14,7 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.problem import CpuPlan
+from gpucodegen.tiling.machine.products.candidates import Candidate, OuterPanels, Tiling
 
 
 def row_axis(contraction: Contraction) -> Axis | None:
@@ -68,12 +68,17 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """A contraction, its plan, and the axes of its register tile; a line has no row."""
+    """A contraction, its kernel, and the axes of its register tile, if it has rows."""
 
     contraction: Contraction
-    plan: CpuPlan
+    kernel: Candidate
     row: Axis | None
     column: Axis
+
+    @property
+    def tiling(self) -> Tiling:
+        """The sizes of the kernel."""
+        return self.kernel.tiling
 
     @property
     def rows(self) -> int:
@@ -82,13 +87,13 @@ class Blocking:
 
     @property
     def full_panels(self) -> int:
-        """Panels of ``plan.columns`` columns."""
-        return self.column.extent // self.plan.columns
+        """Panels of ``tiling.columns`` columns."""
+        return self.column.extent // self.tiling.columns
 
     @property
     def rest(self) -> int:
         """Columns of the last panel, if it is not full."""
-        return self.column.extent % self.plan.columns
+        return self.column.extent % self.tiling.columns
 
     @property
     def panels(self) -> int:
@@ -98,7 +103,7 @@ class Blocking:
     @property
     def share(self) -> int:
         """Panels of the largest stripe."""
-        bounds = [self._bound(n) for n in range(self.plan.stripes)]
+        bounds = [self._bound(n) for n in range(self.tiling.stripes)]
         return max(b - a for a, b in pairwise([*bounds, self.panels]))
 
     def first_panel(self, stripe: Index) -> Index:
@@ -107,7 +112,7 @@ class Blocking:
         Stripes have about the same number of columns: panel p begins stripe s of S if
         it is the one whose first column is nearest to s columns / S.
         """
-        twice = 2 * self.plan.stripes * self.plan.columns
+        twice = 2 * self.tiling.stripes * self.tiling.columns
         if 2 * self.column.extent % twice == 0:
             return stripe * (2 * self.column.extent // twice)
         return (stripe * (2 * self.column.extent) + twice // 2) // twice
@@ -120,24 +125,24 @@ class Blocking:
     @property
     def panel_shape(self) -> tuple[int, ...]:
         """Extents of one panel: the steps of a reduction block, and the columns."""
-        inside = self.contraction.reduction[self.plan.k_position + 1 :]
-        steps = (self.plan.k_chunk, *(axis.extent for axis in inside))
-        return (*steps, self.plan.columns)
+        inside = self.contraction.reduction[self.tiling.k_position + 1 :]
+        steps = (self.tiling.k_chunk, *(axis.extent for axis in inside))
+        return (*steps, self.tiling.columns)
 
     @property
     def tile_shape(self) -> tuple[int, ...]:
         """Extents of a register tile."""
-        columns = self.plan.columns
-        return (columns,) if self.row is None else (self.plan.rows, columns)
+        columns = self.tiling.columns
+        return (columns,) if self.row is None else (self.tiling.rows, columns)
 
     def inner_ranges(self, part: Index) -> list[Range]:
         """The outer axes that are looped around the row tiles of each panel.
 
         ``part``: that of the longest of them which a task takes.
         """
-        if not self.plan.outer_inside:
+        if not isinstance(self.kernel, OuterPanels):
             return []
-        axes, parts = outer_axes(self.contraction), self.plan.outer_parts
+        axes, parts = outer_axes(self.contraction), self.kernel.parts
         longest = max(axes, key=lambda axis: axis.extent)
         size = -(-longest.extent // parts)
         ends = [(part + 1) * size, *([longest.extent] if longest.extent % size else [])]
@@ -146,8 +151,8 @@ class Blocking:
 
     def lanes(self, number: Index, width: int) -> Lanes:
         """The columns of one panel."""
-        first = number * self.plan.columns
-        return Lanes(self.column, first, width, self.plan.lanes)
+        first = number * self.tiling.columns
+        return Lanes(self.column, first, width, self.tiling.lanes)
 
     def vector(self, *shape: int) -> VectorType:
         """Type of a piece of any of the three arrays."""
@@ -159,8 +164,12 @@ class Blocking:
         return b.allocate("memref.alloc", ty, hint)
 
     def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
-        """The full panels of a stripe, and behind those of the last one the rest."""
-        full, stripes, width = self.full_panels, self.plan.stripes, self.plan.columns
+        """The full panels of a stripe, and after those of the last one the rest."""
+        full, stripes, width = (
+            self.full_panels,
+            self.tiling.stripes,
+            self.tiling.columns,
+        )
         if full == stripes == 1:
             body(b, ZERO, width)
         elif full:
@@ -168,13 +177,13 @@ class Blocking:
             ends = [full] if stripes == 1 else [end, full] if self.rest else [end]
             b.loop(first, ends, lambda i, q: body(i, Index.of(q), width), hint="q")
         if self.rest:
-            last = stripe - (self.plan.stripes - 1)
+            last = stripe - (self.tiling.stripes - 1)
             b.guard([last], lambda i: body(i, Index.of(full), self.rest))
 
     def reduction_blocks(self, b: Builder, at: Positions, body: BlockBody) -> None:
         """Loops over the blocks of the reduction; the ranges left are the block's."""
-        axes, position = self.contraction.reduction, self.plan.k_position
-        axis, chunk = axes[position], self.plan.k_chunk
+        axes, position = self.contraction.reduction, self.tiling.k_position
+        axis, chunk = axes[position], self.tiling.k_chunk
         rest = [Range.whole(a) for a in axes[position + 1 :]]
 
         def block(inner: Builder, where: Positions) -> None:

@@ -1,185 +1,122 @@
-"""Which kernel a contraction becomes on a CPU: register tiles or inner products."""
+"""A contraction as operations: its facts for the plan, and the kernel of the plan."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.arith import element_bits
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import FloatType
-from gpucodegen.passes.analysis.queries import Analysis
-from gpucodegen.passes.contraction.cpu import depthwise, dots
-from gpucodegen.passes.contraction.cpu import split_k as splitting
-from gpucodegen.passes.contraction.cpu import transposed_result as flipping
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.contraction.cpu.blocking import column_axis, outer_axes, row_axis
-from gpucodegen.passes.contraction.cpu.depthwise import Sliding, sliding
-from gpucodegen.passes.contraction.cpu.dot_sides import Sides, dot_sides, extent_of
+from gpucodegen.passes.contraction.cpu.forms import (
+    fills_registers,
+    inner_products,
+    is_product,
+    transposes,
+    window_of,
+)
+from gpucodegen.passes.contraction.cpu.kernels import (
+    depthwise,
+    dots,
+    split_k,
+    transposed_result,
+)
+from gpucodegen.passes.contraction.cpu.kernels.dot_sides import (
+    Sides,
+    extent_of,
+)
 from gpucodegen.passes.contraction.cpu.packed_dots.contraction import in_words
 from gpucodegen.passes.contraction.cpu.packing.packing import direct_lanes, row_stride
 from gpucodegen.passes.contraction.cpu.packing.pixels import flattened
-from gpucodegen.passes.contraction.cpu.register_tiles import tasks as cpu
+from gpucodegen.passes.contraction.cpu.register_tiles import tasks as register_tiles
 from gpucodegen.passes.contraction.cpu.sharing import different_share
-from gpucodegen.passes.contraction.cpu.transposed_result import can_flip
 from gpucodegen.passes.contraction.recognition.collapse import collapsed
 from gpucodegen.passes.contraction.recognition.image import Image
-from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
-from gpucodegen.tiling.machine.products.dot_plan import (
-    Products,
-    choose_dot_tile,
-    dots_pay,
+from gpucodegen.tiling.machine.model import Machine, product_work
+from gpucodegen.tiling.machine.products.candidates import (
+    DotProducts,
+    SplitK,
+    TransposedResult,
 )
-from gpucodegen.tiling.machine.products.flip_plan import flipping_pays
-from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import (
-    CpuModel,
-    CpuPlan,
-    Pixels,
-    Problem,
-    shared_work,
+from gpucodegen.tiling.machine.products.kinds.dots import Products
+from gpucodegen.tiling.machine.products.plan import (
+    Forms,
+    Planner,
+    plan_contraction,
+    plan_kernel,
 )
-from gpucodegen.tiling.machine.products.split_k_plan import reduction_parts
-
-
-def paying_contraction(op: Operation, relaxed: bool = False) -> Contraction | None:
-    """A contraction that one of the kernels pays for.
-
-    ``relaxed``: its sums may be reordered whatever its operations say.
-    """
-    found = recognize(op, lanes=False, scaled=True)
-    if found is None:
-        return None
-    found = replace(found, reassociable=found.reassociable or relaxed)
-    if found.scale is not None:
-        found = _scaled(found, found.scale)
-    return found if _runs(found) else None
-
-
-def holds_product(op: Operation, analysis: Analysis) -> bool:
-    """Whether a nest, or one that its distribution gives, is such a contraction."""
-    return any(paying_contraction(part) for part in distribute(op, analysis))
-
-
-def _scaled(found: Contraction, scale: Value) -> Contraction:
-    """``s (a b)``; ``(s a) b`` where products may be associated in another way."""
-    if not found.reassociable:
-        return found
-    multiply = "arith.mulf" if isinstance(found.element, FloatType) else "arith.muli"
-    return replace(found, left=found.left.multiplied(scale, multiply), scale=None)
-
-
-MIN_COLUMNS = 4
-"""Shorter rows of C do not fill a vector."""
-SHORT_SUM = 256
-"""Bits of the factors of a sum that is faster side by side with others."""
-
-
-def _runs(found: Contraction) -> bool:
-    """Whether one of the kernels can run it."""
-    return _is_product(found) or _window(found) is not None
-
-
-def _is_product(found: Contraction) -> bool:
-    """Whether register tiles or inner products can."""
-    if _fills_registers(found) or _flips(found):
-        return True
-    return _is_long(found) and _inner_products(found) is not None
-
-
-def _is_long(found: Contraction) -> bool:
-    """Whether the terms of a sum fill the lanes of a register."""
-    steps = prod(axis.extent for axis in found.reduction)
-    return steps * element_bits(found.element) > SHORT_SUM
-
-
-def _inner_products(found: Contraction) -> Sides | None:
-    """The factors, if lanes can walk along the sums of both."""
-    is_other = found.image or found.scale is not None or found.words
-    return None if is_other else dot_sides(found)
-
-
-def _window(found: Contraction) -> Sliding | None:
-    """The contraction as a window of one channel, if its taps may be unrolled."""
-    window = None if found.rows or found.scale is not None else sliding(found)
-    return window if window is not None and depthwise.pays(window) else None
-
-
-def _fills_registers(found: Contraction) -> bool:
-    """Whether the lanes of registers can walk the columns."""
-    if found.vector is None:
-        return False
-    column, is_line = column_axis(found), row_axis(found) is None
-    packs = not is_line or direct_lanes(found.right, column)
-    in_turns = found.reassociable and _is_long(found)
-    return column.extent >= (2 if in_turns else MIN_COLUMNS) and packs
-
-
-def _flips(found: Contraction) -> bool:
-    """Whether they can walk the rows, for a transposed result."""
-    row = row_axis(found)
-    return row is not None and row.extent >= MIN_COLUMNS and can_flip(found)
-
-
-Planner = Callable[[Problem, CpuModel], CpuPlan]
-"""Chooses all sizes of a contraction with lanes along its columns."""
+from gpucodegen.tiling.machine.products.problem import Pixels, Problem
 
 
 def lower_contraction(
-    found: Contraction, model: CpuModel, planner: Planner = plan_contraction
+    found: Contraction, machine: Machine, planner: Planner = plan_contraction
 ) -> list[Operation] | None:
     """Operations that replace the nest; None where what is fused does not fit them."""
-    window = _window(found)
+    window = window_of(found)
     if window is not None:
-        return depthwise.lower(window, model)
+        return depthwise.lower(window, machine)
     views = Builder(found.location)
-    packed = in_words(views, found, model)
+    packed = in_words(views, found, machine)
     merged = collapsed(views, found if packed is None else packed.contraction)
     if merged is None:
         return None
-    if not _is_product(merged):
-        return _lowered(found, model, planner)
-    if _fills_registers(merged):
+    if not is_product(merged):
+        return _lowered(found, machine, planner)
+    if fills_registers(merged):
         merged = flattened(views, merged)
     if merged is None:
         return None
-    views.operations += _lowered(merged, model, planner)
+    views.operations += _lowered(merged, machine, planner)
     for buffer in () if packed is None else packed.buffers:
         views.add("memref.dealloc", (buffer,))
     return views.operations
 
 
 def _lowered(
-    contraction: Contraction, model: CpuModel, planner: Planner
+    contraction: Contraction, machine: Machine, planner: Planner
 ) -> list[Operation]:
-    sides = _inner_products(contraction)
-    fills = _fills_registers(contraction)
-    problem = _problem(contraction) if fills else None
-    flips = _flips(contraction)
-    if sides is not None and (sides.upright or not flips):
-        products = _products(sides)
-        if problem is None or dots_pay(products, problem, model):
-            tile = choose_dot_tile(products, model.unit)
-            lanes = model.unit.lanes(products.element_bits)
-            return dots.lower(sides, tile, lanes, model.threads_for(_work(sides)))
-    if flips and (problem is None or flipping_pays(problem, model)):
-        lanes = model.unit.lanes(element_bits(contraction.element))
-        return flipping.lower(contraction, lanes, lambda c: _lowered(c, model, planner))
-    assert problem is not None
+    """The operations of the kernel that the planner chooses."""
+    forms = _forms(contraction, machine)
     if contraction.scale is not None:
-        model = replace(model, unit=model.unit.shared)
-    splits = contraction.reassociable and contraction.words is None
-    parts = reduction_parts(problem, model) if splits else 1
-    if parts == 1:
-        return cpu.lower(contraction, planner(problem, model))
+        machine = replace(machine, unit=machine.unit.halved)
+    kernel = plan_kernel(forms, machine, planner)
+    lanes = machine.unit.lanes(element_bits(contraction.element))
+    match kernel:
+        case DotProducts():
+            sides = inner_products(contraction)
+            assert sides is not None
+            return dots.lower(sides, kernel, lanes)
+        case TransposedResult():
 
-    def each(part: Contraction) -> list[Operation]:
-        return cpu.lower(part, planner(_problem(part), model))
+            def transposed(part: Contraction) -> list[Operation]:
+                return _lowered(part, machine, planner)
 
-    lanes = model.unit.lanes(problem.element_bits)
-    return splitting.lower(contraction, parts, lanes, each)
+            return transposed_result.lower(contraction, kernel.lanes, transposed)
+        case SplitK():
+
+            def each(part: Contraction) -> list[Operation]:
+                return register_tiles.lower(part, planner(_problem(part), machine))
+
+            return split_k.lower(contraction, kernel.parts, lanes, each)
+        case _:
+            assert kernel is not None
+            return register_tiles.lower(contraction, kernel)
+
+
+def _forms(contraction: Contraction, machine: Machine) -> Forms:
+    """What the contraction may be computed as."""
+    sides, can_transpose = inner_products(contraction), transposes(contraction)
+    if sides is not None and not sides.upright and can_transpose:
+        sides = None
+    return Forms(
+        _problem(contraction) if fills_registers(contraction) else None,
+        sides and _products(sides),
+        _work(sides) if sides else 0,
+        machine.unit.lanes(element_bits(contraction.element)) if can_transpose else 0,
+        splits=contraction.reassociable and contraction.words is None,
+    )
 
 
 def _problem(contraction: Contraction) -> Problem:
@@ -210,7 +147,7 @@ def _work(sides: Sides) -> int:
     steps = prod(axis.extent for axis in sides.contraction.reduction)
     extents = extent_of(sides.tall), extent_of(sides.flat), steps
     outer = prod(axis.extent for axis in sides.outer)
-    return shared_work(extents, outer, element_bits(sides.contraction.element))
+    return product_work(extents, outer, element_bits(sides.contraction.element))
 
 
 def _pixels(image: Image) -> Pixels:
@@ -226,5 +163,5 @@ def _products(sides: Sides) -> Products:
         sides.steps.extent,
         element_bits(sides.contraction.element),
         sides.copied,
-        sides.turned,
+        sides.low_is_transposed,
     )

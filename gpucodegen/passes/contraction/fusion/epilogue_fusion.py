@@ -1,9 +1,9 @@
-"""Nests around a contraction that touch single cells of its result only.
+"""Epilogue fusion: nests around a contraction that touch single cells of its result.
 
-A nest in front gives the cells their first value (a fill, ``C *= beta``), nests behind
-go on with the finished sums (bias, activation, conversion).  Together they may run cell
-by cell, in any order of cells, iff no dependence among them leaves its cell
-(`gpucodegen.tiling.machine.pointwise`); with p the cell that an execution works on,
+A nest before it gives the cells their first value (a fill, ``C *= beta``). The nests
+after it, the epilogue, go on with the finished sums (bias, activation, conversion).
+Together they may run cell by cell, in any order of cells, iff no dependence leaves its
+cell (`gpucodegen.tiling.machine.pointwise`): with p the cell of an execution,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
 """
@@ -37,7 +37,7 @@ from gpucodegen.tiling.model.scop import statements
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class EpilogueMember:
     """A nest of a group, its loop for each axis of the result, its steps."""
 
     nest: Operation
@@ -46,18 +46,18 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EpilogueGroup:
     """A contraction, and the nests around it that keep to its cells.
 
     ``context``: operations before them.
     """
 
     contraction: Contraction
-    core: Member
+    core: EpilogueMember
     context: Sequence[Operation] = ()
     surroundings: Surroundings = field(default_factory=Surroundings)
-    before: Member | None = None
-    after: tuple[Member, ...] = ()
+    before: EpilogueMember | None = None
+    after: tuple[EpilogueMember, ...] = ()
     analysis: Analysis | None = None
 
     @staticmethod
@@ -66,20 +66,20 @@ class Group:
         contraction: Contraction,
         context: Sequence[Operation],
         surroundings: Surroundings,
-    ) -> Group:
+    ) -> EpilogueGroup:
         """The contraction alone."""
         axes = (a for a in contraction.axes if contraction.result.mentions(a))
-        core = Member(nest, {axis: axis for axis in axes})
-        return Group(contraction, core, context, surroundings)
+        core = EpilogueMember(nest, {axis: axis for axis in axes})
+        return EpilogueGroup(contraction, core, context, surroundings)
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[EpilogueMember, ...]:
         """The nests in order."""
         first = () if self.before is None else (self.before,)
         return (*first, self.core, *self.after)
 
     def fused(self, dead: Collection[Value]) -> Contraction:
-        """The contraction with what the nests do; nobody needs ``dead`` buffers."""
+        """The contraction with what the nests do; ``dead`` buffers are not needed."""
         result = self.contraction.result
         start = self.before and Pointwise(self.before.steps, (result,))
         epilogue = None
@@ -93,7 +93,7 @@ class Group:
         return found if host is None else _hosted(found, host)
 
     def _host(self, found: Contraction) -> Operand | None:
-        """Where the sums may grow instead of in a buffer that nobody needs."""
+        """Where the sums may grow instead of in a buffer that is not needed."""
         result, start, epilogue = found.result, found.start, found.epilogue
         if start is None or epilogue is None or result in epilogue.stored:
             return None
@@ -118,7 +118,7 @@ class Group:
 
     @property
     def _overwrites(self) -> bool:
-        """Whether the nests behind write what is read before, but for the sums."""
+        """Whether the nests after it write what is read before, but for the sums."""
         if self.analysis is None:
             return False
         earlier = [member.nest for member in self.members[: -len(self.after)]]
@@ -129,7 +129,7 @@ class Group:
             for found in self.analysis.conflicts(earlier, later)
         )
 
-    def led_by(self, op: Operation) -> Group:
+    def led_by(self, op: Operation) -> EpilogueGroup:
         """With a nest in front that stores to the cells only, if it is one."""
         result = self.contraction.result
         member = self._member(op, [result])
@@ -141,8 +141,8 @@ class Group:
             return led if is_fill else self
         return self._legal(led) or self
 
-    def followed_by(self, following: Sequence[Operation]) -> Group:
-        """With the nests behind, up to the first one that does not fit."""
+    def followed_by(self, following: Sequence[Operation]) -> EpilogueGroup:
+        """With the nests after it, up to the first one that does not fit."""
         group = self
         for op in () if self.contraction.guards else following:
             if op.name == "memref.alloc" or has_no_effect(op):
@@ -158,7 +158,9 @@ class Group:
             group = longer
         return group
 
-    def _member(self, op: Operation, anchors: Sequence[Operand]) -> Member | None:
+    def _member(
+        self, op: Operation, anchors: Sequence[Operand]
+    ) -> EpilogueMember | None:
         nest = domain_of(op)
         if nest is None or not all(map(fits, nest.body)):
             return None
@@ -179,7 +181,7 @@ class Group:
         nest: Domain,
         accesses: Mapping[Operation, Operand],
         loops: Mapping[Axis, Axis],
-    ) -> Member | None:
+    ) -> EpilogueMember | None:
         """The member, if it accesses whole tiles in rows and computes on vectors."""
         positions: Positions = {axis.iv: ZERO for axis in nest.axes}
         positions |= {loop.iv: Index.of(axis.iv) for axis, loop in loops.items()}
@@ -196,9 +198,9 @@ class Group:
                     return None
             elif not is_in_rows(place, axes, result, whole=not inner.results):
                 return None
-        return Member(op, loops, tuple((o, places.get(o)) for o in nest.body))
+        return EpilogueMember(op, loops, tuple((o, places.get(o)) for o in nest.body))
 
-    def _legal(self, group: Group) -> Group | None:
+    def _legal(self, group: EpilogueGroup) -> EpilogueGroup | None:
         """{ x -> y in dependences of the group : p(x) != p(y) } = {}."""
         nests = [member.nest for member in group.members]
         analysis = analyse(nests, self.context, self.surroundings)
@@ -232,7 +234,7 @@ def _hosted(contraction: Contraction, host: Operand) -> Contraction:
 
 
 def _places(
-    analysis: Analysis, member: Member, axes: Sequence[Axis]
+    analysis: Analysis, member: EpilogueMember, axes: Sequence[Axis]
 ) -> dict[str, list[str]]:
     """For each statement of a nest, the positions of the axes over its loops."""
     (root,) = lifted_loops(analysis, [member.nest])

@@ -1,8 +1,8 @@
-"""A straight list of nests, with what stands around a contraction fused into it.
+"""Fusion groups of a block: each contraction with the nests fused into it.
 
-What a nest in front stores to a result, the first block of the reduction makes in
-registers; what nests behind do to it, the last block does.  Buffers in between that
-nobody needs any more are not stored, and vanish if nothing is left of them.
+What a nest before a contraction stores to its result, the first block of the reduction
+makes in registers. What the nests after it do to the result, its epilogue, the last
+block does. Buffers that nothing reads any more are not stored; their allocations go.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.contraction.cpu.packing.padding import unpadded
-from gpucodegen.passes.contraction.fusion.epilogue_fusion import Group
+from gpucodegen.passes.contraction.fusion.epilogue_fusion import EpilogueGroup
 from gpucodegen.passes.contraction.fusion.start import Mapped
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.prepare.affine.dead_code import all_used
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FusionMember:
     """A nest, which ``alone`` maps as it is, or another operation.
 
     ``contraction``: what the nest computes, if a kernel of contractions runs it.
@@ -34,14 +34,15 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Pieces:
-    """The pieces of a block; ``uses`` counts those of each value in the function.
+class FusionGroups:
+    """The nests and other operations of a block, in order.
 
+    ``uses`` counts those of each value in the function.
     ``lower``: operations for a contraction, if what is fused with it can be carried
     along.  ``context``: operations before the block.
     """
 
-    pieces: Sequence[Piece]
+    members: Sequence[FusionMember]
     lower: Callable[[Contraction], list[Operation] | None]
     uses: Mapping[Value, int]
     context: Sequence[Operation] = ()
@@ -50,31 +51,33 @@ class Pieces:
     dead: set[Value] = field(default_factory=set[Value])
 
     def all_mapped(self) -> list[Operation]:
-        """The operations that replace the pieces."""
+        """The operations that replace the members."""
         at = 0
-        while at < len(self.pieces):
+        while at < len(self.members):
             at = self._contracted(at) or self._alone(at)
         return self._without_unused()
 
     def _alone(self, at: int) -> int:
-        piece = self.pieces[at]
-        if piece.op.name == "affine.for" and piece.alone is not None:
-            self.mapped.add_nest(piece.op, [piece.alone()])
+        member = self.members[at]
+        if member.op.name == "affine.for" and member.alone is not None:
+            self.mapped.add_nest(member.op, [member.alone()])
         else:
-            self.mapped.add([piece.op if piece.alone is None else piece.alone()])
+            self.mapped.add([member.op if member.alone is None else member.alone()])
         return at + 1
 
     def _contracted(self, at: int) -> int:
-        """Where the pieces after a contraction and its followers begin; 0: it is none.
+        """Where the members after a contraction and its epilogue begin; 0: it is none.
 
         What does not fit the contraction's kernel stays a nest.
         """
-        piece = self.pieces[at]
-        if piece.contraction is None:
+        member = self.members[at]
+        if member.contraction is None:
             return 0
-        operations = [p.op for p in self.pieces]
+        operations = [p.op for p in self.members]
         before = [*self.context, *operations[:at]]
-        group = Group.of(piece.op, piece.contraction, before, self.surroundings)
+        group = EpilogueGroup.of(
+            member.op, member.contraction, before, self.surroundings
+        )
         if self.mapped.nest is not None:
             group = group.led_by(self.mapped.nest)
         group = group.followed_by(operations[at + 1 :])
@@ -103,7 +106,7 @@ class Pieces:
 
         Where it is needed, the copy is that of the nests in front.
         """
-        operations = [piece.op for piece in self.pieces]
+        operations = [member.op for member in self.members]
         before, running = [*self.context, *operations[:at]], operations[at:end]
         source = None
         if contraction.right.memref in dead:
@@ -113,7 +116,7 @@ class Pieces:
 
     def _dead_after(self, end: int) -> set[Value]:
         """Buffers of this block that only nests before ``end`` use."""
-        operations = [piece.op for piece in self.pieces]
+        operations = [member.op for member in self.members]
         nests = (op for op in operations[:end] if op.name == "affine.for")
         used = _uses(nests) + _uses(op for op in operations if op.name == DEALLOC)
         made = {op.result for op in operations if op.name in ALLOCATIONS}

@@ -22,7 +22,7 @@ from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 @dataclass(slots=True)
 class Mapped:
-    """Mapped operations, and the nest among them that nothing came behind yet."""
+    """Mapped operations, and the nest among them that nothing follows yet."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     nest: Operation | None = None
@@ -42,7 +42,7 @@ class Mapped:
         self.place = slice(first, len(self.operations))
 
     def drop_writers(self, buffer: Value) -> None:
-        """Remove the nests that mention a buffer, which nobody reads."""
+        """Remove the nests that mention a buffer, which is never read."""
         self.operations = [
             op
             for op in self.operations

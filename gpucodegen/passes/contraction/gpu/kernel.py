@@ -34,16 +34,16 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.gpu_launch import SHARED, Kernel, thread_index
+from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.plan import GpuPlan
 
 
-def lower(contraction: Contraction, groups: Groups, plan: GpuPlan) -> Kernel:
+def lower(contraction: Contraction, groups: Groups, plan: GpuPlan) -> KernelBody:
     """The kernel of a contraction."""
     builder = Builder(contraction.location)
     _Lowering(contraction, groups, plan).build(builder)
     blocks = tuple(Index.of(n) for n in grid(groups, plan))
-    return Kernel(tuple(builder.operations), blocks, (plan.threads, 1, 1))
+    return KernelBody(tuple(builder.operations), blocks, (plan.threads, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)

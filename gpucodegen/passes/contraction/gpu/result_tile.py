@@ -1,7 +1,7 @@
 """The tile of C that one thread of a GPU contraction holds in registers.
 
 Comes in: the contraction, its groups and plan, and where the thread's tile begins.
-Goes out: operations that read the tile before the reduction and write it behind it;
+Goes out: operations that read the tile before the reduction and write it after it;
 flattened groups go through private memory, element by element.
 """
 

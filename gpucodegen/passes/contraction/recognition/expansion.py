@@ -20,7 +20,8 @@ from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
-from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes, owners
+from gpucodegen.passes.analysis.lifting.buffers.aliases import owners
+from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 from gpucodegen.passes.framework.nests import Axis, axis_of

@@ -3,7 +3,7 @@
 Comes in: affine nests. Goes out: the same, where a part of a nest is a contraction that
 register tiles pay for, in parts of which it is one:
 
-1. sums that loops carry become sums in memory (`contraction.carried_sums`);
+1. sums that loops carry become sums in memory (`recognition.reduction_to_memory`);
 2. vectors that each iteration fills anew become matrices (`contraction.expansion`);
 3. loops are distributed over their bodies (`distribute`).
 
@@ -20,16 +20,16 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value, replaced
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.cpu.choice import paying_contraction
+from gpucodegen.passes.contraction.cpu.forms import paying_contraction
 from gpucodegen.passes.contraction.recognition.expansion import expansions
 from gpucodegen.passes.contraction.recognition.multiply_add import MULTIPLY
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import (
+    reductions_in_memory,
     shared_buffers,
-    sums_in_memory,
 )
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _isolated(
         if not is_candidate or paying_contraction(op):
             current.append(op)
             continue
-        found = sums_in_memory(op, shared)
+        found = reductions_in_memory(op, shared)
         before = (*operations[:at], *found.allocations)
         parts = _parts(found.nest, before, surroundings)
         if not any(map(paying_contraction, parts)):

@@ -1,12 +1,14 @@
-"""Sums that loops carry become sums in memory, the form of a contraction.
+"""Reduction to memory: what loops carry and accumulate, they accumulate in a cell.
+
+Then the nest has the form of a contraction:
 
     s = for k iter_args(p = v) { .. yield p' }      C[i] = v
     C[i] = f(s)                                =>   for k { C[i] = p' with p = C[i] }
                                                     C[i] = f(C[i])
 
 The cell is the one that the result is stored to, if the nest accesses its buffer there
-and nowhere else, and reads it before the sum only; else it is one of a new buffer, with
-a dimension for each loop around.
+and nowhere else, and reads it before the reduction only; else it is one of a new
+buffer, with a dimension for each outer loop.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.lifting.buffers.origins import origins
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.contraction.recognition.domain import bounded
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
@@ -33,7 +35,7 @@ from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 
 @dataclass(frozen=True, slots=True)
-class InMemory:
+class ReducedInMemory:
     """A nest whose sums are in memory, and the new buffers that hold them."""
 
     nest: Operation
@@ -53,7 +55,7 @@ class InMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class BufferCell:
     """An element of a buffer."""
 
     memref: Value
@@ -77,11 +79,12 @@ def _allocation(buffer: Value) -> Operation:
 
 def shared_buffers(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
     """Buffers whose cells may have other names."""
-    made = origins([function], surroundings.functions)
-    return frozenset({*made, *surroundings.groups}.union(*made.values()))
+    return Aliases.of([function], surroundings.functions).renamed
 
 
-def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:
+def reductions_in_memory(
+    nest: Operation, shared: Collection[Value] = ()
+) -> ReducedInMemory:
     """The nest without loops that carry one value each.
 
     ``shared``: buffers whose cells may have other names too.
@@ -104,7 +107,9 @@ def sums_in_memory(nest: Operation, shared: Collection[Value] = ()) -> InMemory:
             operations += _replaced(o, cell)
         return op.with_body([*operations, op.body.operations[-1]])
 
-    return InMemory(_without_stores_back(visit(nest, ()), shared), tuple(buffers))
+    return ReducedInMemory(
+        _without_stores_back(visit(nest, ()), shared), tuple(buffers)
+    )
 
 
 def _body(op: Operation) -> tuple[Operation, ...]:
@@ -115,7 +120,9 @@ def _is_sum(op: Operation) -> bool:
     return op.name == "affine.for" and len(op.results) == 1
 
 
-def _stored_cell(nest: Operation, block: Sequence[Operation], at: int) -> Cell | None:
+def _stored_cell(
+    nest: Operation, block: Sequence[Operation], at: int
+) -> BufferCell | None:
     """The cell that the result of ``block[at]`` is stored to, where it may be used.
 
     All accesses of its buffer are in ``block`` at that cell: loads before, then stores.
@@ -132,15 +139,15 @@ def _stored_cell(nest: Operation, block: Sequence[Operation], at: int) -> Cell |
     return cell if same and len(users) == len(early) + len(late) else None
 
 
-def _cell_of(op: Operation) -> Cell:
+def _cell_of(op: Operation) -> BufferCell:
     memref = 0 if op.results else 1
     attribute = op.attributes["map"]
     assert isinstance(attribute, AffineMapAttr)
     indices = from_map(attribute.map, op.operands[memref + 1 :])
-    return Cell(op.operands[memref], tuple(indices))
+    return BufferCell(op.operands[memref], tuple(indices))
 
 
-def new_cell(value: Value, outer: Sequence[Axis]) -> Cell:
+def new_cell(value: Value, outer: Sequence[Axis]) -> BufferCell:
     """A cell of a buffer with one element per iteration of the loops around."""
     extents = tuple(axis.extent for axis in outer)
     buffer = Value(MemRefType(extents, value.type), "sums", value.location)
@@ -150,10 +157,10 @@ def new_cell(value: Value, outer: Sequence[Axis]) -> Cell:
         else Index.of(axis.iv) - axis.lower
         for axis in outer
     )
-    return Cell(buffer, tuple(positions))
+    return BufferCell(buffer, tuple(positions))
 
 
-def _replaced(op: Operation, cell: Cell) -> list[Operation]:
+def _replaced(op: Operation, cell: BufferCell) -> list[Operation]:
     """Store of the initial value, the loop, load of the result."""
     before, after = Builder(op.location), Builder(op.location)
     (initial,) = affine.For(op).inits
@@ -165,7 +172,7 @@ def _replaced(op: Operation, cell: Cell) -> list[Operation]:
     return [*before.operations, loop, load.with_(results=op.results)]
 
 
-def _accumulating(op: Operation, cell: Cell) -> Operation:
+def _accumulating(op: Operation, cell: BufferCell) -> Operation:
     """The loop with its carried value in the cell."""
     *inside, terminator = op.body.operations
     _, carried = op.body.arguments
@@ -205,7 +212,7 @@ def _plain(op: Operation, body: Sequence[Operation]) -> Operation:
 
 
 def _without_stores_back(nest: Operation, shared: Collection[Value]) -> Operation:
-    """Stores of what was just loaded from the cell vanish, and loads that nobody uses.
+    """Stores of what was just loaded from the cell vanish, and so do unused loads.
 
     Between the load and the store, nothing else may have changed the cell.
     """
@@ -213,7 +220,7 @@ def _without_stores_back(nest: Operation, shared: Collection[Value]) -> Operatio
     def cleaned(op: Operation) -> list[Operation] | None:
         if op.name != "affine.for":
             return None
-        loaded: dict[Value, Cell] = {}
+        loaded: dict[Value, BufferCell] = {}
         kept: list[Operation] = []
         for inner in op.body.operations:
             if inner.name == "affine.load":

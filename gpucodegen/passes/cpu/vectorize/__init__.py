@@ -1,13 +1,21 @@
-"""Innermost loops whose iterations are independent become vector operations.
+"""Loops become vector operations.
 
-`operations`: what has a vector form.  `recognize`: loops made of it.  `widen`: their
-bodies on vectors.  `loops`: full vectors and what is left.  `streams`: stores past the
-caches.  `neighbours`: loads of one row beside one another; `sliding`: out of registers.
-`planes`, `transposes`: two loops in tiles.  `accumulations`: loops that reduce.
-`rows`: their partial results in lanes.  `records`, `keeping`: loops that keep the best
-value and its place, and their lanes.  `recurrences`: loops that pass values on in
-order.  `strips`, `abreast`: several rows of them side by side.  `row_blocks`,
-`side_by_side`: the loops over rows, and whether they are cut.  `vectorize`: the pass.
+The rooms, in the order of the work:
+
+| room | what is there |
+|---|---|
+| `vectorize` | the pass: the forms that a loop may take, tried in order |
+| `loop_site` | what a form is asked about: a loop, what is around it, the processor |
+| `loops` | ranges of iterations; full vectors and what is left of a range |
+| `recognize` | bodies that have a vector form: their accesses and operations |
+| `operations` | the operations that vectors have, and their cost |
+| `accumulations` | totals of innermost loops, and whether their order is free |
+| `widen` | a body for several iterations at once |
+| `transposed` | two loops that transpose: tiles, transposed in registers |
+| `outer_loops` | outer-loop vectorization: a row in each lane |
+| `innermost` | parallel innermost loops; loads of neighbours kept in registers |
+| `reductions` | reductions along a row; argmin and argmax |
+| `streaming_stores` | stores that go past the caches, and where their lines begin |
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpucodegen.dialects import math
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
@@ -14,14 +15,9 @@ _CASTS = (
     "extf truncf extsi extui trunci sitofp uitofp fptosi fptoui bitcast index_cast "
     "index_castui"
 ).split()
-_MATH = "absf absi copysign fma sqrt rsqrt floor ceil trunc roundeven".split()
-_FUNCTIONS = (
-    "exp exp2 expm1 log log2 log10 log1p tanh sin cos erf powf".split()  # polynomials
-)
 
-ELEMENTWISE = frozenset(
-    [f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)]
-    + [f"math.{name}" for name in (*_MATH, *_FUNCTIONS)]
+ELEMENTWISE = frozenset(f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)).union(
+    ["math.absi"], math.names(math.INSTRUCTIONS), math.names(math.POLYNOMIALS)
 )
 """Those that the processor computes in vectors; divisions of integers it does not."""
 
@@ -48,6 +44,7 @@ def lane_bits(ty: Type) -> int | None:
             return None
 
 
+_POLYNOMIALS = math.names(math.POLYNOMIALS)
 FUNCTION_COST = 20
 """About the operations that the polynomial of a function takes."""
 
@@ -59,4 +56,4 @@ def cost(op: Operation) -> int:
     >>> cost(Operation("arith.addf")), cost(Operation("math.exp"))
     (1, 20)
     """
-    return FUNCTION_COST if op.name.removeprefix("math.") in _FUNCTIONS else 1
+    return FUNCTION_COST if op.name in _POLYNOMIALS else 1

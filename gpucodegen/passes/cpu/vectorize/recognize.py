@@ -1,7 +1,8 @@
 """Which innermost loops have a vector form: their accesses and operations.
 
-An access is *uniform* if the loop does not move it, a *stream* if each iteration moves
-it to the next element in memory.  Values that differ between iterations are *varying*.
+An access is *uniform* if the loop does not move it, *contiguous* if each iteration
+moves it to the next element in memory.  Values that differ between iterations are
+*varying*.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ContiguousAccess:
     """An access to consecutive elements along one dimension of a buffer."""
 
     memref: Value
@@ -36,18 +37,20 @@ class Stream:
 
 
 @dataclass(slots=True)
-class Body:
+class LoopBody:
     """The operations of a loop body, classified.
 
-    ``streams`` holds those of its loads and stores, ``varying`` the values that differ
-    between iterations, the variable among them, ``streaming`` the stores that go past
-    the caches, ``positions`` the uniform indices that it computes, in terms of values
-    made outside.
+    ``accesses`` holds those of its loads and stores that are not uniform, ``varying``
+    the values that differ between iterations, the variable among them, ``streaming``
+    the stores that go past the caches, ``positions`` the uniform indices that it
+    computes, in terms of values made outside.
     """
 
     iv: Value
     operations: tuple[Operation, ...]
-    streams: dict[Operation, Stream] = field(default_factory=dict[Operation, Stream])
+    accesses: dict[Operation, ContiguousAccess] = field(
+        default_factory=dict[Operation, ContiguousAccess]
+    )
     varying: set[Value] = field(default_factory=set[Value])
     bits: set[int] = field(default_factory=set[int])
     streaming: set[Operation] = field(default_factory=set[Operation])
@@ -56,12 +59,12 @@ class Body:
     @property
     def takes_masks(self) -> bool:
         """Whether the number of lanes may be known at run time only."""
-        return all(stream.is_last for stream in self.streams.values())
+        return all(access.is_last for access in self.accesses.values())
 
     @property
     def moves(self) -> bool:
         """Whether it only moves elements: loads and stores."""
-        rest = (op for op in self.operations if op not in self.streams)
+        rest = (op for op in self.operations if op not in self.accesses)
         return not any(map(self.is_varying, rest))
 
     def is_varying(self, op: Operation) -> bool:
@@ -74,12 +77,12 @@ class Body:
             case "affine.load":
                 load = affine.Load(op)
                 indices = self._indices(load.map, load.map_operands)
-                is_stream = self._moves(indices)
-                return not is_stream or self._stream(op, load.memref, indices)
+                moves = self._moves(indices)
+                return not moves or self._access(op, load.memref, indices)
             case "affine.store":
                 store = affine.Store(op)
                 indices = self._indices(store.map, store.map_operands)
-                return self._stream(op, store.memref, indices)
+                return self._access(op, store.memref, indices)
             case _:
                 return self._value(op)
 
@@ -89,11 +92,11 @@ class Body:
     def _moves(self, indices: Sequence[Index]) -> bool:
         return any(self.varying.intersection(index.values) for index in indices)
 
-    def _stream(self, op: Operation, memref: Value, indices: Sequence[Index]) -> bool:
+    def _access(self, op: Operation, memref: Value, indices: Sequence[Index]) -> bool:
         dimension = self._dimension(memref, indices)
         if dimension is None or not self.holds((*op.operands[:1], *op.results)):
             return False
-        self.streams[op] = Stream(memref, tuple(indices), dimension)
+        self.accesses[op] = ContiguousAccess(memref, tuple(indices), dimension)
         self.varying.update(op.results)
         return True
 
@@ -145,10 +148,10 @@ class Body:
             case _:
                 return None
 
-    def has_place_outside(self, stream: Stream) -> bool:
+    def has_place_outside(self, access: ContiguousAccess) -> bool:
         """Whether its indices say where it begins, in front of the loop too."""
         made = {value for op in self.operations for value in op.results}
-        return not any(made.intersection(index.values) for index in stream.indices)
+        return not any(made.intersection(index.values) for index in access.indices)
 
     def holds(self, values: Sequence[Value]) -> bool:
         """Whether vectors hold the values; buffers do not count."""
@@ -169,20 +172,20 @@ def _mentions(expr: AffineExpr, position: AffineExpr) -> bool:
     return any(leaf == position for leaf in leaves(expr))
 
 
-def recognize(iv: Value, operations: Sequence[Operation]) -> Body | None:
+def recognize(iv: Value, operations: Sequence[Operation]) -> LoopBody | None:
     """The body of a loop over ``iv``, its terminator left out, if it has a vector form.
 
-    Its accesses must be streams, loads may be uniform; nothing else touches memory.
+    Its accesses must be contiguous, loads may be uniform; nothing else touches memory.
     """
-    body = Body(iv, tuple(operations), varying={iv})
-    if not all(body.admit(op) for op in operations) or not body.streams:
+    body = LoopBody(iv, tuple(operations), varying={iv})
+    if not all(body.admit(op) for op in operations) or not body.accesses:
         return None
     body.operations = tuple(op for op in operations if not _is_dead(op, body))
     return body
 
 
-def _is_dead(op: Operation, body: Body) -> bool:
-    """Whether only streams use a position, whose indices say what it is."""
-    users = (o for o in body.operations if o not in body.streams)
+def _is_dead(op: Operation, body: LoopBody) -> bool:
+    """Whether only accesses use a position: their indices say what it is."""
+    users = (o for o in body.operations if o not in body.accesses)
     folded = any(value in body.positions for value in op.results)
     return folded and not any(op.result in user.operands for user in users)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import I1, INDEX, VectorType
-from gpucodegen.passes.cpu.vectorize.recognize import Body, Stream
+from gpucodegen.passes.cpu.vectorize.recognize import ContiguousAccess, LoopBody
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
 
@@ -21,7 +21,7 @@ class Widened:
     whose vectors are there already.
     """
 
-    body: Body
+    body: LoopBody
     b: Builder
     first: Index
     lanes: int
@@ -30,22 +30,6 @@ class Widened:
     vectors: dict[Value, Value] = field(default_factory=dict[Value, Value])
     mask: Value | None = None
     ready: Mapping[Operation, Value] = field(default_factory=dict[Operation, Value])
-
-    def load(self) -> None:
-        """Append the loads, in front of the other operations."""
-        self.ready = {
-            op: self._load(stream, op.result)
-            for op, stream in self.body.streams.items()
-            if op.results
-        }
-
-    def fetch(self, ahead: int) -> None:
-        """Fetch what an iteration so much later will load."""
-        for op, stream in self.body.streams.items():
-            if op.results:
-                *outer, last = (self.placed(index) for index in stream.indices)
-                indices = [*outer, last + ahead]
-                self.b.prefetch(stream.memref, indices, write=False)
 
     def build(self) -> None:
         """Append the operations."""
@@ -59,12 +43,12 @@ class Widened:
 
     def operation(self, op: Operation) -> None:
         """One operation of the body."""
-        stream = self.body.streams.get(op)
-        if stream is not None and op.results:
-            loaded = self.ready.get(op) or self._load(stream, op.result)
+        access = self.body.accesses.get(op)
+        if access is not None and op.results:
+            loaded = self.ready.get(op) or self._load(access, op.result)
             self.vectors[op.result] = loaded
-        elif stream is not None:
-            self._store(op, stream)
+        elif access is not None:
+            self._store(op, access)
         elif not self.body.is_varying(op):
             self.b.operations.append(clone(op, self.scalars))
         elif op.name == "affine.apply":
@@ -127,31 +111,31 @@ class Widened:
         known = {old: Index.of(new) for old, new in self.scalars.items()}
         return replace_values(index, {**known, self.body.iv: self.first})
 
-    def at_first(self, stream: Stream) -> Stream:
-        """A stream at the first of the iterations."""
-        return replace(stream, indices=tuple(map(self.placed, stream.indices)))
+    def at_first(self, access: ContiguousAccess) -> ContiguousAccess:
+        """An access at the first of the iterations."""
+        return replace(access, indices=tuple(map(self.placed, access.indices)))
 
-    def _load(self, stream: Stream, value: Value) -> Value:
-        indices, ty = [self.placed(i) for i in stream.indices], self._type(value)
-        if not stream.is_last:
+    def _load(self, access: ContiguousAccess, value: Value) -> Value:
+        indices, ty = [self.placed(i) for i in access.indices], self._type(value)
+        if not access.is_last:
             return self.b.transfer_read(
-                stream.memref, indices, ty, [stream.dimension], hint=value.name
+                access.memref, indices, ty, [access.dimension], hint=value.name
             )
         if self.mask is None:
-            return self.b.affine_vector_load(stream.memref, indices, ty, value.name)
+            return self.b.affine_vector_load(access.memref, indices, ty, value.name)
         nothing = self.b.constant(0, ty)
         return self.b.masked_load(
-            stream.memref, indices, self.mask, nothing, value.name
+            access.memref, indices, self.mask, nothing, value.name
         )
 
-    def _store(self, op: Operation, stream: Stream) -> None:
+    def _store(self, op: Operation, access: ContiguousAccess) -> None:
         vector = self.vector(op.operands[0])
-        indices = [self.placed(i) for i in stream.indices]
+        indices = [self.placed(i) for i in access.indices]
         if op in self.body.streaming and self.mask is None:
-            self.b.streaming_store(vector, stream.memref, indices)
-        elif not stream.is_last:
-            self.b.transfer_write(vector, stream.memref, indices, [stream.dimension])
+            self.b.streaming_store(vector, access.memref, indices)
+        elif not access.is_last:
+            self.b.transfer_write(vector, access.memref, indices, [access.dimension])
         elif self.mask is None:
-            self.b.affine_vector_store(vector, stream.memref, indices)
+            self.b.affine_vector_store(vector, access.memref, indices)
         else:
-            self.b.masked_store(vector, stream.memref, indices, self.mask)
+            self.b.masked_store(vector, access.memref, indices, self.mask)

@@ -1,3 +1,9 @@
-"""Nests that a whole block runs: fast memory, barriers, asynchronous copies."""
+"""Nests that a whole block runs: fast memory, barriers, asynchronous copies.
+
+- `transfer_spans`: which nests a block runs
+- `threads`: parallel loops divided among threads
+- `phases`: barriers where threads have to meet
+- `program`: the whole block
+"""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The program of a block with barriers where its threads have to meet.
 
-Between two barriers, nobody may touch a cell that another thread writes.  So a barrier
-stands before whatever depends on something done since the last one; at the head of a
-loop that is also what the end of its body leaves.  A wait for a transfer is a barrier.
+Between two barriers, no thread may touch a cell that another thread writes.  So a
+barrier stands before every part that depends on a part since the last barrier.  At the
+head of a loop, the end of the loop's body counts too.  A wait for a transfer is a
+barrier.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Phases:
         self.pending |= entry
 
     def _regions(self, op: Operation, entry: Pending) -> tuple[Region, ...]:
-        """The regions, each entered in the same state; left is what any leaves."""
+        """The regions, each entered in the same state; what any leaves is pending."""
         left: Pending = {}
         regions: list[Region] = []
         for region in op.regions:

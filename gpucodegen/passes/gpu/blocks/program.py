@@ -28,7 +28,7 @@ from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.threads import thread_count
-from gpucodegen.passes.gpu.gpu_launch import SHARED, Kernel, thread_index
+from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def block_program(
     analysis: Analysis,
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
-) -> Kernel:
+) -> KernelBody:
     """The kernel of a nest, or of several; ``context`` are the operations before."""
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
@@ -67,7 +67,7 @@ def block_program(
     inner = Builder(location)
     Phases(inside, thread, threads).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
-    return Kernel((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
+    return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 
 
 def _block_loops(

@@ -9,11 +9,11 @@ from gpucodegen.dialects.shared.transfers import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.gpu.overlap.rotate import ACCESSES
-from gpucodegen.passes.gpu.overlap.shape import MEMORY, Streaming
+from gpucodegen.passes.gpu.overlap.shape import MEMORY, StreamingLoop
 from gpucodegen.tiling.model.relations import Model, Reference, model
 from gpucodegen.tiling.proof.kernels.races import races
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.proof.values.region import Region
+from gpucodegen.tiling.proof.values.tile_body import TileBody
 
 
 def is_sequential(
@@ -26,7 +26,7 @@ def is_sequential(
 
 
 def check_unshared(
-    function: Operation, found: Streaming, surroundings: Surroundings
+    function: Operation, found: StreamingLoop, surroundings: Surroundings
 ) -> None:
     """Refuse buffers with other uses, or whose contents outlive an iteration."""
     for op in _other_uses(function, found):
@@ -40,13 +40,12 @@ def check_unshared(
             raise _refusal(found, reason, op)
 
 
-def _left_behind(built: Model, reference: Reference, found: Streaming) -> str:
+def _left_behind(built: Model, reference: Reference, found: StreamingLoop) -> str:
     """What a read finds in a buffer that no transfer of its iteration brought."""
     loops = [loop.payload for loop in reference.instances.loops]
-    region = Region(built, loops.index(found.loop) + 1)
+    body = TileBody(built, loops.index(found.loop) + 1)
     array = reference.access.array
-    others = [r for r in built.references if r.access.array == array]
-    left = built.solver.ask(lambda: region.exposed(reference, others), None)
+    left = built.solver.ask(lambda: body.exposed(reference, finished=True), None)
     if left is not None and built.solver.is_empty(left):
         return ""
     point = None if left is None else built.solver.smallest(left)
@@ -54,7 +53,7 @@ def _left_behind(built: Model, reference: Reference, found: Streaming) -> str:
     return f"an iteration reads what its own transfers do not bring{shown}"
 
 
-def _other_uses(function: Operation, found: Streaming) -> Iterator[Operation]:
+def _other_uses(function: Operation, found: StreamingLoop) -> Iterator[Operation]:
     """Uses outside of the loop, and in it by what cannot be sent to a slot."""
     inside = {id(op) for op in found.loop.walk()}
     own = {*found.buffers, *found.tags}
@@ -66,7 +65,7 @@ def _other_uses(function: Operation, found: Streaming) -> Iterator[Operation]:
             yield op
 
 
-def _reads(built: Model, lifted: Lifted, found: Streaming) -> Iterator[Reference]:
+def _reads(built: Model, lifted: Lifted, found: StreamingLoop) -> Iterator[Reference]:
     for reference in built.references:
         memref: Value | None = lifted.arrays.get(reference.access.array)
         if memref in found.buffers and not reference.access.writes:
@@ -79,7 +78,7 @@ def _cell(array: str, given: dict[str, int], cell: tuple[int, ...]) -> str:
 
 
 def check_result(
-    function: Operation, found: Streaming, surroundings: Surroundings
+    function: Operation, found: StreamingLoop, surroundings: Surroundings
 ) -> None:
     """Refuse what touches cells of a transfer under way, with a witness."""
     broken = races(model(lift_function(function, surroundings).scop))
@@ -88,7 +87,7 @@ def check_result(
 
 
 def _refusal(
-    found: Streaming, reason: str, op: Operation | None
+    found: StreamingLoop, reason: str, op: Operation | None
 ) -> errors.IllegalTransformation:
     notes = [] if op is None else [(op.location, "this one")]
     return errors.IllegalTransformation(

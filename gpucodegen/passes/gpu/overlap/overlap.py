@@ -44,7 +44,7 @@ from gpucodegen.passes.gpu.overlap.rotate import Slots
 from gpucodegen.passes.gpu.overlap.shape import (
     MEMORY,
     RELEASE,
-    Streaming,
+    StreamingLoop,
     memref_of,
     streaming,
 )
@@ -86,13 +86,13 @@ class OverlapTransfers(ModulePass):
         return function
 
     def _is_meant(
-        self, found: Streaming, function: Operation, surroundings: Surroundings
+        self, found: StreamingLoop, function: Operation, surroundings: Surroundings
     ) -> bool:
         if self.loop:
             return found.iv.name == self.loop
         return is_sequential(function, found.loop, surroundings)
 
-    def _replaced(self, function: Operation, found: Streaming) -> Operation:
+    def _replaced(self, function: Operation, found: StreamingLoop) -> Operation:
         """The function with one loop in stages and its buffers in slots."""
         old = (*found.buffers, *found.tags)
         new = {value: self._widened(value) for value in old}
@@ -112,10 +112,10 @@ class OverlapTransfers(ModulePass):
         slots = self.buffers or self.stages
         return memref.renewed(replace(ty, shape=(slots, *ty.shape)))
 
-    def _slot(self, found: Streaming, at: Index) -> Index:
+    def _slot(self, found: StreamingLoop, at: Index) -> Index:
         return compact(found.trip(at) % (self.buffers or self.stages))
 
-    def _staged(self, found: Streaming, new: dict[Value, Value]) -> list[Operation]:
+    def _staged(self, found: StreamingLoop, new: dict[Value, Value]) -> list[Operation]:
         b = Builder(found.loop.location)
         for value in new.values():
             sizes = {"operandSegmentSizes": segment_counts(0, 0)}

@@ -2,7 +2,7 @@
 
     body := (index arithmetic | allocation)* start* (start | wait | release)* compute*
 
-A start or wait may stand in loops of its own, one transfer per row.
+A start or wait may stand in its own loops, one transfer per row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEMORY = ALLOCATIONS | {RELEASE}
 
 
 @dataclass(frozen=True, slots=True)
-class Streaming:
+class StreamingLoop:
     """A loop of this form, in parts; ``buffers`` and ``tags`` belong to its starts."""
 
     loop: Operation
@@ -53,7 +53,7 @@ class Streaming:
         return (at - self.lower) // self.step
 
 
-def streaming(loop: Operation) -> Streaming | None:
+def streaming(loop: Operation) -> StreamingLoop | None:
     """The parts of a loop, or None where it has another form."""
     if loop.name != "affine.for" or loop.results:
         return None
@@ -71,7 +71,7 @@ def streaming(loop: Operation) -> Streaming | None:
     tags = tuple(dict.fromkeys(tag_of(op).memref for op in inside))
     memory = [op for op in head if op.name in MEMORY]
     kept = [op for op in memory if memref_of(op) not in {*buffers, *tags}]
-    return Streaming(
+    return StreamingLoop(
         loop,
         lowers[0],
         uppers[0],

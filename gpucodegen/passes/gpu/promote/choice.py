@@ -1,9 +1,9 @@
 """Which arrays of a nest get a buffer, and at which loop.
 
-A tile is held as far out as it stays the same: while the next loop outwards does not
-change its extents and is not parallel, for iterations that run at once need a buffer
-each.  By default arrays are taken whose tile pays (`LocalTile.pays`), in the order of
-the text, as long as they fit; arrays asked for by name must be possible.
+A tile is held at the outermost loop where it stays the same: the loops inside that one
+neither change its extents nor are parallel, since iterations that run at once need a
+buffer each.  By default arrays whose tile pays (`LocalTile.pays`) are taken in textual
+order, as long as they fit.  Arrays asked for by name must be possible.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ACCESSES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class TileNest:
     """A nest under analysis with the loops at whose iterations tiles are held."""
 
     analysis: Analysis
@@ -44,7 +44,7 @@ class Nest:
         return self.analysis.lifted.arrays[array]
 
 
-def chosen(nest: Nest, names: Sequence[str], capacity: int) -> list[LocalTile]:
+def chosen(nest: TileNest, names: Sequence[str], capacity: int) -> list[LocalTile]:
     """The tiles to hold, of at most ``capacity`` bytes together.
 
     Raises `IllegalTransformation` or `ResourceLimit` for an array asked for by name.
@@ -77,14 +77,14 @@ def chosen(nest: Nest, names: Sequence[str], capacity: int) -> list[LocalTile]:
     return tiles
 
 
-def _arrays(nest: Nest) -> Iterator[str]:
+def _arrays(nest: TileNest) -> Iterator[str]:
     """Buffers from outside of the nest, in the order of their first access."""
     arrays = {a.name: a for a in nest.model.scop.arrays if not (a.scope or a.register)}
     seen = dict.fromkeys(r.access.array for r in nest.model.references)
     return (name for name in seen if name in arrays)
 
 
-def _tiles(nest: Nest, array: str) -> Sequence[LocalTile | Refusal]:
+def _tiles(nest: TileNest, array: str) -> Sequence[LocalTile | Refusal]:
     unsuitable = _unsuitable(nest, array)
     if unsuitable:
         return [Refusal(unsuitable)]
@@ -107,7 +107,7 @@ def _boxes(tiles: Sequence[LocalTile | Refusal]) -> list[object]:
     ]
 
 
-def _unsuitable(nest: Nest, array: str) -> str:
+def _unsuitable(nest: TileNest, array: str) -> str:
     """Why accesses of an array cannot go to another buffer; nothing if they can."""
     memref = nest.memref(array)
     if not isinstance(memref.type, MemRefType) or not memref.type.rank:

@@ -15,11 +15,11 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.promote.scope import Scope
 from gpucodegen.tiling.schedule.promotion import LocalTile
-from gpucodegen.tiling.schedule.scan import Linear, Range
+from gpucodegen.tiling.schedule.scan import Linear, ScannedRange
 
 
 class Way(Enum):
-    """Into the buffer before its uses, or out of it behind them."""
+    """Into the buffer before its uses, or out of it after them."""
 
     IN = "in"
     OUT = "out"
@@ -39,7 +39,7 @@ class Held:
         """The cell of the buffer's first element."""
         return [self.scope.index(bound) for bound in self.tile.corner]
 
-    def ranges(self, way: Way) -> tuple[Range, ...] | None:
+    def ranges(self, way: Way) -> tuple[ScannedRange, ...] | None:
         """The cells that are copied."""
         return self.tile.copy_in if way is Way.IN else self.tile.copy_out
 
@@ -53,7 +53,7 @@ class Span:
 
 
 def span(
-    held: Held, range_: Range, d: int, outer: Sequence[Index | Value | int]
+    held: Held, range_: ScannedRange, d: int, outer: Sequence[Index | Value | int]
 ) -> Span:
     """The range of dimension ``d`` where the buffer indices before it are ``outer``."""
     corner = held.corner
@@ -68,7 +68,7 @@ def span(
 def over(
     b: Builder,
     held: Held,
-    ranges: Sequence[Range],
+    ranges: Sequence[ScannedRange],
     body: Callable[[Builder, Sequence[Value]], None],
     outer: Sequence[Value] = (),
 ) -> None:

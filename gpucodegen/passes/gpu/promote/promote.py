@@ -1,8 +1,8 @@
 """Tiles of arrays in fast memory: copied in, used, copied out.
 
-Behind `tile`, an iteration of the tile loops works on a part of each array.  Where that
+After `tile`, an iteration of the tile loops works on a part of each array.  Where that
 part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion` says
-when this is right), all accesses go there, and copies stand before and behind the point
+when this is right), all accesses go there, and copies stand before and after the point
 loops.
 """
 
@@ -25,7 +25,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.promote.choice import Nest, buffers_of, chosen
+from gpucodegen.passes.gpu.promote.choice import TileNest, buffers_of, chosen
 from gpucodegen.passes.gpu.promote.copies import Held, Way
 from gpucodegen.passes.gpu.promote.levels import perfect_chain, tile_loops
 from gpucodegen.passes.gpu.promote.redirect import redirected
@@ -92,20 +92,20 @@ class Promote(ModulePass):
         if not loops:
             return [op]
         analysis = analyse([op], context, surroundings)
-        nest = Nest(analysis, model(analysis.lifted.scop), tuple(loops))
+        nest = TileNest(analysis, model(analysis.lifted.scop), tuple(loops))
         scope = Scope.of(analysis.lifted, loops)
         tiles = chosen(nest, self.arrays, self.capacity)
         rebuilt = self._rebuilt(nest, [self._held(nest, t, scope) for t in tiles])
         return [*scope.before.operations, rebuilt]
 
-    def _held(self, nest: Nest, tile: LocalTile, scope: Scope) -> Held:
+    def _held(self, nest: TileNest, tile: LocalTile, scope: Scope) -> Held:
         memref = nest.memref(tile.array)
         space = IntegerAttr(self.space, I64)
         ty = MemRefType(tile.extents, element_type(memref.type), None, space)
         buffer = Value(ty, f"{memref.name}_fast", memref.location)
         return Held(tile, memref, buffer, scope)
 
-    def _rebuilt(self, nest: Nest, held: Sequence[Held]) -> Operation:
+    def _rebuilt(self, nest: TileNest, held: Sequence[Held]) -> Operation:
         """The nest with each buffer in the body of the loop that it belongs to."""
         table = {
             id(nest.operation(reference)): item
@@ -123,7 +123,7 @@ class Promote(ModulePass):
     def _around(
         self, body: Sequence[Operation], held: Sequence[Held], loop: Operation
     ) -> list[Operation]:
-        """Buffers and copies in front of the body, copies and releases behind it."""
+        """Buffers and copies before the body, copies and releases after it."""
         copy = COPIES[self.transfers]
         before, after = Builder(loop.location), Builder(loop.location)
         for item in held:

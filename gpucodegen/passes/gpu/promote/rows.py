@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.shared.memory_spaces import Space, meaning
+from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.promote.copies import Held, Span, span
-from gpucodegen.tiling.schedule.scan import Range
+from gpucodegen.tiling.schedule.scan import ScannedRange
 
 
-def has_runs(held: Held, ranges: Sequence[Range]) -> bool:
+def has_runs(held: Held, ranges: Sequence[ScannedRange]) -> bool:
     """Whether rows of the array are runs in memory that begin at one place each."""
     ty = held.memref.type
     assert isinstance(ty, MemRefType)
-    is_slow = meaning(ty.memory_space) is Space.GLOBAL
+    is_slow = meaning(ty.memory_space) is MemorySpace.GLOBAL
     return is_slow and ty.layout is None and len(ranges[-1].lowers) == 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowTransfers:
     """Transfers of one row each, or of a full box of ``height`` rows at once.
 
     ``looped``: the ranges of the dimensions with one transfer per index.
     """
 
     held: Held
-    looped: tuple[Range, ...]
-    last: Range
+    looped: tuple[ScannedRange, ...]
+    last: ScannedRange
     height: int
 
     @staticmethod
-    def of(held: Held, ranges: Sequence[Range]) -> Rows:
+    def of(held: Held, ranges: Sequence[ScannedRange]) -> RowTransfers:
         """One strided transfer for the last two dimensions where both are full."""
         *outer, last = ranges
         extents = held.tile.extents
@@ -44,7 +44,7 @@ class Rows:
             for d, range_ in list(enumerate(ranges))[-2:]
         )
         looped, height = (outer[:-1], extents[-2]) if full else (outer, 1)
-        return Rows(held, tuple(looped), last, height)
+        return RowTransfers(held, tuple(looped), last, height)
 
     def span(self, at: Sequence[Value]) -> Span:
         """Where the row at these indices begins and ends."""
@@ -80,7 +80,7 @@ class Rows:
         return [compact(end - self.held.corner[last] - first)]
 
 
-def _is_full(held: Held, range_: Range, d: int, extent: int) -> bool:
+def _is_full(held: Held, range_: ScannedRange, d: int, extent: int) -> bool:
     """Whether a dimension always runs from 0 to the buffer's extent."""
     names = {name for bound in (*range_.lowers, *range_.uppers) for name in bound.names}
     if any(name.startswith("c") and name[1:].isdigit() for name in names):

@@ -19,8 +19,8 @@ from gpucodegen.tiling.schedule.scan import Linear
 class Scope:
     """What the parameters and outer loops of a nest are called outside of the model.
 
-    ``before`` collects numbers and extents that somebody asked for; it belongs in front
-    of the nest.
+    ``before`` collects the numbers and extents that were asked for; it belongs before
+    the nest.
     """
 
     lifted: Lifted
@@ -53,13 +53,13 @@ class Scope:
         return total if linear.divisor == 1 else total // linear.divisor
 
     def constant(self, number: int) -> Value:
-        """A number in front of the nest."""
+        """A number before the nest."""
         if number not in self.constants:
             self.constants[number] = self.before.constant(number, INDEX)
         return self.constants[number]
 
     def extent(self, memref: Value, dimension: int) -> Value:
-        """``memref.dim`` in front of the nest, or the number that it is."""
+        """``memref.dim`` before the nest, or the number that it is."""
         assert isinstance(memref.type, MemRefType)
         known = memref.type.shape[dimension]
         if known is not None:

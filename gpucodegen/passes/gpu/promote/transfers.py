@@ -18,7 +18,7 @@ from gpucodegen.ir.types import I32, MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, as_map
 from gpucodegen.passes.gpu.promote.copies import Held, Way, copy_by_loops, over
-from gpucodegen.passes.gpu.promote.rows import Rows, has_runs
+from gpucodegen.passes.gpu.promote.rows import RowTransfers, has_runs
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ def by_transfers(held: Held, way: Way, location: Location) -> Moves:
     ranges = held.ranges(way)
     if ranges is None or not has_runs(held, ranges):
         return by_loops(held, way, location)
-    moves, rows = Moves(location), Rows.of(held, ranges)
+    moves, rows = Moves(location), RowTransfers.of(held, ranges)
     shape = held.tile.extents[: len(rows.looped)] or (1,)
     tag_type = MemRefType(shape, I32)
     tag = moves.begin.allocate("memref.alloc", tag_type, f"{held.memref.name}_tag")

@@ -8,15 +8,13 @@ one that may overlap it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType
-from gpucodegen.passes.analysis.lifting.values.views import VIEWS
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.contraction.recognition.operands import coefficients, is_linear
 from gpucodegen.passes.framework.indexing import (
     Index,
@@ -33,7 +31,7 @@ MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class InnermostLoop:
     """A loop that begins at ``lower`` and ends in front of all ``uppers``."""
 
     iv: Value
@@ -54,7 +52,7 @@ class Loop:
         return [compact(upper - self.lower - 1) for upper in self.uppers]
 
 
-def innermost(op: Operation) -> Loop | None:
+def innermost(op: Operation) -> InnermostLoop | None:
     """An innermost ``affine.for`` that begins at one place."""
     if op.name != "affine.for" or any(inner.regions for inner in inner_operations(op)):
         return None
@@ -63,11 +61,11 @@ def innermost(op: Operation) -> Loop | None:
     uppers = from_map(loop.upper_map, loop.upper_operands)
     if len(lowers) > 1:
         return None
-    return Loop(loop.iv, lowers[0], tuple(uppers), loop.step, op)
+    return InnermostLoop(loop.iv, lowers[0], tuple(uppers), loop.step, op)
 
 
 @dataclass(frozen=True, slots=True)
-class Carry:
+class CarriedStore:
     """A store; the loads of what it stored one iteration before, two before, .."""
 
     store: Operation
@@ -75,14 +73,12 @@ class Carry:
 
 
 @dataclass(frozen=True, slots=True)
-class Carries:
-    """Finds them in one function; ``groups`` of its ``arguments`` may overlap."""
+class CarriedStores:
+    """Finds them in one function."""
 
-    made_by: Mapping[Value, Operation]
-    arguments: frozenset[Value]
-    groups: Mapping[Value, Attribute]
+    aliases: Aliases
 
-    def of(self, loop: Loop) -> list[Carry]:
+    def of(self, loop: InnermostLoop) -> list[CarriedStore]:
         """What a loop stores and loads again, a store each."""
         operations = inner_operations(loop.operation)
         accesses = [op for op in operations if op.name in affine.ACCESSES]
@@ -91,7 +87,7 @@ class Carries:
             return []
         stores = [op for op in accesses if not op.results]
         found = (
-            Carry(store, tuple(_followers(loop, store, accesses)))
+            CarriedStore(store, tuple(_followers(loop, store, accesses)))
             for store in stores
             if self._is_alone(store, stores) and _moves(store, loop)
         )
@@ -99,25 +95,9 @@ class Carries:
 
     def _is_alone(self, store: Operation, stores: Sequence[Operation]) -> bool:
         """Whether no other store of the loop may be to the same buffer."""
-        return not any(o is not store and self._overlap(o, store) for o in stores)
-
-    def _overlap(self, first: Operation, second: Operation) -> bool:
-        a, b = self._memory(buffer_of(first)), self._memory(buffer_of(second))
-        return None in (a, b) or a == b or (a in self.groups and b in self.groups)
-
-    def _memory(self, buffer: Value) -> Value | Attribute | None:
-        """The argument, allocation or global that a buffer shows; None if nobody knows.
-
-        What a branch, a loop or a selection results in is one of several.
-        """
-        made_by = self.made_by.get(buffer)
-        if made_by is None:
-            return buffer if buffer in self.arguments else None
-        if made_by.name in VIEWS:
-            return self._memory(made_by.operands[0])
-        if made_by.name == "memref.get_global":
-            return made_by.attributes["name"]
-        return buffer if made_by.name in ALLOCATIONS else None
+        others = (buffer_of(other) for other in stores if other is not store)
+        own = buffer_of(store)
+        return not any(self.aliases.may_overlap(other, own) for other in others)
 
 
 def buffer_of(access: Operation) -> Value:
@@ -137,7 +117,7 @@ def _same(first: Sequence[Index], second: Sequence[Index]) -> bool:
 
 
 def _followers(
-    loop: Loop, store: Operation, accesses: Sequence[Operation]
+    loop: InnermostLoop, store: Operation, accesses: Sequence[Operation]
 ) -> Iterator[tuple[Operation, ...]]:
     """Loads of what was stored one iteration before, two before, .. while there are."""
     loads = [op for op in accesses if op.results and buffer_of(op) is buffer_of(store)]
@@ -152,7 +132,7 @@ def _followers(
         yield found
 
 
-def _moves(store: Operation, loop: Loop) -> bool:
+def _moves(store: Operation, loop: InnermostLoop) -> bool:
     """Whether each iteration stores to another place, known before the loop."""
     made = {v for op in inner_operations(loop.operation) for v in op.results}
     place = place_of(store)

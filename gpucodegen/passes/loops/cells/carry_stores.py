@@ -24,18 +24,20 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.func import Function
 from gpucodegen.ir.operation import Operation, Region, Value, substitute_values
-from gpucodegen.passes.analysis.lifting.surroundings import grouped
+from gpucodegen.passes.analysis.lifting.buffers.aliases import (
+    Aliases,
+    defined_functions,
+)
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import replace_values
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.loops.cells.carries import (
-    Carries,
-    Carry,
-    Loop,
+    CarriedStore,
+    CarriedStores,
+    InnermostLoop,
     buffer_of,
     innermost,
     place_of,
@@ -77,11 +79,10 @@ class CarryStores(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Rewrite every function."""
+        defined = defined_functions(module.functions.values())
 
         def rewrite(op: Operation) -> list[Operation]:
-            made_by = {value: inner for inner in op.walk() for value in inner.results}
-            arguments = frozenset(Function(op).arguments)
-            carrier = _Carrier(Carries(made_by, arguments, grouped(op)))
+            carrier = _Carrier(CarriedStores(Aliases.of([op], defined)))
             return [with_blocks(op, carrier.operations)]
 
         return in_functions(module, rewrite)
@@ -91,7 +92,7 @@ class CarryStores(ModulePass):
 class _Carrier:
     """Rewrites one function."""
 
-    carries: Carries
+    carries: CarriedStores
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
         """Operations with the innermost loops among and inside them rewritten."""
@@ -134,7 +135,7 @@ def _outside(op: Operation) -> Operation:
     return branch.with_(regions=(region, branch.regions[1]))
 
 
-def _carried(loop: Loop, carries: Sequence[Carry]) -> list[Operation]:
+def _carried(loop: InnermostLoop, carries: Sequence[CarriedStore]) -> list[Operation]:
     """The first loads, and the loop that carries what is loaded afterwards.
 
     A loop that passes nothing on is all that may not run.
@@ -151,7 +152,9 @@ def _carried(loop: Loop, carries: Sequence[Carry]) -> list[Operation]:
     return b.operations
 
 
-def _with_values(b: Builder, loop: Loop, carries: Sequence[Carry]) -> list[Operation]:
+def _with_values(
+    b: Builder, loop: InnermostLoop, carries: Sequence[CarriedStore]
+) -> list[Operation]:
     old = affine.For(loop.operation)
     first = [_first(b, loop, same[0]) for carry in carries for same in carry.loads]
     iters = [same[0].result for carry in carries for same in carry.loads]
@@ -186,7 +189,7 @@ def _with_values(b: Builder, loop: Loop, carries: Sequence[Carry]) -> list[Opera
     return [made.with_(attributes=attributes, results=results)]
 
 
-def _first(b: Builder, loop: Loop, load: Operation) -> Value:
+def _first(b: Builder, loop: InnermostLoop, load: Operation) -> Value:
     """What a load finds in the first iteration, if there is one."""
     place = [replace_values(index, {loop.iv: loop.lower}) for index in place_of(load)]
     hint = load.result.name
@@ -198,6 +201,6 @@ def _first(b: Builder, loop: Loop, load: Operation) -> Value:
     )
 
 
-def _handed_on(carry: Carry) -> tuple[Value, ...]:
+def _handed_on(carry: CarriedStore) -> tuple[Value, ...]:
     """The value stored, and those that were carried but for the last."""
     return (carry.store.operands[0], *(same[0].result for same in carry.loads[:-1]))

@@ -30,7 +30,7 @@ from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.cpu.choice import holds_product
+from gpucodegen.passes.contraction.cpu.forms import holds_contraction
 from gpucodegen.passes.contraction.recognition.operands import access
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions
@@ -127,7 +127,7 @@ def _found(function: Operation) -> list[_Contraction]:
 
 
 def _paths(op: Operation, around: Path) -> Iterator[Path]:
-    """The operations inside an operation, each behind those around it."""
+    """The operations inside an operation, each after those around it."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
@@ -166,7 +166,7 @@ def _with_products(
             here = [c for c in found if c.loops[0] in inside]
             if here:
                 analysis = analyse([op], block.operations[:at], surroundings)
-                kept += here if holds_product(op, analysis) else []
+                kept += here if holds_contraction(op, analysis) else []
     return kept
 
 

@@ -26,7 +26,8 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
-from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes, owners
+from gpucodegen.passes.analysis.lifting.buffers.aliases import owners
+from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

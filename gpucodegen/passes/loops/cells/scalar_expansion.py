@@ -19,10 +19,10 @@ from collections.abc import Collection, Sequence
 from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.analysis.queries import Analysis
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import (
-    Cell,
-    InMemory,
+    BufferCell,
+    ReducedInMemory,
     new_cell,
-    sums_in_memory,
+    reductions_in_memory,
 )
 from gpucodegen.passes.cpu.vectorize.loops import range_of
 from gpucodegen.passes.framework.builder import Builder
@@ -51,12 +51,12 @@ def _is_column(outer: Operation, analysis: Analysis) -> bool:
     return row is not None and walks_columns(row.extent, along, columns)
 
 
-def expanded(op: Operation, shared: Collection[Value]) -> InMemory | None:
+def expanded(op: Operation, shared: Collection[Value]) -> ReducedInMemory | None:
     """The nest with cells for carried sums and for what loops take from each other.
 
     ``shared``: buffers whose cells may have other names too.
     """
-    found = sums_in_memory(op, shared)
+    found = reductions_in_memory(op, shared)
     chain = [found.nest]
     while len(inner := inner_operations(chain[-1])) == 1 and inner[0].name == FOR:
         chain.append(inner[0])
@@ -73,7 +73,7 @@ def expanded(op: Operation, shared: Collection[Value]) -> InMemory | None:
         inside = body if nest is None else [nest]
         nest = loop.with_body([*inside, loop.body.operations[-1]])
     assert nest is not None
-    return InMemory(nest, (*found.buffers, *scalars.buffers))
+    return ReducedInMemory(nest, (*found.buffers, *scalars.buffers))
 
 
 class _Scalars:
@@ -81,7 +81,7 @@ class _Scalars:
 
     def __init__(self, axes: Sequence[Axis]) -> None:
         self.axes = axes
-        self.cells: dict[Value, Cell] = {}
+        self.cells: dict[Value, BufferCell] = {}
         self.repeated: dict[Value, Operation] = {}
 
     @property
@@ -157,7 +157,7 @@ class _Scalars:
 
 
 def _leaves_piece(value: Value, op: Operation, block: Sequence[Operation]) -> bool:
-    """Whether a loop, or what comes behind the next one, uses a result."""
-    behind = block[block.index(op) + 1 :]
-    ends = next((at for at, o in enumerate(behind) if o.regions), len(behind))
-    return any(value in o.used for later in behind[ends:] for o in later.walk())
+    """Whether a loop, or what follows the next one, uses a result."""
+    after = block[block.index(op) + 1 :]
+    ends = next((at for at, o in enumerate(after) if o.regions), len(after))
+    return any(value in o.used for later in after[ends:] for o in later.walk())

@@ -18,7 +18,7 @@ from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class LoopRange:
     """``max(lowers) <= i < min(uppers)`` in steps from the lower end."""
 
     lowers: tuple[Index, ...]
@@ -51,16 +51,16 @@ class Range:
         """The loop variable after ``count`` steps from the only lower bound."""
         return self.lower + Index.of(count) * self.step
 
-    def below(self, end: Index) -> Range:
+    def below(self, end: Index) -> LoopRange:
         """The part with i < ``end``."""
         return replace(self, uppers=_smallest((*self.uppers, end)))
 
-    def starting(self, start: Index) -> Range:
+    def starting(self, start: Index) -> LoopRange:
         """The part with i >= ``start``, which must be a value that i takes."""
         return replace(self, lowers=_largest((*self.lowers, start)))
 
 
-def range_of(op: Operation) -> Range:
+def range_of(op: Operation) -> LoopRange:
     """The range of an ``affine.for`` without bounds that never count.
 
     >>> import gpucodegen as gcg
@@ -75,10 +75,10 @@ def range_of(op: Operation) -> Range:
     loop = affine.For(op)
     lowers = from_map(loop.lower_map, loop.lower_operands)
     uppers = from_map(loop.upper_map, loop.upper_operands)
-    return Range(_largest(lowers), _smallest(uppers), loop.step)
+    return LoopRange(_largest(lowers), _smallest(uppers), loop.step)
 
 
-def with_range(op: Operation, given: Range) -> Operation:
+def with_range(op: Operation, given: LoopRange) -> Operation:
     """The loop, with all its values, over another range."""
     loop = affine.For(op)
     lower_map, lower_operands = _written(

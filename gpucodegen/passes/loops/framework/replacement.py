@@ -10,7 +10,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.passes.framework.indexing import Index, as_set
 from gpucodegen.passes.loops.framework.naming import with_suffix
-from gpucodegen.passes.loops.framework.ranges import Range, range_of, with_range
+from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of, with_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Replacement:
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
 
-Rewrite = Callable[[Operation, Range], Replacement]
+Rewrite = Callable[[Operation, LoopRange], Replacement]
 
 
 def in_sequence(op: Operation, loops: Sequence[Operation]) -> Replacement:
@@ -35,7 +35,7 @@ def in_sequence(op: Operation, loops: Sequence[Operation]) -> Replacement:
     return Replacement(tuple(placed), dict(zip(op.results, values, strict=True)))
 
 
-def in_pieces(op: Operation, pieces: Sequence[tuple[str, Range]]) -> Replacement:
+def in_pieces(op: Operation, pieces: Sequence[tuple[str, LoopRange]]) -> Replacement:
     """The loop over one range after the other, with suffixes to its name."""
     copies = [
         with_range(with_suffix(clone(op), suffix), piece) for suffix, piece in pieces
@@ -71,7 +71,7 @@ _SIGNS = {"lowers": 1, "uppers": -1}
 def _either(
     op: Operation,
     conditions: Sequence[Index],
-    ranges: Sequence[Range],
+    ranges: Sequence[LoopRange],
     rewrite: Callable[[Operation], Replacement],
 ) -> Replacement:
     """The loop over the first range where all conditions are >= 0, else the second."""

@@ -17,7 +17,7 @@ from gpucodegen.ir.operation import Operation, single_block
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.loops.framework.naming import Site
-from gpucodegen.passes.loops.framework.ranges import Range, range_of, with_range
+from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of, with_range
 from gpucodegen.passes.loops.framework.replacement import (
     Replacement,
     in_sequence,
@@ -70,8 +70,8 @@ def _transform(site: Site, op: Operation) -> Replacement | None:
     return with_single_bounds(op, _normalized, sides=("lowers",))
 
 
-def _normalized(op: Operation, given: Range) -> Replacement:
-    counted = Range(
+def _normalized(op: Operation, given: LoopRange) -> Replacement:
+    counted = LoopRange(
         (Index.of(0),),
         tuple((upper - given.lower).ceildiv(given.step) for upper in given.uppers),
     )

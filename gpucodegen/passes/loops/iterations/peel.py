@@ -13,7 +13,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.loops.framework.naming import Site
-from gpucodegen.passes.loops.framework.ranges import Range
+from gpucodegen.passes.loops.framework.ranges import LoopRange
 from gpucodegen.passes.loops.framework.replacement import (
     Replacement,
     in_pieces,
@@ -73,9 +73,9 @@ class Peel(ModulePass):
         del site
         return with_single_bounds(op, self._peeled)
 
-    def _peeled(self, op: Operation, given: Range) -> Replacement:
+    def _peeled(self, op: Operation, given: LoopRange) -> Replacement:
         """[lower, first), [first, last), [last, upper), cut to the range."""
-        parts: list[tuple[str, Range]] = []
+        parts: list[tuple[str, LoopRange]] = []
         rest = given
         if self.front:
             first = given.after(self.front)

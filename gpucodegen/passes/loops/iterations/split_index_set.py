@@ -15,7 +15,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.loops.framework.naming import Site, value_named
-from gpucodegen.passes.loops.framework.ranges import Range, range_of
+from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of
 from gpucodegen.passes.loops.framework.replacement import (
     Replacement,
     in_pieces,
@@ -68,7 +68,7 @@ class SplitIndexSet(ModulePass):
     def _transform(self, site: Site, op: Operation) -> Replacement:
         at = value_named(site.function, self.at, self.name)
 
-        def split(op: Operation, given: Range) -> Replacement:
+        def split(op: Operation, given: LoopRange) -> Replacement:
             rest = given.starting(_reached(given, at))
             return in_pieces(op, [("", given.below(at)), ("rest", rest)])
 
@@ -78,7 +78,7 @@ class SplitIndexSet(ModulePass):
         return with_single_bounds(op, split, sides=("lowers",))
 
 
-def _reached(given: Range, at: Index) -> Index:
+def _reached(given: LoopRange, at: Index) -> Index:
     """The first value from ``at`` that the loop takes, if it goes on for ever."""
     if given.step == 1:
         return at

@@ -17,7 +17,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.loops.framework.naming import Site, with_suffix
-from gpucodegen.passes.loops.framework.ranges import Range, with_range
+from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
 from gpucodegen.passes.loops.framework.replacement import (
     Replacement,
     in_sequence,
@@ -74,7 +74,7 @@ class Unroll(ModulePass):
             return in_sequence(op, [op])
         return with_single_bounds(op, self._unrolled)
 
-    def _unrolled(self, op: Operation, given: Range) -> Replacement:
+    def _unrolled(self, op: Operation, given: LoopRange) -> Replacement:
         if self.factor == 0:
             return _written_out(op, given)
         main, rest = divided(given, self.factor)
@@ -97,7 +97,7 @@ def check_factor(name: str, factor: int, *, least: int) -> None:
         )
 
 
-def divided(given: Range, factor: int) -> tuple[Range | None, Range | None]:
+def divided(given: LoopRange, factor: int) -> tuple[LoopRange | None, LoopRange | None]:
     """Whole groups of ``factor`` iterations, and the rest; None: surely empty.
 
     With t trips:  [lower, split) and [max(lower, split), upper),
@@ -106,7 +106,7 @@ def divided(given: Range, factor: int) -> tuple[Range | None, Range | None]:
     """
     trips = given.trips.constant
     split = given.after(given.trips // factor * factor)
-    main = Range(given.lowers, (split,), given.step * factor)
+    main = LoopRange(given.lowers, (split,), given.step * factor)
     rest = given.starting(split)
     if trips is None:
         return main, rest
@@ -127,7 +127,7 @@ def _repeated(op: Operation, step: int, factor: int) -> Operation:
     return op.with_body(build.operations)
 
 
-def _written_out(op: Operation, given: Range) -> Replacement:
+def _written_out(op: Operation, given: LoopRange) -> Replacement:
     """All iterations one after the other, without a loop."""
     trips = given.trips.constant
     if trips is None:

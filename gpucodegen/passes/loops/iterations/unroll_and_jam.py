@@ -19,9 +19,14 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.loops.cells.carried_cells import (
+    carried_through,
+    holds_numbers,
+    through_cells,
+)
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.naming import FOR, Site, loop_name, with_suffix
-from gpucodegen.passes.loops.framework.ranges import Range, with_range
+from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
 from gpucodegen.passes.loops.framework.replacement import (
     Replacement,
     in_sequence,
@@ -77,6 +82,13 @@ class UnrollAndJam(ModulePass):
     def apply(self, module: Module) -> Module:
         """Unroll and jam, or raise IllegalTransformation with a witness."""
         check_factor(self.name, self.factor, least=1)
+        chosen = chosen_loops(module, self.function, self.loop, is_outermost)
+        for site in chosen:
+            what = f"jamming {self.factor} iterations of the loop at {site.shown}"
+            legality.demand(holds_numbers([site.loop]), site.loop, what)
+        return through_cells(module, chosen, carried_through, self._jammed)
+
+    def _jammed(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
 
         def transform(site: Site, op: Operation) -> Replacement:
@@ -98,9 +110,9 @@ class UnrollAndJam(ModulePass):
 
 
 def jammed(op: Operation, factor: int) -> Replacement:
-    """The loop with ``factor`` iterations in one, and what is left of them behind."""
+    """The loop with ``factor`` iterations in one, and the rest of them after it."""
 
-    def rewrite(op: Operation, given: Range) -> Replacement:
+    def rewrite(op: Operation, given: LoopRange) -> Replacement:
         main, rest = divided(given, factor)
         loops: list[Operation] = []
         if main is not None:

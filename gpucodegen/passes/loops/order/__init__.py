@@ -1,3 +1,13 @@
-"""The order of iterations: interchange, fusion, distribution, skewing."""
+"""The order of iterations: interchange, fusion, distribution, skewing.
+
+- `interchange`: another order of loops
+- `distribution`: which parts of a body get a nest
+- `distribute`: a loop for each part, on request
+- `fusion`: two loops as one, where legal
+- `fuse`: all neighbours with the same bounds
+- `locality_fusion`: neighbours that use the same data
+- `improve_locality`: which loop runs innermost
+- `skew`: multiples of outer loops added
+"""
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Distribution: a loop becomes one loop per part of its body, as many as is legal.
+"""The pass `distribute`: a loop becomes one loop per part of its body.
 
-Parts that depend on each other in a cycle, and those that share a scalar, stay
-together; the others run one after the other
-(`gpucodegen.tiling.schedule.distribution`). Constants and index arithmetic are repeated
-in each part that needs them.
+Parts that depend on each other in a cycle, that share a scalar or that compute a
+carried value together stay in one loop; the others run one after the other
+(`gpucodegen.passes.loops.order.distribution`).
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, clone
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.loops.framework import legality
-from gpucodegen.passes.loops.framework.chains import is_repeatable
 from gpucodegen.passes.loops.framework.naming import Site, find_loops, functions, sites
 from gpucodegen.passes.loops.framework.replacement import Replacement
 from gpucodegen.passes.loops.framework.rewriting import rewrite_loops
+from gpucodegen.passes.loops.order.distribution import distributed, finest
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.distribution import distribution
-
-Part = tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class Distribute(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Distribute; a named loop that carries values is refused."""
+        """Distribute; a named loop with asynchronous copies is refused."""
         if self.loop:
             chosen = find_loops(module, self.function, self.loop)
             for site in chosen:
@@ -88,63 +83,17 @@ class Distribute(ModulePass):
 
 
 def _refusal_of(op: Operation) -> Refusal | None:
-    return legality.without_carried_values([op]) or legality.without_copies([op])
+    return legality.without_copies([op])
 
 
 def _distributed(module: Module, chosen: Sequence[Site]) -> Module:
     surroundings = Surroundings.of(module)
 
     def transform(site: Site, op: Operation) -> Replacement | None:
-        parts = _parts(op)
+        parts = finest(op)
         if len(parts) < 2:
             return None
         analysis = legality.analysed(site, op, surroundings, fine=True)
-        (loop,) = legality.lifted_loops(analysis, [op])
-        pieces = [_accesses(analysis, part) for part in parts]
-        groups = distribution(analysis.dependences, loop, pieces)
-        if len(groups) < 2:
-            return None
-        return Replacement(
-            tuple(_over(op, [parts[number] for number in group]) for group in groups)
-        )
+        return distributed([op], parts, analysis)
 
     return rewrite_loops(module, chosen, transform)
-
-
-def _parts(op: Operation) -> list[Part]:
-    """Operations of the body that share no scalar, without what may be repeated."""
-    parts: list[list[Operation]] = []
-    for inner in op.body.operations[:-1]:
-        if is_repeatable(inner):
-            continue
-        used = legality.used_by(inner)
-        joined = [part for part in parts if any(used & set(o.results) for o in part)]
-        parts = [part for part in parts if not any(part is other for other in joined)]
-        parts.append([*(o for part in joined for o in part), inner])
-    order = {inner: at for at, inner in enumerate(op.body.operations)}
-    sorted_parts = [tuple(sorted(part, key=order.__getitem__)) for part in parts]
-    return sorted(sorted_parts, key=lambda part: order[part[0]])
-
-
-def _accesses(analysis: Analysis, part: Part) -> frozenset[tuple[str, int]]:
-    """Statements and positions of the accesses of a part."""
-    inside = {id(o) for op in part for o in op.walk()}
-    return frozenset(
-        (name, position)
-        for name, operations in analysis.lifted.operations.items()
-        for position, op in enumerate(operations)
-        if id(op) in inside
-    )
-
-
-def _over(op: Operation, group: Sequence[Part]) -> Operation:
-    """A copy of the loop over some parts of its body."""
-    kept = {inner for part in group for inner in part}
-    needed = {value for inner in kept for value in legality.used_by(inner)}
-    body: list[Operation] = [op.body.operations[-1]]
-    for inner in reversed(op.body.operations[:-1]):
-        is_needed = is_repeatable(inner) and not needed.isdisjoint(inner.results)
-        if inner in kept or is_needed:
-            body.append(inner)
-            needed |= legality.used_by(inner)
-    return clone(op.with_body(reversed(body)))

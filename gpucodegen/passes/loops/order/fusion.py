@@ -27,12 +27,12 @@ from gpucodegen.passes.analysis.queries import Analysis, analyse
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, rebuilt, sunk
 from gpucodegen.passes.loops.framework.naming import loop_name
-from gpucodegen.passes.loops.framework.ranges import Range, range_of
+from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of
 from gpucodegen.tiling.proof.legality import Refusal, check_fusion
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NestPair:
     """Two loops of one block, with what stands between them, and how deep to fuse."""
 
     first: tuple[Operation, ...]
@@ -66,7 +66,7 @@ class Fuser:
         a, b = sunk(operations[first]), sunk(operations[second])
         between = tuple(operations[first + 1 : second])
         pairs = [
-            Pair(tuple(chain_of(a, depth)), tuple(chain_of(b, depth)), between)
+            NestPair(tuple(chain_of(a, depth)), tuple(chain_of(b, depth)), between)
             for depth in self._depths(a, b)
         ]
         alike = [pair for pair in pairs if unlike(pair) is None]
@@ -109,13 +109,13 @@ class Fuser:
 
 
 def refusal_of(
-    pair: Pair, analysis: Analysis, *, relaxed: bool = False
+    pair: NestPair, analysis: Analysis, *, relaxed: bool = False
 ) -> Refusal | None:
     """Why the pair may not be fused."""
     return _kept_apart(pair, analysis) or _reversed(pair, analysis, relaxed=relaxed)
 
 
-def unlike(pair: Pair) -> Refusal | None:
+def unlike(pair: NestPair) -> Refusal | None:
     """Why the pair may not be fused, whatever it does to memory."""
     return (
         _different_ranges(pair)
@@ -124,7 +124,7 @@ def unlike(pair: Pair) -> Refusal | None:
     )
 
 
-def _carried(pair: Pair) -> Refusal | None:
+def _carried(pair: NestPair) -> Refusal | None:
     first, second = pair.outer
     if legality.used_by(second) & set(first.results):
         used, user = loop_name(first), loop_name(second)
@@ -134,7 +134,7 @@ def _carried(pair: Pair) -> Refusal | None:
     return legality.without_carried_values([*pair.first, *pair.second])
 
 
-def _different_ranges(pair: Pair) -> Refusal | None:
+def _different_ranges(pair: NestPair) -> Refusal | None:
     renamed: dict[Value, Value] = {}
     for a, b in zip(pair.first, pair.second, strict=True):
         if not _same(range_of(a), range_of(substitute_values(b, renamed))):
@@ -144,7 +144,7 @@ def _different_ranges(pair: Pair) -> Refusal | None:
     return None
 
 
-def _same(a: Range, b: Range) -> bool:
+def _same(a: LoopRange, b: LoopRange) -> bool:
     return a.step == b.step and all(
         len(left) == len(right)
         and all((x - y).constant == 0 for x, y in zip(left, right, strict=True))
@@ -152,7 +152,7 @@ def _same(a: Range, b: Range) -> bool:
     )
 
 
-def _reversed(pair: Pair, analysis: Analysis, *, relaxed: bool) -> Refusal | None:
+def _reversed(pair: NestPair, analysis: Analysis, *, relaxed: bool) -> Refusal | None:
     first = legality.lifted_loops(analysis, pair.first)
     second = legality.lifted_loops(analysis, pair.second)
     return check_fusion(analysis.dependences, first, second, relaxed=relaxed)
@@ -161,7 +161,7 @@ def _reversed(pair: Pair, analysis: Analysis, *, relaxed: bool) -> Refusal | Non
 # -- what stands between ---------------------------------------------------------------
 
 
-def needed_before(pair: Pair, analysis: Analysis) -> tuple[Operation, ...]:
+def needed_before(pair: NestPair, analysis: Analysis) -> tuple[Operation, ...]:
     """Operations between the loops that must run before the second one."""
     needed: list[Operation] = []
     users = [pair.outer[1]]
@@ -174,7 +174,7 @@ def needed_before(pair: Pair, analysis: Analysis) -> tuple[Operation, ...]:
     return tuple(reversed(needed))
 
 
-def _kept_apart(pair: Pair, analysis: Analysis) -> Refusal | None:
+def _kept_apart(pair: NestPair, analysis: Analysis) -> Refusal | None:
     """Refuse where something must run after the first loop and before the second."""
     first, second = pair.outer
     for op in needed_before(pair, analysis):
@@ -188,7 +188,7 @@ def _kept_apart(pair: Pair, analysis: Analysis) -> Refusal | None:
 # -- the fused nest --------------------------------------------------------------------
 
 
-def fused(pair: Pair, analysis: Analysis) -> tuple[Operation, ...]:
+def fused(pair: NestPair, analysis: Analysis) -> tuple[Operation, ...]:
     """Operations in place of the pair and what is between; nothing is checked."""
     needed = needed_before(pair, analysis)
     rest = [op for op in pair.between if op not in needed]

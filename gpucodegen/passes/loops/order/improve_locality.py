@@ -26,7 +26,7 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis, analyse
-from gpucodegen.passes.contraction.cpu.choice import holds_product
+from gpucodegen.passes.contraction.cpu.forms import holds_contraction
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import shared_buffers
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
@@ -36,7 +36,7 @@ from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.framework.naming import FOR
 from gpucodegen.passes.loops.order import interchange
-from gpucodegen.passes.loops.order.distribute_bodies import distribute
+from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser
 from gpucodegen.passes.loops.tiling.tiled_nest import tiled
 from gpucodegen.tiling.machine.locality import continues, innermost_cost, turned_against
@@ -112,7 +112,7 @@ class ImproveLocality(ModulePass):
 
     def _is_left_alone(self, op: Operation, analysis: Analysis) -> bool:
         """Whether register tiles are made of the nest."""
-        return self.contractions and holds_product(op, analysis)
+        return self.contractions and holds_contraction(op, analysis)
 
     def _by_rows(
         self,

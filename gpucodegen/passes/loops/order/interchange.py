@@ -21,6 +21,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.loops.cells.carried_cells import own_values, through_cells
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, rebuilt, sunk
 from gpucodegen.passes.loops.framework.naming import Site, find_loops, loop_name
@@ -70,6 +71,17 @@ class Interchange(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Interchange, or raise IllegalTransformation with a witness."""
+        chosen = self._chosen(module)
+        for site in chosen:
+            what = f"order ({', '.join(self.order)}) of the loops at {site.shown}"
+            chain = self._chain(site.loop)
+            legality.demand(own_values(chain), site.loop, what)
+        return through_cells(module, chosen, self._chain, self._reordered)
+
+    def _chain(self, op: Operation) -> list[Operation]:
+        return chain_of(sunk(op), len(self.order))
+
+    def _reordered(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
 
         def transform(site: Site, op: Operation) -> Replacement:
@@ -96,7 +108,7 @@ class Interchange(ModulePass):
             names.index(name) if name in names else int(name) if name.isdigit() else -1
             for name in self.order
         ]
-        if sorted(found) != list(range(len(self.order))):
+        if sorted(found) != list(range(len(chain))):
             raise errors.InvalidPassOption(
                 chain[0].location,
                 name=self.name,

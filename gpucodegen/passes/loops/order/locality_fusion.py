@@ -13,7 +13,7 @@ from gpucodegen.passes.analysis.queries import Analysis, analyse
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.framework.naming import FOR
-from gpucodegen.passes.loops.order.fusion import Fuser, Pair, unlike
+from gpucodegen.passes.loops.order.fusion import Fuser, NestPair, unlike
 from gpucodegen.tiling.machine.locality import shares_data
 from gpucodegen.tiling.proof.legality import Refusal
 
@@ -56,7 +56,7 @@ class LocalityFuser:
         self, operations: list[Operation], first: int, second: int
     ) -> list[Operation] | None:
         before, between = operations[:first], tuple(operations[first + 1 : second])
-        outer = Pair((operations[first],), (operations[second],), between)
+        outer = NestPair((operations[first],), (operations[second],), between)
         if unlike(outer) is not None:
             return None
         run = operations[first : second + 1]

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.loops.cells.carried_cells import holds_numbers, through_cells
+from gpucodegen.passes.loops.framework import legality
+from gpucodegen.passes.loops.framework.naming import FOR
+from gpucodegen.passes.loops.framework.rewriting import chosen_loops, is_outermost
 from gpucodegen.passes.loops.restructuring.apply import reorder_nests
 from gpucodegen.passes.loops.restructuring.pieces import Movable
 from gpucodegen.tiling.proof.legality import Refusal
@@ -20,7 +25,8 @@ class Skew(ModulePass):
 
     ``factors``: for the second loop its factor of the first, for the third those of the
     first and second, and so on; empty chooses the smallest.  Statements of different
-    bodies are shifted against each other and come into common loops.
+    bodies are shifted against each other and come into common loops.  Values that
+    loops carry are kept in cells of local buffers meanwhile.
     """
 
     name: ClassVar[str] = "skew"
@@ -32,4 +38,14 @@ class Skew(ModulePass):
         def plan(source: Movable) -> Schedule | Refusal:
             return skewed(source.nest, self.factors)
 
-        return reorder_nests(module, "skewing", plan)
+        def rewrite(module: Module) -> Module:
+            return reorder_nests(module, "skewing", plan)
+
+        nests = chosen_loops(module, "", "", is_outermost)
+        for site in nests:
+            legality.demand(holds_numbers(_loops(site.loop)), site.loop, "skewing")
+        return through_cells(module, nests, _loops, rewrite)
+
+
+def _loops(op: Operation) -> list[Operation]:
+    return [inner for inner in op.walk() if inner.name == FOR]

@@ -15,11 +15,11 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.prepare.affine.dead_code import is_pure
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Nest, Unit
+from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class UnitBody:
     """Operations of one body in order, and the variables of the loops around them."""
 
     operations: tuple[Operation, ...]
@@ -30,8 +30,8 @@ class Piece:
 class Movable:
     """A nest whose units may be executed in another order."""
 
-    nest: Nest
-    pieces: dict[str, Piece]
+    nest: UnitNest
+    pieces: dict[str, UnitBody]
     lifted: Lifted
     root: Operation
 
@@ -52,7 +52,7 @@ def movable(
     if tied is not None:
         return Refusal(f"'{tied.name}' inside it keeps its place among the loops")
     analysis = analyse([root], context, surroundings)
-    pieces: dict[str, Piece] = {}
+    pieces: dict[str, UnitBody] = {}
     units: list[Unit] = []
     for piece in _pieces(root.regions[0].blocks[0].operations, _variables(root)):
         names = _statements(piece, analysis.lifted)
@@ -62,7 +62,7 @@ def movable(
         if names:
             units.append(Unit(names))
             pieces[names[0]] = whole
-    nest = Nest(analysis.model, analysis.dependences, tuple(units))
+    nest = UnitNest(analysis.model, analysis.dependences, tuple(units))
     return Movable(nest, pieces, analysis.lifted, root)
 
 
@@ -93,7 +93,7 @@ def _variables(op: Operation) -> tuple[Value, ...]:
 
 def _pieces(
     operations: Sequence[Operation], variables: tuple[Value, ...]
-) -> Iterator[Piece]:
+) -> Iterator[UnitBody]:
     """Runs of operations between loops and conditions, in textual order."""
     run: list[Operation] = []
     for op in operations:
@@ -101,16 +101,16 @@ def _pieces(
             run += [op] if op.name != "affine.yield" else []
             continue
         if run:
-            yield Piece(tuple(run), variables)
+            yield UnitBody(tuple(run), variables)
         run = []
         for region in op.regions:
             for block in region.blocks:
                 yield from _pieces(block.operations, (*variables, *_variables(op)))
     if run:
-        yield Piece(tuple(run), variables)
+        yield UnitBody(tuple(run), variables)
 
 
-def _statements(piece: Piece, lifted: Lifted) -> tuple[str, ...]:
+def _statements(piece: UnitBody, lifted: Lifted) -> tuple[str, ...]:
     """The statements made from the operations of a piece."""
     own = {id(op) for op in piece.operations}
     return tuple(
@@ -120,7 +120,7 @@ def _statements(piece: Piece, lifted: Lifted) -> tuple[str, ...]:
     )
 
 
-def _with_definitions(piece: Piece, root: Operation) -> Piece | Refusal:
+def _with_definitions(piece: UnitBody, root: Operation) -> UnitBody | Refusal:
     """The piece with copies of the arithmetic that it takes from other pieces."""
     inside = {value: op for op in root.walk() for value in op.results}
     own = {id(op) for op in piece.operations}
@@ -139,7 +139,7 @@ def _with_definitions(piece: Piece, root: Operation) -> Piece | Refusal:
             taken[id(op)] = op
             work.append(op)
     first = tuple(op for op in root.walk() if id(op) in taken)
-    return Piece((*first, *piece.operations), piece.variables)
+    return UnitBody((*first, *piece.operations), piece.variables)
 
 
 def _is_arithmetic(op: Operation) -> bool:

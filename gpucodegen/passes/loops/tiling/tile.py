@@ -20,6 +20,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import axis_of
+from gpucodegen.passes.loops.cells.carried_cells import own_values, through_cells
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.framework.naming import Site, loop_name, value_named
@@ -84,6 +85,17 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
 
     def apply(self, module: Module) -> Module:
         """Tile, or raise IllegalTransformation with a witness."""
+        chosen = chosen_loops(module, self.function, self.loop, is_outermost)
+        for site in chosen:
+            chain = self._chain(site.loop)
+            what = f"tiling the loops ({legality.shown(chain)})"
+            legality.demand(own_values(chain), site.loop, what)
+        return through_cells(module, chosen, self._chain, self._tiled)
+
+    def _chain(self, op: Operation) -> list[Operation]:
+        return chain_of(sunk(op), len(self.sizes))
+
+    def _tiled(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
 
         def transform(site: Site, op: Operation) -> Replacement:
@@ -122,11 +134,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
             return Refusal(
                 f"only {len(chain)} of {len(self.sizes)} loops are perfectly nested"
             )
-        refusal = (
-            legality.without_carried_values(chain)
-            or legality.without_copies(chain[:1])
-            or self._several_starts(chain)
-        )
+        refusal = legality.without_copies(chain[:1]) or self._several_starts(chain)
         if refusal is not None:
             return refusal
         analysis = legality.analysed(site, nest, surroundings)

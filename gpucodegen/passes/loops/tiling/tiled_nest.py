@@ -21,7 +21,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.loops.framework.chains import rebuilt
 from gpucodegen.passes.loops.framework.naming import with_suffix
-from gpucodegen.passes.loops.framework.ranges import Range, range_of, with_range
+from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of, with_range
 
 Size = Index | int
 """Iterations of a tile: a number, or the value of a symbol that is at least 1."""
@@ -33,8 +33,8 @@ class _Level:
 
     tiles: Operation | None
     points: Operation
-    full: Range
-    partial: Range
+    full: LoopRange
+    partial: LoopRange
 
     @property
     def conditions(self) -> list[Index]:
@@ -81,28 +81,32 @@ def _level(op: Operation, size: Size) -> _Level:
         else _by_value(given, size, variable)
     )
     tiles = with_range(op.with_(regions=(single_block((), (variable,)),)), origins)
-    full = Range((start,), (end,), given.step)
+    full = LoopRange((start,), (end,), given.step)
     divides = isinstance(size, int) and _divides(given, size)
     partial = full if divides else replace(full, uppers=(end, *given.uppers))
     return _Level(with_suffix(tiles, "tile"), op, full, partial)
 
 
-def _by_number(given: Range, size: int, origin: Value) -> tuple[Range, Index, Index]:
+def _by_number(
+    given: LoopRange, size: int, origin: Value
+) -> tuple[LoopRange, Index, Index]:
     """The range of tiles, the first point of one, and the end of it."""
     length = given.step * size
     return replace(given, step=length), Index.of(origin), Index.of(origin) + length
 
 
-def _by_value(given: Range, size: Index, number: Value) -> tuple[Range, Index, Index]:
+def _by_value(
+    given: LoopRange, size: Index, number: Value
+) -> tuple[LoopRange, Index, Index]:
     """The same for tiles counted from 0."""
     trips = [(upper - given.lower).ceildiv(given.step) for upper in given.uppers]
     counts = tuple(count.ceildiv(size) for count in trips)
     start = given.after(Index.of(number) * size)
     end = given.after((Index.of(number) + 1) * size)
-    return Range((Index.of(0),), counts), start, end
+    return LoopRange((Index.of(0),), counts), start, end
 
 
-def _divides(given: Range, size: int) -> bool:
+def _divides(given: LoopRange, size: int) -> bool:
     """Whether every tile is full."""
     trips = given.trips.constant if given.is_single else None
     return trips is not None and trips % size == 0

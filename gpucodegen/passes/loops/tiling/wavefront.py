@@ -22,8 +22,9 @@ from gpucodegen.passes.loops.restructuring.apply import (
     rewrite_nests,
 )
 from gpucodegen.passes.loops.restructuring.pieces import Movable
-from gpucodegen.tiling.machine.loops.time_cost import Host, TimePlan
+from gpucodegen.tiling.machine.loops.time_cost import TimePlan
 from gpucodegen.tiling.machine.loops.time_plan import plan_time_tiles
+from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule.schedule import Schedule
@@ -90,8 +91,8 @@ class Wavefront(ModulePass):
         band = find_band(source.nest)
         if isinstance(band, Refusal):
             return band
-        host = Host(self.threads, self.cache, self.shared)
-        plan = plan_time_tiles(source.nest, band, _element_bytes(source), host)
+        machine = Machine(self.threads, second=self.cache, shared=self.shared)
+        plan = plan_time_tiles(source.nest, band, _element_bytes(source), machine)
         if plan is None:
             return None
         schedule = wavefront(source.nest, band, plan.sizes, plan.chains)

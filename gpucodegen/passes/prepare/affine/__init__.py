@@ -1,3 +1,10 @@
-"""Loops, conditions and indices made affine, constants folded."""
+"""Loops, conditions and indices made affine, constants folded.
+
+- `mem2reg`: cells of local buffers as values
+- `index_conditions`: conditions on indices
+- `raise_to_affine`: plain loops and accesses made affine
+- `dead_code`: operations without use or effect
+- `canonicalize`: constants folded, maps composed
+"""
 
 from __future__ import annotations

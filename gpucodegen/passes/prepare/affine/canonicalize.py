@@ -21,7 +21,7 @@ from gpucodegen.passes.prepare.functions.block_graph import simplified
 
 _CAST = "builtin.unrealized_conversion_cast"
 ROUNDS = 4
-"""Folding one round exposes more; this many reach a fixed point in practice."""
+"""One round of folding exposes more; this many reach a fixed point in practice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Removal of operations whose results nobody uses and that have no effect."""
+"""Removal of operations whose results are unused and that have no effect."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def without_dead_code(root: Operation) -> Operation:
 
 
 def all_used(operations: Sequence[Operation]) -> list[Operation]:
-    """A list without those that only compute results which nobody in it uses."""
+    """A list without those that only compute results which it does not use."""
     kept: list[Operation] = []
     used: set[Value] = set()
     for op in reversed(operations):

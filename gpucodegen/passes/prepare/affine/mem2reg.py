@@ -6,13 +6,13 @@
 
 A cell is what constant indices name in a buffer that the function allocates, and that
 nothing but such loads and stores uses.  A loop carries the cells that an iteration may
-read before it stores to them; others have no value behind the loop.  A buffer with a
+read before it stores to them; others have no value after the loop.  A buffer with a
 cell that is read where it has no value stays in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -75,10 +75,15 @@ class Mem2Reg(ModulePass):
         return in_functions(module, lambda op: [promoted(op)])
 
 
-def promoted(function: Operation) -> Operation:
-    """The function with every buffer in values that can be."""
+def promoted(function: Operation, chosen: Container[Value] | None = None) -> Operation:
+    """The function with values in place of every buffer that allows it.
+
+    ``chosen``: only of these.
+    """
     allocated = (op.result for op in function.walk() if op.name in ALLOCATIONS)
     buffers = {buffer for buffer in allocated if _is_plain(buffer)}
+    if chosen is not None:
+        buffers = {buffer for buffer in buffers if buffer in chosen}
     while buffers:
         walk = _Walk(frozenset(buffers))
         changed = with_blocks(function, lambda ops, w=walk: w.block(ops, {}))

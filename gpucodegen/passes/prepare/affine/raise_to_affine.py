@@ -2,8 +2,8 @@
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
-values defined at the top of the function.  A condition is if it compares such indices.
-The rest stays as it is.
+values defined at the top of the function.  A condition is affine when it compares such
+indices.  The rest stays as it is.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Raiser:
         return rebuilt
 
     def _launch(self, op: Operation) -> Operation:
-        """A launch: its body is a scope of its own, in which positions are known."""
+        """A launch: its body is a separate scope, in which positions are known."""
         around, self.depth = self.depth, 0
         positions = op.regions[0].blocks[0].arguments
         self._admit(positions)

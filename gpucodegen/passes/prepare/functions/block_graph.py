@@ -20,7 +20,7 @@ Integer = Callable[[Value], "int | None"]
 def simplified(blocks: Sequence[Block], integer: Integer) -> tuple[Block, ...]:
     """The same control flow in fewer blocks; ``integer`` is a constant's value.
 
-    A branch on a constant goes one way; a block that nobody reaches goes; a block that
+    A branch on a constant goes one way; an unreachable block goes; a block that
     only one jump reaches stands where the jump was.
     """
     decided = [_decided(block, integer) for block in blocks]

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Call, Function
 from gpucodegen.dialects.shared.effects import declared
-from gpucodegen.dialects.verifier.affine_values import check_affine_values
 from gpucodegen.ir.operation import Block, Operation, Region, Value, clone, renamed
 from gpucodegen.passes.analysis.lifting.values.accesses import is_opaque
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.prepare.functions.affine_roles import with_roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +39,6 @@ def _has_secrets(operations: Sequence[Operation]) -> bool:
     return any(is_opaque(inner) for op in operations for inner in op.walk())
 
 
-def keeps_roles(function: Operation) -> bool:
-    """Whether affine operands may be that still.
-
-    What bounds a loop of the callee may be computed in a loop of the caller.
-    """
-    try:
-        check_affine_values(function)
-    except errors.NotADimension:
-        return False
-    return True
-
-
 @dataclass(slots=True)
 class _Inliner:
     functions: dict[str, Operation]
@@ -66,7 +53,7 @@ class _Inliner:
         self.active.append(Function(op).name)
         rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
         self.active.pop()
-        return rebuilt if keeps_roles(rebuilt) else op
+        return with_roles(rebuilt) or op
 
     def _region(self, region: Region) -> Region:
         return Region(tuple(map(self._block, region.blocks)))

@@ -26,7 +26,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import Analysis, analyse
 from gpucodegen.passes.cpu.outline_blocks import runs_in_kernels
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.prepare.functions.inline import keeps_roles
+from gpucodegen.passes.prepare.functions.affine_roles import with_roles
 
 _NUMBERS = (FloatType, IndexType, IntegerType)
 
@@ -56,7 +56,7 @@ class _Inliner:
         if not any(self._callee(inner) for inner in op.walk()):
             return op
         rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
-        return rebuilt if keeps_roles(rebuilt) else op
+        return with_roles(rebuilt) or op
 
     def _region(self, region: Region) -> Region:
         blocks = (b.with_operations(self._nests(b.operations)) for b in region.blocks)

@@ -1,4 +1,4 @@
-"""Arguments whose contents nobody needs: their copies to a device can be left out.
+"""Arguments whose contents are not needed: their copies to a device can be left out.
 
 Comes in: affine nests. Goes out: the same functions with the positions of the arguments
 that are wholly overwritten before anything reads them, as ``gcg.overwritten``.

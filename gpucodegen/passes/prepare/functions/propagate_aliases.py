@@ -8,8 +8,8 @@ call, too.  Buffers overlap if they are one, or views of one, or arguments of on
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, count
 from typing import ClassVar
 
@@ -17,9 +17,9 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.gcg.alias_groups import alias_groups, with_groups
 from gpucodegen.ir.attributes import Attribute, StringAttr
-from gpucodegen.ir.data.elements import DistinctAttr
+from gpucodegen.ir.constants.elements import DistinctAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.analysis.lifting.buffers.origins import Origins, behind, origins
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.analysis.lifting.values.accesses import is_memref
 from gpucodegen.passes.framework.base import ModulePass
 
@@ -75,12 +75,13 @@ class _Groups:
         if view.is_external:
             return False
         given = zip(view.arguments, self.numbers[view.name], strict=True)
-        overlaps = _Overlaps.of(function, dict(given), self.numbers)
+        groups = {v: StringAttr(str(n)) for v, n in given if n is not None}
+        aliases = replace(Aliases.of([function], self.numbers), groups=groups)
         united = [
             self._unite(named_function(call), pair)
             for call in function.walk()
             if named_function(call) in self.numbers and call.operands
-            for pair in overlaps.pairs(call.operands)
+            for pair in _overlapping(call.operands, aliases)
         ]
         return any(united)
 
@@ -112,31 +113,11 @@ class _Groups:
         return self.names[number]
 
 
-@dataclass(frozen=True, slots=True)
-class _Overlaps:
-    """Which values of a function may overlap."""
-
-    origins: Origins
-    groups: Mapping[Value, int | None]
-
-    @staticmethod
-    def of(
-        function: Operation,
-        groups: Mapping[Value, int | None],
-        defined: Container[str],
-    ) -> _Overlaps:
-        """``groups`` of the arguments; ``defined`` functions have a body."""
-        return _Overlaps(origins([function], defined), groups)
-
-    def pairs(self, operands: Sequence[Value]) -> Iterator[tuple[int, int]]:
-        """Positions of memrefs that may overlap."""
-        memrefs = [(n, self._bases(v)) for n, v in enumerate(operands) if is_memref(v)]
-        for (n, one), (m, other) in combinations(memrefs, 2):
-            if not one.isdisjoint(other):
-                yield n, m
-
-    def _bases(self, value: Value) -> set[Value | int | None]:
-        """The buffers that may stand behind a memref, and the groups of these."""
-        reached = behind(value, self.origins)
-        known = {v for v in reached if v in self.origins.get(v, {v})}
-        return {*known, *map(self.groups.get, known)} - {None}
+def _overlapping(
+    operands: Sequence[Value], aliases: Aliases
+) -> Iterator[tuple[int, int]]:
+    """Positions of memrefs that may overlap."""
+    memrefs = [(n, aliases.memory(v)) for n, v in enumerate(operands) if is_memref(v)]
+    for (n, one), (m, other) in combinations(memrefs, 2):
+        if not one.isdisjoint(other):
+            yield n, m

@@ -1,7 +1,7 @@
 """Memory operations of gpu on the host as those of memref, in the order of the text.
 
 Comes in: ``gpu.alloc``, ``gpu.memcpy``, ... with or without tokens.  Goes out: the
-same without tokens.  To run one after the other is what every order of tokens allows.
+same without tokens.  Every order that tokens allow includes the order of the text.
 """
 
 from __future__ import annotations

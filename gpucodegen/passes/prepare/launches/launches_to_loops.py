@@ -24,7 +24,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, in_functions
-from gpucodegen.passes.prepare.functions.inline import keeps_roles
+from gpucodegen.passes.prepare.functions.affine_roles import with_roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,11 @@ def _with_loops(function: Operation) -> list[Operation]:
         return _loops(op, [_constant(known.get(v)) for v in gpu.Launch(op).sizes])
 
     (rebuilt,) = rewrite_bottom_up(function, rewrite)
-    if not keeps_roles(rebuilt):
+    checked = with_roles(rebuilt)
+    if checked is None:
         reason = "its sizes change while the function runs"
         raise errors.LaunchNeedsGpu(launches[0].location, reason=reason)
-    return [rebuilt]
+    return [checked]
 
 
 _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})

@@ -1,7 +1,7 @@
 """``linalg.pack`` and ``linalg.unpack`` on buffers as affine nests.
 
 Rows are cut into tiles, ``row = tile_number * tile + place``; a packed buffer has the
-numbers first, in an order of their own, then the places.
+numbers first, in an order that the operation gives, then the places.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Tiling:
 
 
 def pack(op: Operation) -> list[Operation]:
-    """Every element of the packed buffer; what lies behind the rows is padding."""
+    """Every element of the packed buffer; what lies after the rows is padding."""
     source, target, *others = op.operands
     padding = others[: _numbers(op, OPERAND_SEGMENTS)[2]]
     b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(source))

@@ -1,7 +1,8 @@
 """Tensors made buffers: tensor arguments are only read, tensor results are fresh.
 
-A value is updated in place where nothing behind uses a buffer made here; otherwise its
-contents are copied first.  Buffers that do not leave the function are deallocated.
+A value is updated in place where its buffer was made here and nothing later uses the
+old value; otherwise its contents are copied first.  Buffers that do not leave the
+function are deallocated.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.shared.effects import undeclared
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
-from gpucodegen.ir.data.elements import DenseResourceAttr, SparseElementsAttr
+from gpucodegen.ir.constants.elements import DenseResourceAttr, SparseElementsAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, rewrite_bottom_up
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import (
@@ -165,7 +166,7 @@ class _Bufferizer:
         return size
 
     def writable(self, b: Builder, tensor: Value, *, contents: bool = True) -> Value:
-        """A buffer to overwrite a tensor's value in; copied unless this is its end."""
+        """A buffer to overwrite a tensor's value in; copied unless used last here."""
         buffer = self.buffers[tensor]
         if buffer in self.owned and self.uses[tensor] == 1:
             return buffer
@@ -273,7 +274,7 @@ class _Bufferizer:
         )
 
     def leave(self, b: Builder, op: Operation) -> None:
-        """``func.return``: tensors leave in buffers of their own."""
+        """``func.return``: each tensor leaves in its own buffer."""
         returned: list[Value] = []
         for value in op.operands:
             buffer = self.buffers.get(value, value)

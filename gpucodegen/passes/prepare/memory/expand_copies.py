@@ -19,12 +19,13 @@ from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.tiling.machine.loops.streaming_stores import Caches, goes_past_caches
+from gpucodegen.tiling.machine.loops.streaming_stores import goes_past_caches
+from gpucodegen.tiling.machine.model import Machine
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandCopies(ModulePass):
-    """Write copies of far more than ``cache`` bytes as loops.
+    """Write copies of more than the ``kept`` bytes of all caches as loops.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -32,7 +33,7 @@ class ExpandCopies(ModulePass):
     ...   memref.copy %A, %B : memref<64xf32> to memref<64xf32>
     ...   return
     ... }''')
-    >>> print(ExpandCopies(cache=64).apply(module))
+    >>> print(ExpandCopies(kept=256).apply(module))
     module {
       func.func @f(%A: memref<64xf32>, %B: memref<64xf32>) {
         affine.for %i = 0 to 64 {
@@ -45,7 +46,7 @@ class ExpandCopies(ModulePass):
     """
 
     name: ClassVar[str] = "expand-copies"
-    cache: int = 1 << 20
+    kept: int = 1 << 22
 
     def apply(self, module: Module) -> Module:
         """Rewrite every function."""
@@ -68,7 +69,7 @@ class ExpandCopies(ModulePass):
         whole = all(None not in shape for shape in shapes) and bool(extents)
         bits = element_bits(element_type(types[0]))
         footprint = 2 * prod(extents) * bits // 8
-        return whole and goes_past_caches(footprint, Caches(self.cache))
+        return whole and goes_past_caches(footprint, Machine(kept=self.kept))
 
 
 def _loops(op: Operation) -> list[Operation]:

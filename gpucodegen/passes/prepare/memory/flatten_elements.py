@@ -52,7 +52,7 @@ def _top_level(op: Operation) -> Operation:
 class _Flattener:
     """Rewrites one function; ``values`` holds the flat memrefs.
 
-    ``sizes`` tells of each tag memref how many numbers the elements hold that are
+    ``sizes`` says of each tag memref how many numbers the elements hold that are
     transferred under it.
     """
 
@@ -135,7 +135,7 @@ Rewrite = Callable[[Builder, Operation, Operation], None]
 
 
 def _access(name: str, first: int) -> Rewrite:
-    """A load or a store of the element at the indices behind operand ``first``."""
+    """A load or a store of the element at the indices after operand ``first``."""
 
     def rewrite(b: Builder, old: Operation, new: Operation) -> None:
         vector = vector_in(old.operands[first].type)

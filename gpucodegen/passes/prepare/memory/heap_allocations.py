@@ -27,7 +27,7 @@ class HeapAllocations(ModulePass):
     name: ClassVar[str] = "heap-allocations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function; what is in none of its loops the host allocates."""
+        """Rewrite every function; the host allocates what is outside of loops."""
 
         def rewritten(function: Operation) -> list[Operation]:
             outermost = {op for b in function.regions[0].blocks for op in b.operations}

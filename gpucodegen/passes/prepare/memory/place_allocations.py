@@ -89,7 +89,7 @@ def placed(function: Operation) -> Operation:
 
 
 def _renewed(rebuilt: dict[Operation, list[Operation]]) -> dict[Value, Value]:
-    """Views behind the start of their buffer have a type of their own."""
+    """Views that do not begin where their buffer does have another type."""
     pairs = ((old.result, new[-1].result) for old, new in rebuilt.items())
     return {before: after for before, after in pairs if before is not after}
 

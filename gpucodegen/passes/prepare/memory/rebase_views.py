@@ -1,7 +1,7 @@
 """``memref.reinterpret_cast`` counts from the buffer, whatever view it is given.
 
 Comes in: reinterpretations of views. Goes out: the same elements as reinterpretations
-of the buffers behind these views, from their first element on.
+of the views' buffers, from their first element on.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RebaseViews(ModulePass):
 
 
 def _whole(op: Operation) -> tuple[Value, ...]:
-    """Buffers of callers, and new ones: an offset that no type tells is 0."""
+    """Buffers of callers, and new ones: an offset that no type states is 0."""
     if op.name in FUNCTIONS:
         return op.regions[0].blocks[0].arguments if op.regions[0].blocks else ()
     return () if op.name in VIEWS or op.dialect in CHOOSING else op.results
@@ -64,7 +64,7 @@ def _whole(op: Operation) -> tuple[Value, ...]:
 def _rebased(
     op: Operation, views: Mapping[Value, Operation], whole: set[Value]
 ) -> list[Operation] | None:
-    """The cast of the buffer behind a view; None where it is one already."""
+    """The cast of a view's buffer; None where it is one already."""
     buffer = base = op.operands[0]
     while base in views:
         base = views[base].operands[0]

@@ -31,7 +31,7 @@ class SlicesToViews(ModulePass):
     name: ClassVar[str] = "slices-to-views"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all slices; the ranges die."""
+        """Rewrite all slices; the ranges become unused."""
         rewriter = _Rewriter()
         (root,) = rewrite_bottom_up(module.operation, rewriter.rewrite)
         return Module(without_dead_code(root)) if rewriter.ranges else Module(root)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpucodegen.ptx.execution.counting import wavefronts as cost
-from gpucodegen.ptx.translation.program import Program
+from gpucodegen.ptx.execution.counting import cost
+from gpucodegen.ptx.execution.warps import Warps
+from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import FLOATS, Array, Mask
-
-if TYPE_CHECKING:
-    from gpucodegen.ptx.execution.batch import Batch
 
 WARP = 32
 _OPERATIONS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1}
@@ -46,27 +43,23 @@ class Traffic:
 class Counters:
     """The counters of one launch."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: EntryProgram) -> None:
         self.program = program
         self.lanes: Counter[int] = Counter()
         self.warps: Counter[int] = Counter()
         self.traffic: defaultdict[tuple[str, int], Traffic] = defaultdict(Traffic)
         self._known: dict[tuple[object, ...], Traffic] = {}
 
-    def visit(self, batch: Batch, number: int, mask: Mask, lanes: int) -> None:
+    def visit(self, warps: Warps, number: int, mask: Mask, lanes: int) -> None:
         """Count a visit of lanes to a basic block."""
-        rows = batch.warps.row
+        rows = warps.row
         self.lanes[number] += lanes
         some = rows if mask is None else rows[mask]
-        self.warps[number] += (
-            len(np.unique(some))
-            if mask is not None
-            else (batch.blocks * batch.warps.rows)
-        )
+        self.warps[number] += warps.count if mask is None else len(np.unique(some))
 
     def access(
         self,
-        batch: Batch,
+        warps: Warps,
         space: str,
         index: int,
         width: int,
@@ -77,10 +70,10 @@ class Counters:
         base = int(offsets[0]) & ~127
         pattern = (offsets - base).tobytes()
         who = None if lanes is None else lanes.tobytes()
-        key = (space == "shared", width, batch.lanes, who, pattern)
+        key = (space == "shared", width, warps.batch.lanes, who, pattern)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = _cost(batch, space, width, lanes, offsets)
+            known = self._known[key] = _cost(warps, space, width, lanes, offsets)
         self.traffic[space, index].add(known)
 
     def instructions(self, of: str = "warps") -> Counter[str]:
@@ -158,12 +151,12 @@ def _wasted(traffic: Traffic) -> int:
 
 
 def _cost(
-    batch: Batch, space: str, width: int, lanes: Array | None, offsets: Array
+    warps: Warps, space: str, width: int, lanes: Array | None, offsets: Array
 ) -> Traffic:
     """What one access of many lanes costs."""
-    rows = np.full((batch.blocks * batch.warps.rows, WARP), -1, np.int64)
+    rows = np.full((warps.count, WARP), -1, np.int64)
     chosen = slice(None) if lanes is None else lanes
-    rows[batch.warps.row[chosen], batch.warps.lane[chosen]] = offsets
+    rows[warps.row[chosen], warps.lane[chosen]] = offsets
     rows = rows[(rows >= 0).any(1)]
     useful = cost.distinct_bytes(rows, width)
     if space == "shared":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.operands import Line, Operands
+from gpucodegen.ptx.translation.operands import Line, OperandText
 from gpucodegen.ptx.translation.rules.tables import Rule, chosen, mods
 from gpucodegen.ptx.types import FLOATS
 
@@ -34,7 +34,7 @@ FLOAT_COMPARISONS = COMPARISONS | {
 COMBINATIONS = {"and": "&", "or": "|", "xor": "^"}
 
 
-def setp(x: Instruction, o: Operands) -> list[Line]:
+def setp(x: Instruction, o: OperandText) -> list[Line]:
     """A comparison into a predicate, and its opposite into a second one."""
     given = mods(x, (*FLOAT_COMPARISONS, *COMBINATIONS, "ftz"))
     kind = given[-1]
@@ -51,7 +51,7 @@ def setp(x: Instruction, o: Operands) -> list[Line]:
     return lines
 
 
-def selp(x: Instruction, o: Operands) -> list[Line]:
+def selp(x: Instruction, o: OperandText) -> list[Line]:
     """One of two values."""
     kind = mods(x)[-1]
     yes, no = (o.read(a, kind) for a in x.operands[1:3])

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members
-from gpucodegen.ptx.translation.operands import WINDOWS, Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import (
+    WINDOWS,
+    Line,
+    OperandText,
+    Untranslatable,
+)
 from gpucodegen.ptx.translation.rules.tables import ROUNDINGS, Rule, chosen, mods
 from gpucodegen.ptx.types import DTYPES, FLOATS
 
 INTEGRAL = ("rni", "rzi", "rmi", "rpi")
 
 
-def mov(x: Instruction, o: Operands) -> list[Line]:
+def mov(x: Instruction, o: OperandText) -> list[Line]:
     """A copy, or a word taken apart or put together."""
     kind = mods(x)[-1]
     target, source = x.operands
@@ -30,7 +35,7 @@ def mov(x: Instruction, o: Operands) -> list[Line]:
     return [o.write(target, o.read(source, kind), kind)]
 
 
-def cvta(x: Instruction, o: Operands) -> list[Line]:
+def cvta(x: Instruction, o: OperandText) -> list[Line]:
     """An address of a space as a generic one, or back."""
     given = mods(x, ("to", "global", "shared", "shared:cta", "local", "const", "param"))
     kind = given[-1]
@@ -44,7 +49,7 @@ def cvta(x: Instruction, o: Operands) -> list[Line]:
     return [o.write(x.operands[0], value, "s64" if kind == "u64" else kind)]
 
 
-def cvt(x: Instruction, o: Operands) -> list[Line]:
+def cvt(x: Instruction, o: OperandText) -> list[Line]:
     """A value in another type."""
     given = mods(x, (*ROUNDINGS, *INTEGRAL, "rna", "sat", "ftz"))
     to, of = given[-2:]
@@ -61,7 +66,7 @@ def cvt(x: Instruction, o: Operands) -> list[Line]:
     return [o.write(x.operands[0], value, to)]
 
 
-def _pair(x: Instruction, o: Operands, to: str) -> list[Line]:
+def _pair(x: Instruction, o: OperandText, to: str) -> list[Line]:
     form = "({}).astype('f2').view('i2')" if to == "f16x2" else "to_bf16({})"
     high, low = (form.format(o.read(a, "f32")) for a in x.operands[1:3])
     return [o.write(x.operands[0], f"packed('i4', {low}, {high})", "b32")]
@@ -81,11 +86,11 @@ def _converted(source: str, to: str, of: str, given: list[str]) -> str:
         source = f"integral({source}, {integral!r})"
     if to == "bf16":
         if rounding != "rn" or of in ("f64", "s64", "u64"):
-            raise Refusal("rounding to bf16")
+            raise Untranslatable("rounding to bf16")
         return f"to_bf16({source})"
     if rounding != "rn":
         if of in ("s64", "u64") or to == "f64":
-            raise Refusal(f"rounding {rounding}")
+            raise Untranslatable(f"rounding {rounding}")
         return f"rounded({source}.astype('f8'), {DTYPES[to]!r}, {rounding!r})"
     return f"{source}.astype({DTYPES[to]!r})"
 

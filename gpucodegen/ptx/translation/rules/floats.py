@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.translation.rules.tables import ROUNDINGS, Rule, chosen, mods
 from gpucodegen.ptx.types import DTYPES
 
@@ -54,7 +54,7 @@ CARRIERS = {
 """How each type becomes a type that NumPy computes with, and back."""
 
 
-def floating(x: Instruction, o: Operands) -> list[Line]:
+def floating(x: Instruction, o: OperandText) -> list[Line]:
     """An instruction of the tables."""
     given = mods(x, (*ROUNDINGS, "ftz", "sat", "NaN", "approx", "full"))
     kind = given[-1]
@@ -79,12 +79,12 @@ def floating(x: Instruction, o: Operands) -> list[Line]:
 def _wide(opcode: str, kind: str, sources: list[str], rounding: str) -> str:
     """A result of f64 arithmetic, rounded once to a type."""
     if kind not in ("f16", "f32", "f64"):
-        raise Refusal(f"{opcode} of {kind}")
+        raise Untranslatable(f"{opcode} of {kind}")
     wide = [f"({source}).astype('f8')" for source in sources]
     if opcode in WIDE:
         text = WIDE[opcode].format(*wide)
     elif kind == "f64" or opcode not in ("add", "sub", "mul", "div", "fma"):
-        raise Refusal(f"rounding {rounding}")
+        raise Untranslatable(f"rounding {rounding}")
     else:
         text = "{0} * {1} + {2}" if opcode == "fma" else FORMULAS[opcode]
         text = text.format(*wide)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.translation.rules.tables import Rule, chosen, mods
 from gpucodegen.ptx.types import FLOATS, dtype
 
@@ -80,14 +80,14 @@ def resolved(letter: str, kind: str) -> str:
             return letter
 
 
-def integer(x: Instruction, o: Operands) -> list[Line]:
+def integer(x: Instruction, o: OperandText) -> list[Line]:
     """An instruction of the table."""
     given = mods(x, _FORMS)
     kind = given[-1] if given else "b32"
     kind = f"u{kind[1:]}" if x.opcode == "shr" and kind[0] == "b" else kind
     key = ".".join([x.opcode, *[m for m in given if m in _FORMS]])
     if key not in FORMULAS:
-        raise Refusal("no such form")
+        raise Untranslatable("no such form")
     formula = FORMULAS[key]
     letters = formula.sources.split()
     sources = [
@@ -106,14 +106,14 @@ def _quoted(kind: str) -> str:
     return repr(name)
 
 
-def lop3(x: Instruction, o: Operands) -> list[Line]:
+def lop3(x: Instruction, o: OperandText) -> list[Line]:
     """Any function of three words, bit by bit."""
     a, b, c = (o.read(operand, "b32") for operand in x.operands[1:4])
     value = f"lookup({a}, {b}, {c}, {int(x.operands[4], 0)})"
     return [o.write(x.operands[0], value, "b32")]
 
 
-def dp4a(x: Instruction, o: Operands) -> list[Line]:
+def dp4a(x: Instruction, o: OperandText) -> list[Line]:
     """A sum of the products of bytes; unsigned if both words are."""
     left, right = (f"{kind[0]}32" for kind in x.modifiers)
     kind = "u32" if left == right == "u32" else "s32"
@@ -122,7 +122,7 @@ def dp4a(x: Instruction, o: Operands) -> list[Line]:
     return [o.write(x.operands[0], f"byte_products({', '.join(sources)})", kind)]
 
 
-def carried(x: Instruction, o: Operands) -> list[Line]:
+def carried(x: Instruction, o: OperandText) -> list[Line]:
     """Sums that take and leave a carry: words of longer numbers."""
     given = mods(x, ("cc", "lo", "hi"))
     kind = resolved("u", given[-1])
@@ -141,7 +141,7 @@ def carried(x: Instruction, o: Operands) -> list[Line]:
     return lines
 
 
-def _plain_or_carried(x: Instruction, o: Operands) -> list[Line]:
+def _plain_or_carried(x: Instruction, o: OperandText) -> list[Line]:
     return carried(x, o) if "cc" in x.modifiers else integer(x, o)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.translation.rules.tables import Rule
 from gpucodegen.ptx.translation.sites import Site
 
@@ -33,11 +33,11 @@ class MatrixProduct:
     """PTX type of the elements of C and D."""
 
 
-def ldmatrix(x: Instruction, o: Operands) -> list[Line]:
+def ldmatrix(x: Instruction, o: OperandText) -> list[Line]:
     """One, two or four matrices of 8 by 8 halves from shared memory."""
     form = _LDMATRIX.fullmatch(x.name)
     if form is None:
-        raise Refusal("no such form")
+        raise Untranslatable("no such form")
     count = int(form[1])
     address, offset = o.address(x.operands[1])
     site = o.constant(Site.of(x.index, "shared", offset, "u4", 4))
@@ -47,16 +47,16 @@ def ldmatrix(x: Instruction, o: Operands) -> list[Line]:
     return lines + [o.write(r, f"t_[{i}]", "b32") for i, r in enumerate(registers)]
 
 
-def mma(x: Instruction, o: Operands) -> list[Line]:
+def mma(x: Instruction, o: OperandText) -> list[Line]:
     """A product of matrices held by a warp, added to a third."""
     form = _MMA.fullmatch(x.name)
     if form is None:
-        raise Refusal("no such form")
+        raise Untranslatable("no such form")
     depth = int(form[1])
     total, factor = (g for g in form.groups()[1:] if g is not None)
     targets, *sources = (members(operand) for operand in x.operands)
     if len(sources[0]) * 32 * 32 != 16 * depth * _WORDS[factor]:
-        raise Refusal("no such shape")
+        raise Untranslatable("no such shape")
     kind = "f32" if total == "f32" else "b32"
     lists = [
         ", ".join(o.read(r, kind if i == 2 else "b32") for r in registers)

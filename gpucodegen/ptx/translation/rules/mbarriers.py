@@ -6,7 +6,7 @@ import re
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members, split
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.translation.rules.tables import Rule
 from gpucodegen.ptx.translation.sites import Site
 
@@ -29,13 +29,13 @@ def _plain(x: Instruction) -> str:
     return _PLAIN.sub("", x.name)
 
 
-def _place(x: Instruction, o: Operands, operand: str) -> str:
+def _place(x: Instruction, o: OperandText, operand: str) -> str:
     """Site and address of a barrier, as arguments."""
     address, offset = o.address(operand)
     return f"{o.constant(Site.of(x.index, 'shared', offset, 'u8'))}, {address}"
 
 
-def mbarrier(x: Instruction, o: Operands) -> list[Line]:
+def mbarrier(x: Instruction, o: OperandText) -> list[Line]:
     """``mbarrier`` in the forms that need no state in a register."""
     name, operands = _plain(x), list(x.operands)
     if name == "mbarrier.inval.b64":
@@ -48,22 +48,22 @@ def mbarrier(x: Instruction, o: Operands) -> list[Line]:
         call = f"S.mbarriers.wait({_place(x, o, place)}, {parity}, q)"
         return [o.write(target, call, "pred")]
     if name not in ARRIVALS:
-        raise Refusal("no such form")
+        raise Untranslatable("no such form")
     if operands[0] == "_":
         operands.pop(0)
     if not operands[0].startswith("["):
-        raise Refusal("an mbarrier's state in a register")
+        raise Untranslatable("an mbarrier's state in a register")
     number = o.read(operands[1], "u32") if len(operands) > 1 else "np.uint32(1)"
     arguments = ARRIVALS[name].format(number)
     return [f"S.mbarriers.arrive({_place(x, o, operands[0])}, {arguments}, q)"]
 
 
-def bulk_copy(x: Instruction, o: Operands) -> list[Line]:
+def bulk_copy(x: Instruction, o: OperandText) -> list[Line]:
     """A bulk copy to shared memory, of bytes or of a tensor's box."""
     if "tensor" in x.modifiers:
         return tensor_copy(x, o)
     if re.sub(r"\.L2:\w+", "", x.name).replace("shared:cta", "shared:cluster") != _BULK:
-        raise Refusal("no such copy")
+        raise Untranslatable("no such copy")
     target, source, size, barrier = x.operands
     to, to_offset = o.address(target)
     of, of_offset = o.address(source)
@@ -74,11 +74,11 @@ def bulk_copy(x: Instruction, o: Operands) -> list[Line]:
     return [f"S.mbarriers.copy({arguments}, q)"]
 
 
-def tensor_copy(x: Instruction, o: Operands) -> list[Line]:
+def tensor_copy(x: Instruction, o: OperandText) -> list[Line]:
     """A copy of a tensor's box, swizzled as its map says; no multicast, no im2col."""
     name = x.name.replace("shared:cta", "shared:cluster").replace(".tile", "")
     if not _TENSOR.fullmatch(name):
-        raise Refusal("no such copy")
+        raise Untranslatable("no such copy")
     target, source, barrier = x.operands
     to, to_offset = o.address(target)
     into = o.constant(Site.of(x.index, "shared", to_offset, "u4", 4))

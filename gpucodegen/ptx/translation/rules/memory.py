@@ -6,7 +6,7 @@ import re
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.translation.rules.mbarriers import bulk_copy
 from gpucodegen.ptx.translation.rules.tables import Rule, chosen, mods
 from gpucodegen.ptx.translation.sites import Site
@@ -26,7 +26,7 @@ def _space(given: list[str]) -> str:
 
 
 def _parts(
-    x: Instruction, o: Operands, address: str, kind: str, registers: tuple[str, ...]
+    x: Instruction, o: OperandText, address: str, kind: str, registers: tuple[str, ...]
 ) -> list[tuple[str, str, tuple[str, ...]]]:
     """(site, address, registers) of each piece of at most 16 bytes."""
     value, offset = o.address(address)
@@ -42,7 +42,7 @@ def _parts(
     return pieces
 
 
-def load(x: Instruction, o: Operands) -> list[Line]:
+def load(x: Instruction, o: OperandText) -> list[Line]:
     """``ld`` of one register or of a vector."""
     given = mods(x, (*SPACES, *VECTORS, "ca", "cg", "cs", "lu", "cv"))
     kind = UNSIGNED.get(given[-1], given[-1])
@@ -57,12 +57,12 @@ def load(x: Instruction, o: Operands) -> list[Line]:
 
 
 def _load_parameter(
-    x: Instruction, o: Operands, kind: str, registers: tuple[str, ...]
+    x: Instruction, o: OperandText, kind: str, registers: tuple[str, ...]
 ) -> list[Line]:
     found = _PARAMETER.fullmatch(x.operands[1])
     offsets = {p.name: p.offset for p in o.entry.parameters}
     if found is None or found[1] not in offsets:
-        raise Refusal(f"parameter {x.operands[1]}")
+        raise Untranslatable(f"parameter {x.operands[1]}")
     start, size = offsets[found[1]] + int(found[2] or 0), dtype(kind).itemsize
     return [
         o.write(register, f"S.parameter({start + i * size}, {DTYPES[kind]!r})", kind)
@@ -70,7 +70,7 @@ def _load_parameter(
     ]
 
 
-def store(x: Instruction, o: Operands) -> list[Line]:
+def store(x: Instruction, o: OperandText) -> list[Line]:
     """``st`` of one register or of a vector."""
     given = mods(x, (*SPACES, *VECTORS, "wb", "cg", "cs", "wt"))
     kind = given[-1]
@@ -82,7 +82,7 @@ def store(x: Instruction, o: Operands) -> list[Line]:
     return lines
 
 
-def atomic(x: Instruction, o: Operands) -> list[Line]:
+def atomic(x: Instruction, o: OperandText) -> list[Line]:
     """``atom``, and ``red``, which leaves nothing in a register."""
     given = mods(x, (*SPACES, *ATOMICS, "noftz"))
     kind = given[-1]
@@ -91,14 +91,14 @@ def atomic(x: Instruction, o: Operands) -> list[Line]:
     address, offset = o.address(operands[0])
     values = ", ".join(o.read(operand, kind) for operand in operands[1:])
     if kind in ("f16x2", "bf16x2", "bf16") or "noftz" in given:
-        raise Refusal(f"atomics on {kind}")
+        raise Untranslatable(f"atomics on {kind}")
     site = o.constant(Site.of(x.index, _space(given), offset, DTYPES[kind]))
     what = chosen(given, ATOMICS)
     call = f"S.atomic({site}, {address}, {what!r}, ({values},), {wanted}, q)"
     return [o.write(x.operands[0], call, kind)] if wanted else [call]
 
 
-def cp_async(x: Instruction, o: Operands) -> list[Line]:
+def cp_async(x: Instruction, o: OperandText) -> list[Line]:
     """Copies to shared memory that land when they are waited for."""
     name = x.name
     if x.modifiers[:2] == ("async", "bulk"):
@@ -116,11 +116,11 @@ def cp_async(x: Instruction, o: Operands) -> list[Line]:
     }
     plain = re.sub(r"\.L2:\w+|:cta", "", name)
     if plain not in forms:
-        raise Refusal("no such copy")
+        raise Untranslatable("no such copy")
     target, source, width, *short = x.operands
     size = int(width)
     if size not in forms[plain]:
-        raise Refusal(f"a copy of {size} bytes")
+        raise Untranslatable(f"a copy of {size} bytes")
     to, to_offset = o.address(target)
     of, of_offset = o.address(source)
     real = o.read(short[0], "u32") if short else "None"
@@ -129,7 +129,7 @@ def cp_async(x: Instruction, o: Operands) -> list[Line]:
     return [f"S.copies.start({into}, {to}, {out_of}, {of}, {real}, q)"]
 
 
-def nothing(x: Instruction, o: Operands) -> list[Line]:
+def nothing(x: Instruction, o: OperandText) -> list[Line]:
     """An instruction without effect here: lanes see one memory, in order."""
     del x, o
     return []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.types import DTYPES
 
-Rule = Callable[[Instruction, Operands], list[Line]]
-"""The lines that do what an instruction does; raises `Refusal`."""
+Rule = Callable[[Instruction, OperandText], list[Line]]
+"""The lines that do what an instruction does; raises `Untranslatable`."""
 
 IGNORED = frozenset(
     "aligned uni relaxed acquire release acq_rel weak volatile mmio nc gpu cta sys "
@@ -20,7 +20,7 @@ ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 
 def mods(x: Instruction, known: Iterable[str] = ()) -> list[str]:
-    """The modifiers that matter; a `Refusal` if one is neither known nor a type.
+    """The modifiers that matter; a `Untranslatable` if one is neither known nor a type.
 
     Hints about caches, ``L1:...`` and ``L2:...``, are left out.
     """
@@ -30,7 +30,7 @@ def mods(x: Instruction, known: Iterable[str] = ()) -> list[str]:
     allowed = {*known, *DTYPES}
     strange = [m for m in left if m not in allowed]
     if strange:
-        raise Refusal(f"modifier {strange[0]}")
+        raise Untranslatable(f"modifier {strange[0]}")
     return left
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.parsing.text import members
-from gpucodegen.ptx.translation.operands import Line, Operands, Refusal
+from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable
 from gpucodegen.ptx.translation.rules.tables import Rule
 
 _MULTIPLY = re.compile(
@@ -31,7 +31,7 @@ class GroupProduct:
     """The registers of each lane that hold D."""
 
 
-def wgmma(x: Instruction, o: Operands) -> list[Line]:
+def wgmma(x: Instruction, o: OperandText) -> list[Line]:
     """A step of a product whose operands lie in shared memory, and waiting for it."""
     if x.name == "wgmma.fence.sync.aligned":
         return []
@@ -42,16 +42,16 @@ def wgmma(x: Instruction, o: Operands) -> list[Line]:
         return [f"S.warpgroups.wait({int(newest)}, q)"]
     form = _MULTIPLY.fullmatch(x.name)
     if form is None:
-        raise Refusal("no such form")
+        raise Untranslatable("no such form")
     target, a, b, scale, *others = x.operands
     if a.startswith("{") or others[:2] != ["1", "1"] or set(others[2:]) - {"0"}:
-        raise Refusal("A in registers, negated or transposed operands")
+        raise Untranslatable("A in registers, negated or transposed operands")
     numbers = [o.entry.registers.number(r) for r in members(target)]
     registers = tuple(n for n in numbers if n is not None)
     columns, depth, size = int(form[1]), int(form[2]), _SIZES[form[3]]
     kinds = {o.entry.registers.storage[r] for r in registers}
     if 2 * len(registers) != columns or depth * size != _DEPTH_BYTES or kinds != {"f4"}:
-        raise Refusal("no such shape")
+        raise Untranslatable("no such shape")
     product = GroupProduct(x.index, columns, depth, form[3], size, registers)
     sources = ", ".join(o.read(operand, "b64") for operand in (a, b))
     call = f"{o.constant(product)}, R, {sources}, {o.predicate(scale)}, q"

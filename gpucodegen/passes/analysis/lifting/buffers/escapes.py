@@ -1,7 +1,7 @@
 """Which local buffers leave the operations that allocate them.
 
 A buffer leaves by an operation that may keep it or give it another name: a terminator,
-a loop that carries it, one that results in a buffer, one that nobody knows. One that is
+a loop that carries it, one that results in a buffer, an unknown one. One that is
 only returned is told apart: all writes to it are seen.
 """
 
@@ -14,6 +14,7 @@ from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
+from gpucodegen.passes.analysis.lifting.buffers.aliases import owners
 from gpucodegen.passes.analysis.lifting.values.views import VIEWS
 
 
@@ -28,11 +29,11 @@ class Escapes:
     def of(roots: Iterable[Operation]) -> Escapes:
         """Look at every use of a buffer in some operations."""
         operations = [op for root in roots for op in root.walk()]
-        behind = owners(operations)
+        owner_of = owners(operations)
         found: dict[bool, set[Value]] = {True: set(), False: set()}
         for op in operations:
             for value in _leaving(op):
-                found[op.name == "func.return"].add(behind.get(value, value))
+                found[op.name == "func.return"].add(owner_of.get(value, value))
         return Escapes(frozenset(found[False]), frozenset(found[True]))
 
     def is_fresh(self, buffer: Value) -> bool:
@@ -42,15 +43,6 @@ class Escapes:
     def is_forgotten(self, buffer: Value) -> bool:
         """Whether every read of a buffer allocated here is seen."""
         return buffer not in self.anywhere | self.returned
-
-
-def owners(operations: Iterable[Operation]) -> dict[Value, Value]:
-    """The buffer behind each view."""
-    owners: dict[Value, Value] = {}
-    for op in operations:
-        if op.name in VIEWS and op.operands and op.results:
-            owners[op.results[0]] = owners.get(op.operands[0], op.operands[0])
-    return owners
 
 
 def _leaving(op: Operation) -> Iterator[Value]:

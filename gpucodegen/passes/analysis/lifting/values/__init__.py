@@ -1,3 +1,10 @@
-"""Indices and views as integer relations."""
+"""Indices and views as integer relations.
+
+- `expressions`: maps and sets as isl text
+- `index_values`: values computed from loop variables
+- `views`: another shape on a buffer
+- `choices`: memrefs that are one of several
+- `accesses`: the cells that an operation reads and writes
+"""
 
 from __future__ import annotations

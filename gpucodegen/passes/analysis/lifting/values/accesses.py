@@ -33,7 +33,7 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
     """Accesses of a memory operation in order; None if the operation has none.
 
     An operation without an entry that is given buffers may touch all their cells; one
-    that nobody knows, or a call, that is given none may do anything else.
+    that is unknown, or a call, that is given none may do anything else.
     """
     entry = _TABLE.get(op.name)
     if entry is not None:
@@ -51,7 +51,7 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
 
 
 def is_opaque(op: Operation) -> bool:
-    """Whether nobody knows, from the operation alone, what it does."""
+    """Whether the operation alone does not say what it does."""
     return op.name in _CALLS or lookup(op.name) is None
 
 

@@ -92,10 +92,10 @@ def constraint_texts(
     return tuple(texts)
 
 
-class Names:
+class IslNames:
     """Fresh isl identifiers made from hints.
 
-    >>> names = Names()
+    >>> names = IslNames()
     >>> names.fresh("i"), names.fresh("i"), names.fresh("mod"), names.fresh("0")
     ('i', 'i_1', 'mod_1', 'v0')
     """

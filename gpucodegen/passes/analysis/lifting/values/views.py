@@ -20,7 +20,7 @@ Extents = tuple[int, ...]
 
 def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
     """Record the view that ``op`` makes; False if it makes none."""
-    if op.name == "memref.get_global":
+    if op.name in NAMED:
         env.views[op.result] = same(global_buffer(op, env), op.result)
         return True
     if op.name == COLLAPSE and _is_shown_collapsed(op, env, definitions):
@@ -39,8 +39,12 @@ def foresee(function: Operation, env: Environment, definitions: Definitions) -> 
             _is_shown_collapsed(op, env, definitions)
 
 
+NAMED = frozenset({"memref.get_global", "gpu.dynamic_shared_memory"})
+"""Operations that result in the same memory wherever they state the same name."""
+
+
 def global_buffer(op: Operation, env: Environment) -> Value:
-    """What all ``memref.get_global`` of one name stand for."""
+    """What all `NAMED` operations of one name stand for."""
     name = str(op.attributes.get("name"))
     return env.globals.setdefault(name, op.result.renewed())
 

@@ -8,16 +8,13 @@ like any others, which the program declares parallel.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
+from gpucodegen.passes.analysis.lifting.walk.walk import Walk
 from gpucodegen.tiling.model.scop import Loop, Node, Role, nest
-
-if TYPE_CHECKING:
-    from gpucodegen.passes.analysis.lifting.walk.walker import Lifter
 
 IDENTITIES = {"gpu.block_id": Role.BLOCK, "gpu.thread_id": Role.THREAD}
 """The operations that give a position, and the loops that it stands for."""
@@ -67,9 +64,9 @@ def _declare_buffers(op: Operation, env: Environment) -> None:
         env.declare(value, local=True, private=position >= shared, forgotten=True)
 
 
-def gpu_launch(lifter: Lifter, op: Operation, nodes: list[Node]) -> None:
+def gpu_launch(walk: Walk, op: Operation, nodes: list[Node]) -> None:
     """``gpu.launch``: parallel loops over its blocks and threads."""
-    env, launch = lifter.env, gpu.Launch(op)
+    env, launch = walk.env, gpu.Launch(op)
     outer, threads = env.scope, env.threads
     sizes = env.all_texts(launch.sizes)
     kinds = [(role, d) for role in IDENTITIES.values() for d in "xyz"]
@@ -78,17 +75,17 @@ def gpu_launch(lifter: Lifter, op: Operation, nodes: list[Node]) -> None:
     names = tuple(name for name, *_ in loops)
     env.texts.update(zip(launch.arguments, (*names, *sizes), strict=False))
     env.scope, env.threads = (*outer, *names[:3]), names[3:]
-    body = _body(lifter, op, launch.attributions)
+    body = _body(walk, op, launch.attributions)
     env.scope, env.threads = outer, threads
-    trusted = lifter.trust_parallel
+    trusted = walk.trust_parallel
     chain = [
         Loop(*loop, parallel=trusted, payload=op, loc=op.location) for loop in loops
     ]
     nodes.extend(nest(chain, body))
 
 
-def _body(lifter: Lifter, op: Operation, buffers: Sequence[Value]) -> tuple[Node, ...]:
+def _body(walk: Walk, op: Operation, buffers: Sequence[Value]) -> tuple[Node, ...]:
     shared = gpu.workgroup_count(op)
     for position, value in enumerate(buffers):
-        lifter.env.declare(value, local=True, private=position >= shared)
-    return lifter.function_body(op, op.regions[0].blocks)
+        walk.env.declare(value, local=True, private=position >= shared)
+    return walk.function_body(op, op.regions[0].blocks)

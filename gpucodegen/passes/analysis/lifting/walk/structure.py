@@ -8,7 +8,6 @@ without affine form leave their side open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.arith import predicate
@@ -20,11 +19,9 @@ from gpucodegen.passes.analysis.lifting.values.expressions import (
     constraint_texts,
     map_texts,
 )
+from gpucodegen.passes.analysis.lifting.walk.walk import Walk
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.model.scop import If, Loop, Node
-
-if TYPE_CHECKING:
-    from gpucodegen.passes.analysis.lifting.walk.walker import Lifter
 
 Nodes = list[Node]
 
@@ -37,17 +34,17 @@ def _bound(
     return tuple(text for text in texts if text is not None)
 
 
-def affine_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
+def affine_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
     """``affine.for``: one loop, registers for its iteration arguments."""
     loop = affine.For(op)
-    lower = _bound(loop.lower_map, loop.lower_operands, lifter.env)
-    upper = _bound(loop.upper_map, loop.upper_operands, lifter.env)
-    lifter.initialise(loop, nodes)
-    name = lifter.env.names.fresh(loop.iv.name, "i")
-    lifter.env.texts[loop.iv] = name
-    lifter.env.texts.update(dict.fromkeys(op.body.arguments[1:]))
-    lifter.env.bounded(name, lower, upper, loop.step)
-    body = lifter.enter(name, op.body.operations, lambda: lifter.carry(loop))
+    lower = _bound(loop.lower_map, loop.lower_operands, walk.env)
+    upper = _bound(loop.upper_map, loop.upper_operands, walk.env)
+    walk.initialise(loop, nodes)
+    name = walk.env.names.fresh(loop.iv.name, "i")
+    walk.env.texts[loop.iv] = name
+    walk.env.texts.update(dict.fromkeys(op.body.arguments[1:]))
+    walk.env.bounded(name, lower, upper, loop.step)
+    body = walk.enter(name, op.body.operations, lambda: walk.carry(loop))
     nodes.append(Loop(name, lower, upper, loop.step, body, payload=op, loc=op.location))
 
 
@@ -69,38 +66,38 @@ def _step(op: Operation, definitions: Mapping[Value, Operation]) -> int:
     return value.value if isinstance(value, IntegerAttr) else 0
 
 
-def scf_for(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
+def scf_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
     """``scf.for`` that `counts`; what it carries is not known."""
-    lower, upper = map(str, lifter.env.all_texts(op.operands[:2]))
-    step = _step(op, lifter.definitions)
+    lower, upper = map(str, walk.env.all_texts(op.operands[:2]))
+    step = _step(op, walk.definitions)
     iv, *carried = op.body.arguments
-    name = lifter.env.names.fresh(iv.name, "i")
-    lifter.env.texts[iv] = name
-    lifter.env.texts.update(dict.fromkeys(carried))
-    lifter.env.bounded(name, (lower,), (upper,), step)
-    body = lifter.enter(name, op.body.operations)
-    lifter.env.forget(op)
+    name = walk.env.names.fresh(iv.name, "i")
+    walk.env.texts[iv] = name
+    walk.env.texts.update(dict.fromkeys(carried))
+    walk.env.bounded(name, (lower,), (upper,), step)
+    body = walk.enter(name, op.body.operations)
+    walk.env.forget(op)
     loop = Loop(name, (lower,), (upper,), step, body, payload=op, loc=op.location)
     nodes.append(loop)
 
 
-def affine_parallel(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
+def affine_parallel(walk: Walk, op: Operation, nodes: Nodes) -> None:
     """``affine.parallel``: one loop per variable."""
     loop = affine.Parallel(op)
-    outer = lifter.env.scope
-    names = [lifter.env.names.fresh(iv.name, "i") for iv in loop.ivs]
+    outer = walk.env.scope
+    names = [walk.env.names.fresh(iv.name, "i") for iv in loop.ivs]
     bounds = [
         (
-            _bound(low, loop.lower_operands, lifter.env),
-            _bound(up, loop.upper_operands, lifter.env),
+            _bound(low, loop.lower_operands, walk.env),
+            _bound(up, loop.upper_operands, walk.env),
         )
         for low, up in zip(loop.lower_maps, loop.upper_maps, strict=True)
     ]
-    lifter.env.texts.update(zip(loop.ivs, names, strict=True))
-    lifter.env.scope = (*outer, *names)
-    body = lifter.body(op.body.operations)
-    lifter.env.scope = outer
-    lifter.env.forget(op)
+    walk.env.texts.update(zip(loop.ivs, names, strict=True))
+    walk.env.scope = (*outer, *names)
+    body = walk.body(op.body.operations)
+    walk.env.scope = outer
+    walk.env.forget(op)
     for name, (low, up), step in reversed(
         list(zip(names, bounds, loop.steps, strict=True))
     ):
@@ -111,7 +108,7 @@ def affine_parallel(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
                 up,
                 step,
                 body,
-                parallel=lifter.trust_parallel,
+                parallel=walk.trust_parallel,
                 payload=op,
                 loc=op.location,
             ),
@@ -119,28 +116,28 @@ def affine_parallel(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
     nodes.extend(body)
 
 
-def affine_if(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
+def affine_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
     """``affine.if`` with its integer set."""
     condition = op.attributes["condition"]
     assert isinstance(condition, IntegerSetAttr)
-    texts = lifter.env.all_texts(op.operands)
+    texts = walk.env.all_texts(op.operands)
     split = condition.set.num_dims
     constraints = constraint_texts(
         condition.set.constraints, texts[:split], texts[split:]
     )
-    nodes.append(_branches(lifter, op, constraints))
+    nodes.append(_branches(walk, op, constraints))
 
 
-def scf_if(lifter: Lifter, op: Operation, nodes: Nodes) -> None:
-    """``scf.if``: either branch may run; behind a refusal two numbers are equal."""
-    if op not in lifter.agreed:
-        nodes.append(_branches(lifter, op, None))
+def scf_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
+    """``scf.if``: either branch may run; after a refusal two numbers are equal."""
+    if op not in walk.agreed:
+        nodes.append(_branches(walk, op, None))
         return
-    differ = lifter.definitions.get(op.operands[0])
+    differ = walk.definitions.get(op.operands[0])
     if differ is not None and differ.name == "arith.cmpi":
-        one, other = lifter.env.all_texts(differ.operands)
+        one, other = walk.env.all_texts(differ.operands)
         if one is not None and other is not None and predicate(differ) == "ne":
-            lifter.env.context.append(f"{one} = {other}")
+            walk.env.context.append(f"{one} = {other}")
 
 
 def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
@@ -152,33 +149,33 @@ def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
             return
 
 
-def _branches(lifter: Lifter, op: Operation, constraints: tuple[str, ...] | None) -> If:
+def _branches(walk: Walk, op: Operation, constraints: tuple[str, ...] | None) -> If:
     branches = [
-        lifter.body([o for b in region.blocks for o in b.operations])
+        walk.body([o for b in region.blocks for o in b.operations])
         for region in op.regions
     ]
-    lifter.env.forget(op)
+    walk.env.forget(op)
     then, orelse = (*branches, (), ())[:2]
     return If(constraints, then, orelse, loc=op.location)
 
 
-def opaque(lifter: Lifter, op: Operation) -> Loop:
+def opaque(walk: Walk, op: Operation) -> Loop:
     """A loop or region operation without affine form."""
-    name = lifter.env.names.fresh("opaque")
+    name = walk.env.names.fresh("opaque")
     for region in op.regions:
         for block in _repeated(op, region):
-            lifter.env.texts.update(dict.fromkeys(block.arguments))
+            walk.env.texts.update(dict.fromkeys(block.arguments))
     blocks = [block for region in op.regions for block in region.blocks]
     if len(blocks) > 1:
-        lifter.env.rounds.add(name)
-    body = lifter.enter(name, (), lambda: _one_round(lifter, blocks))
-    lifter.env.forget(op)
+        walk.env.rounds.add(name)
+    body = walk.enter(name, (), lambda: _one_round(walk, blocks))
+    walk.env.forget(op)
     return Loop(name, body=body, opaque=True, payload=op, loc=op.location)
 
 
-def _one_round(lifter: Lifter, blocks: Sequence[Block]) -> Nodes:
+def _one_round(walk: Walk, blocks: Sequence[Block]) -> Nodes:
     """What may run in one iteration: the only block, or any of several."""
-    bodies = [lifter.body(block.operations) for block in blocks]
+    bodies = [walk.body(block.operations) for block in blocks]
     if len(bodies) == 1:
         return list(bodies[0])
     return [If(None, body) for body in bodies]

@@ -8,21 +8,18 @@ nodes of loops and conditions.  What has no affine form is over-approximated as
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
-from gpucodegen.ir.operation import Block, Operation, Value
-from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
-from gpucodegen.passes.analysis.lifting.environment import Environment
+from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.operation import Block, Operation
+from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
-from gpucodegen.passes.analysis.lifting.surroundings import Surroundings
 from gpucodegen.passes.analysis.lifting.values import views
 from gpucodegen.passes.analysis.lifting.values.accesses import accesses_of
-from gpucodegen.passes.analysis.lifting.values.choices import choices
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.index_values import index_text
 from gpucodegen.passes.analysis.lifting.walk import structure, transfers
@@ -32,51 +29,22 @@ from gpucodegen.passes.analysis.lifting.walk.reductions import (
     Combinations,
     memory_reduction,
 )
-from gpucodegen.passes.analysis.lifting.walk.registers import Registers
+from gpucodegen.passes.analysis.lifting.walk.walk import Nodes, Walk
 from gpucodegen.tiling.model.scop import (
     Access,
     Barrier,
     Node,
-    Reduction,
-    Statement,
     Wait,
 )
 
-Nodes = list[Node]
-
 
 @dataclass(slots=True)
-class Lifter:
-    """One walk over a region."""
+class Lifter(Walk):
+    """A walk that knows what makes the nodes of each operation."""
 
-    env: Environment = field(default_factory=Environment)
-    one_access_per_statement: bool = False
-    trust_parallel: bool = True
-    counted: bool = False
-    """Whether ``scf.for`` counts like an affine loop where its bounds are known."""
-    listed: frozenset[str] = frozenset()
-    """Operations that take a row of ``gpucodegen deps``."""
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    active: tuple[str, ...] = ()
-    """Called functions that are looked at now, outermost first."""
-    escapes: Escapes | None = None
-    """Known where all uses of the buffers allocated here are walked."""
-    definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
-    uses: Counter[Value] = field(default_factory=Counter[Value])
-    operations: dict[str, tuple[Operation, ...]] = field(
-        default_factory=dict[str, tuple[Operation, ...]]
-    )
-    agreed: frozenset[Operation] = frozenset()
-    """Branches before everything else that end the program unless extents agree."""
-    registers: Registers = field(init=False)
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
     )
-
-    def __post_init__(self) -> None:
-        """Registers see the same uses; a proof trusts indices, not loops."""
-        self.registers = Registers(self.definitions, self.uses)
-        self.env.trusts_indices = not self.trust_parallel
 
     def index(self, operations: Sequence[Operation]) -> None:
         """Note who defines and how often operations use each value, and choices."""
@@ -85,6 +53,16 @@ class Lifter:
             for op in root.walk():
                 self.definitions.update(dict.fromkeys(op.results, op))
                 self.uses.update(op.used)
+                self._name_extent(op)
+
+    def _name_extent(self, op: Operation) -> None:
+        """An extent is called what the program calls its first ``memref.dim``."""
+        if op.name != "memref.dim" or not op.result.name.isidentifier():
+            return
+        made = self.definitions.get(op.operands[1])
+        value = None if made is None else made.attributes.get("value")
+        if isinstance(value, IntegerAttr):
+            self.env.sizes.setdefault((op.operands[0], value.value), op.result.name)
 
     def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
         """Nodes of a straight list of operations."""
@@ -134,49 +112,9 @@ class Lifter:
         reduction = memory_reduction(
             operations, accesses, Combinations(self.definitions, self.uses)
         )
-        nodes.append(self._statement(operations, accesses, reduction))
-
-    def _statement(
-        self,
-        operations: Sequence[Operation],
-        accesses: Sequence[Access],
-        reduction: Reduction | None = None,
-    ) -> Statement:
-        name = f"S{len(self.operations)}"
-        self.operations[name] = tuple(operations)
-        return Statement(name, tuple(accesses), reduction, loc=operations[-1].location)
-
-    # -- loop-carried values ---------------------------------------------------------
-
-    def initialise(self, loop: affine.For, nodes: Nodes) -> None:
-        """Write the first values of what a loop carries."""
-        for access in self.registers.enter(loop, self.env):
-            nodes.append(self._statement((loop.operation,), (access,)))
-
-    def carry(self, loop: affine.For) -> Nodes:
-        """The update of each register at the end of an iteration."""
-        ends = (loop.body[-1],) * 2
-        return [
-            self._statement(ends, accesses, reduction)
-            for accesses, reduction in self.registers.updates(loop)
-        ]
+        nodes.append(self.statement(operations, accesses, reduction))
 
     # -- structure -------------------------------------------------------------------
-
-    def enter(
-        self,
-        name: str,
-        operations: Sequence[Operation],
-        extra: Callable[[], Nodes] | None = None,
-    ) -> tuple[Node, ...]:
-        """The body of a loop: ``operations``, then the nodes that ``extra`` makes."""
-        outer = self.env.scope
-        self.env.scope = (*outer, name)
-        body = self.body(operations)
-        if extra is not None:
-            body += tuple(extra())
-        self.env.scope = outer
-        return body
 
     def allocate(self, op: Operation, nodes: Nodes) -> None:
         """A buffer, fresh in each iteration of the loops around it."""
@@ -231,7 +169,7 @@ class Lifter:
         accesses = accesses_of_call(op, self)
         self.env.forget(op)
         if accesses:
-            nodes.append(self._statement((op,) * len(accesses), accesses))
+            nodes.append(self.statement((op,) * len(accesses), accesses))
 
     def inside(self, name: str) -> Lifter:
         """A lifter for the body of a called function; its statements are its own."""
@@ -253,6 +191,7 @@ class Lifter:
         self.env.joined += choices(operations)
         for op in operations:
             self.definitions.update(dict.fromkeys(op.results, op))
+            self._name_extent(op)
         for op in operations:
             if op.name in ALLOCATIONS:
                 self.allocate(op, [])
@@ -263,8 +202,9 @@ class Lifter:
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
         """The scop of everything walked."""
-        self.env.joined += self.surroundings.joined(self.env.arrays)
-        groups = self.env.groups(self.surroundings.groups)
+        aliases = self.surroundings.aliases
+        self.env.joined += aliases.joined(self.env.arrays)
+        groups = self.env.groups(aliases.groups)
         return lifted_scop(body, self.env, self.operations, groups, loc)
 
     def function_body(self, op: Operation, blocks: Sequence[Block]) -> tuple[Node, ...]:

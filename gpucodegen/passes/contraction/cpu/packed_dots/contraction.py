@@ -6,7 +6,7 @@ axis k is cut into groups:
     A'[.., k', ..] = word of A[.., g k' + p, ..],  p < g          (and B' of B)
     C += A' (x) B'  with  a' * b' = sum_p a_p * b_p               (`dialects.words`)
 
-Sums of 32 bits wrap around, so their order has no meaning.  Words behind the end of the
+Sums of 32 bits wrap around, so their order has no meaning.  Words after the end of the
 axis are filled up with zeros.  Zero points, and a shift of B that gives it the sign
 that a processor wants, are made up for where sums start (`offsets`).
 """
@@ -32,13 +32,13 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.packed_dot_plan import (
+from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.products.kinds.packed_dots import (
     WORD,
+    PackedDots,
     Part,
-    WordPlan,
-    plan_words,
+    plan_packed_dots,
 )
-from gpucodegen.tiling.machine.products.problem import CpuModel
 
 WIDENING = {"arith.extsi": True, "arith.extui": False}
 """Operations that make a narrow integer an i32, and whether it has a sign."""
@@ -54,7 +54,7 @@ class InWords:
     buffers: tuple[Value, ...]
 
 
-def in_words(b: Builder, found: Contraction, model: CpuModel) -> InWords | None:
+def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None:
     """The contraction over words, after what packs them; None where it stays."""
     if found.element != I32 or found.scale is not None or row_axis(found) is None:
         return None
@@ -65,9 +65,9 @@ def in_words(b: Builder, found: Contraction, model: CpuModel) -> InWords | None:
         if left is None or right is None:
             continue
         shape = rows, prod(axis.extent for axis in found.columns)
-        plan = plan_words(left.part, right.part, model.unit.narrowest, shape)
+        plan = plan_packed_dots(left.part, right.part, machine.unit.narrowest, shape)
         if plan is not None:
-            return _InWords(found, axis, left, right, model).build(b, plan)
+            return _InWords(found, axis, left, right, machine).build(b, plan)
     return None
 
 
@@ -106,9 +106,9 @@ class _InWords:
     axis: Axis
     left: Narrow
     right: Narrow
-    model: CpuModel
+    machine: Machine
 
-    def build(self, b: Builder, plan: WordPlan) -> InWords:
+    def build(self, b: Builder, plan: PackedDots) -> InWords:
         """Pack both factors, sum up what offsets need."""
         count = -(-self.axis.extent // plan.left.count)
         iv = Value(INDEX, self.axis.name, self.axis.iv.location)
@@ -134,14 +134,14 @@ class _InWords:
         return InWords(words, tuple(o.memref for o in (left, right, *offsets)))
 
     def _packed(self, b: Builder, source: Narrow, part: Part, groups: Axis) -> Operand:
-        lanes = self.model.unit.lanes(WORD)
+        lanes = self.machine.unit.lanes(WORD)
         packing = WordPacking(source, part, self.axis.extent, lanes, self._is_parallel)
         return packing.build(b, groups)
 
     @property
     def _is_parallel(self) -> bool:
         work = prod(axis.extent for axis in self.found.axes)
-        return self.model.threads_for(work) > 1
+        return self.machine.threads_for(work) > 1
 
     def _offsets(self, b: Builder, shift: int) -> list[Operand]:
         """What zero points and the shift of the right factor add to the sums."""
@@ -173,7 +173,7 @@ def _difference(b: Builder, value: Value, less: Value | None) -> Value:
     return b.add("arith.subi", (value, less), [I32], hint=value.name)[0]
 
 
-def _types(plan: WordPlan) -> Parts:
+def _types(plan: PackedDots) -> Parts:
     left, right = (
         IntegerType(part.bits, "" if part.signed else "u")
         for part in (plan.left, plan.right)

@@ -18,7 +18,7 @@ from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.packed_dot_plan import WORD, Part
+from gpucodegen.tiling.machine.products.kinds.packed_dots import WORD, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class WordPacking:
     @property
     def _inverted(self) -> int:
         """The bits of a word that are inverted."""
-        turned = self.part == self.source.part.turned
+        inverted = self.part == self.source.part.other_sign
         tops = range(self.part.bits - 1, WORD, self.part.bits)
-        return sum(1 << top for top in tops) if turned else 0
+        return sum(1 << top for top in tops) if inverted else 0
 
     def _neighbours(self, b: Builder, words: Value) -> None:
         in_vectors = self._whole // self.lanes * self.lanes

@@ -27,7 +27,7 @@ from gpucodegen.passes.contraction.recognition.image import Image
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.tiling.machine.products.problem import LINE
+from gpucodegen.tiling.machine.model import LINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,18 @@ class Lines:
 
         A line's last vector may reach beyond it.
         """
-        image, plan = cut.contraction.image, cut.plan
+        image, tiling = cut.contraction.image, cut.tiling
         if image is None:
             return None
         width, count = image.fast.extent, image.slow.extent
-        if plan.stripes > 1:
-            count = min(count, (cut.share * plan.columns + width - 2) // width + 1)
+        if tiling.stripes > 1:
+            count = min(count, (cut.share * tiling.columns + width - 2) // width + 1)
         count += image.deepest
         plain = [axis.extent for axis in image.plain]
         if image.is_cut:
-            plain[0] = -(-plan.k_chunk // image.period)
-        shape = (*plain, image.taps, image.phases, count * width + plan.lanes)
-        first = cut.first_panel(stripe) * plan.columns // width
+            plain[0] = -(-tiling.k_chunk // image.period)
+        shape = (*plain, image.taps, image.phases, count * width + tiling.lanes)
+        first = cut.first_panel(stripe) * tiling.columns // width
         return Lines(cut, image, first, count, cut.buffer(b, shape, "lines"))
 
     def fill(self, b: Builder, at: Positions, steps: Range) -> None:
@@ -140,7 +140,7 @@ class _Phase:
         self, b: Builder, source: Operand, line: tuple[int, Index], pixels: range
     ) -> None:
         """Copy some pixels, a vector at a time."""
-        lanes, image = self.lines.cut.plan.lanes, self.lines.image
+        lanes, image = self.lines.cut.tiling.lanes, self.lines.image
         whole = image.whole_vectors(line[0], pixels, lanes)
 
         def vector(i: Builder, x: Value | int, *, inside: bool = True) -> None:
@@ -160,12 +160,14 @@ class _Phase:
     ) -> Value:
         """A vector of pixels from one on, as far as the image goes."""
         step, last = self.lines.image.step, len(cells) - 1
-        ty = VectorType((step * self.lines.cut.plan.lanes,), element_type(memref.type))
+        ty = VectorType(
+            (step * self.lines.cut.tiling.lanes,), element_type(memref.type)
+        )
         vector = b.transfer_read(memref, cells, ty, [last], in_bounds=inside, hint="b")
         return vector if step == 1 else b.every(vector, step)
 
     def _zeros(self, b: Builder, line: tuple[int, Index], pixels: range) -> None:
-        lanes, element = self.lines.cut.plan.lanes, self.lines.cut.contraction.element
+        lanes, element = self.lines.cut.tiling.lanes, self.lines.cut.contraction.element
         for first in pixels[::lanes]:
             count = min(lanes, pixels.stop - first)
             zero = b.constant(0, VectorType((count,), element))

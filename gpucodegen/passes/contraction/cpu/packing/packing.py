@@ -15,9 +15,9 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.contraction.cpu.blocking import Lanes
 from gpucodegen.passes.contraction.cpu.packing.transposed_packing import (
-    Turning,
-    can_turn,
-    copy_turned,
+    TransposedPanel,
+    copy_transposed,
+    is_transposed,
 )
 from gpucodegen.passes.contraction.cpu.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.recognition.operands import Operand
@@ -90,7 +90,7 @@ class Panels:
 
 
 @dataclass(frozen=True, slots=True)
-class InPassing:
+class PackedOnUse:
     """Elements of the array, which are copied to ``panels`` when they are read."""
 
     source: Right
@@ -165,8 +165,8 @@ def pack_panel(
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
     buffer, front = target
-    if can_turn(contraction, ranges[-1], lanes):
-        Turning(contraction.right, ranges, lanes, target).build(b, at)
+    if is_transposed(contraction, ranges[-1], lanes):
+        TransposedPanel(contraction.right, ranges, lanes, target).build(b, at)
         return
 
     def copy(inner: Builder, here: Positions) -> None:
@@ -222,7 +222,7 @@ def pack_rows(b: Builder, block: LeftBlock, at: Positions, lanes: int) -> None:
     if left.steps:
         nested(b, [row, step], at, compute)
     elif direct_lanes(left, row.axis):
-        copy_turned(b, left, block.block, (row, step), at, lanes)
+        copy_transposed(b, left, block.block, (row, step), at, lanes)
     else:
         nested(b, [row, replace(step, stride=lanes)], at, copy)
 

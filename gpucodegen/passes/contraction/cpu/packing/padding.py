@@ -1,7 +1,7 @@
 """Buffers that hold an array with zeros around it.
 
 A kernel that copies what it reads of such a buffer may copy from the array instead, and
-nobody needs the buffer.  Stores fill boxes of its cells, with zeros or, from cells e of
+the buffer is unused.  Stores fill boxes of its cells, with zeros or, from cells e of
 the array, those at e + shift:
 
     copied = { c in buffer : c - shift in array },   copied or zeros = buffer

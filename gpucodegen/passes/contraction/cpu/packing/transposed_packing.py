@@ -26,7 +26,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 
 
-def can_turn(contraction: Contraction, steps: Range, lanes: Lanes) -> bool:
+def is_transposed(contraction: Contraction, steps: Range, lanes: Lanes) -> bool:
     """Whether rows along the steps are contiguous, and blocks begin at squares."""
     right, last = contraction.right, len(contraction.right.indices) - 1
     plain = getattr(right.memref.type, "layout", None) is None and not right.steps
@@ -40,7 +40,7 @@ def can_turn(contraction: Contraction, steps: Range, lanes: Lanes) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Turning:
+class TransposedPanel:
     """A panel and what it is filled with.
 
     ``target``: the buffer, and the indices in front of those of ranges and lane.
@@ -93,7 +93,7 @@ class Turning:
         b.transfer_write(b.transposed(rows), buffer, cell, [last - 1, last])
 
 
-def copy_turned(
+def copy_transposed(
     b: Builder,
     source: Operand,
     target: Value,

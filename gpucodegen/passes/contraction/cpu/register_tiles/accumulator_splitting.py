@@ -1,7 +1,7 @@
-"""Sums whose steps take turns between registers, so that none waits for the last one.
+"""Sums of several accumulators (accumulator splitting): no step waits for the last one.
 
     acc[0] = what the sum is now;  acc[1..] = 0
-    for k in the block, by turns t:
+    for k in the block, by t steps:
       acc[i] += the step k + i                            for i < t
     for k in what is left of the block:  acc[0] += the step k
     acc[0] + acc[1] + ..
@@ -27,10 +27,10 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 
 
-def in_turns(
+def split_accumulators(
     b: Builder, ranges: Sequence[Range], at: Positions, acc: Value, step: Step, t: int
 ) -> Value:
-    """The accumulator with all steps of the ranges, in ``t`` turns where they divide.
+    """The sum of all steps of the ranges, in ``t`` accumulators where they divide.
 
     Those of the last range do; what is left over stands at the end of its axis.
     """
@@ -59,7 +59,7 @@ def in_turns(
 
 
 def _divides(part: Range, t: int) -> bool:
-    """Whether a range has whole turns, but for the end of its axis."""
+    """Whether a range has whole groups of ``t`` steps, but for the end of its axis."""
     lengths = [(Index.of(upper) - part.lower).constant for upper in part.uppers]
     known = [length for length in lengths if length is not None]
     is_whole = known == [part.axis.extent]
@@ -67,7 +67,7 @@ def _divides(part: Range, t: int) -> bool:
 
 
 def _ends(part: Range, whole: int) -> list[Index | int]:
-    """The upper bounds, of whole turns only."""
+    """The upper bounds, of whole groups only."""
     extent = part.axis.extent
     ends = [upper for upper in part.uppers if Index.of(upper).constant != extent]
     is_cut = whole < extent or not ends

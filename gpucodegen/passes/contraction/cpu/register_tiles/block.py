@@ -9,10 +9,10 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.passes.contraction.cpu.blocking import Blocking, Blocks, Lanes
 from gpucodegen.passes.contraction.cpu.packing.im2row import LanesInLines, Lines
 from gpucodegen.passes.contraction.cpu.packing.packing import (
-    InPassing,
     Left,
     LeftBlock,
     LeftInPlace,
+    PackedOnUse,
     Panels,
     Right,
     pack_panel,
@@ -24,7 +24,12 @@ from gpucodegen.passes.contraction.cpu.register_tiles.kernel import RowTiles
 from gpucodegen.passes.contraction.cpu.register_tiles.stripe import Stripe
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.products.problem import Packing
+from gpucodegen.tiling.machine.products.candidates import (
+    Im2Row,
+    OuterPanels,
+    PrivatePanels,
+    Stripes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Block:
     @property
     def rows(self) -> Range | None:
         """The rows of the block, if any; the last block may be shorter."""
-        row, size = self.cut.row, self.cut.plan.row_block
+        row, size = self.cut.row, self.cut.tiling.row_block
         if row is None:
             return None
         uppers = [self.first_row + size]
@@ -53,27 +58,24 @@ class Block:
     def build(self, b: Builder, at: Positions, blocks: Blocks) -> None:
         """Allocate the private copies, and compute one reduction block at a time.
 
-        Panels that are copied in passing see all blocks before the next one is read.
+        Panels that their first row tile packs see all blocks before the next one does.
         """
-        cut, plan = self.cut, self.cut.plan
-        rows = panel = corner = None
+        cut, kernel = self.cut, self.cut.kernel
+        corner = None
         lines = Lines.of(b, cut, self.stripe)
-        in_turn = plan.packing is Packing.STRIPE
-        if plan.left_stride:
-            height = plan.left_rows if in_turn else plan.row_block
-            rows = cut.buffer(b, (height, plan.left_stride), "rows")
-        if in_turn:
-            panel = cut.buffer(b, (cut.share, *cut.panel_shape), "panels")
-        elif plan.packing in {Packing.PRIVATE, Packing.PASSING}:
-            panel = cut.buffer(b, cut.panel_shape, "panel")
+        rows, panel = self._copies(b)
         if cut.contraction.guards:
             corner = cut.buffer(b, cut.tile_shape, "corner")
 
         def compute(i: Builder, where: Positions, ranges: Sequence[Range]) -> None:
-            if in_turn and panel is not None and self.rows is not None:
+            if (
+                isinstance(kernel, Stripes)
+                and panel is not None
+                and self.rows is not None
+            ):
                 corners = self._corners(corner)
                 buffers = (panel, rows, corners)
-                stripe = Stripe(cut, self.stripe, self.rows, ranges, *buffers)
+                stripe = Stripe(cut, kernel, self.stripe, self.rows, ranges, *buffers)
                 stripe.build(i, where)
                 return
             left, right = self._left(i, where, ranges, rows), self.right
@@ -91,13 +93,30 @@ class Block:
 
             blocks(i, at, block)
 
-        if plan.packing is Packing.PASSING and rows is None and lines is None:
+        if isinstance(kernel, OuterPanels) and kernel.packs:
             cut.each_panel(b, self.stripe, whole)
         else:
             blocks(b, at, compute)
         copied = lines and lines.buffer
         for buffer in filter(None, (rows, panel, corner, copied)):
             b.add("memref.dealloc", (buffer,))
+
+    def _copies(self, b: Builder) -> tuple[Value | None, Value | None]:
+        """Memory for rows of the left factor, and for panels of the right one."""
+        cut, kernel, tiling = self.cut, self.cut.kernel, self.cut.tiling
+        rows = panel = None
+        if tiling.left_stride:
+            whole = tiling.row_block
+            height = kernel.left_rows if isinstance(kernel, Stripes) else whole
+            rows = cut.buffer(b, (height, tiling.left_stride), "rows")
+        match kernel:
+            case Stripes():
+                panel = cut.buffer(b, (cut.share, *cut.panel_shape), "panels")
+            case PrivatePanels() | OuterPanels() | Im2Row(packs=True):
+                panel = cut.buffer(b, cut.panel_shape, "panel")
+            case _:
+                pass
+        return rows, panel
 
     def _left(
         self, b: Builder, at: Positions, ranges: Sequence[Range], rows: Value | None
@@ -107,7 +126,7 @@ class Block:
             return LeftInPlace(contraction, self.cut.row)
         (step,) = ranges
         block = LeftBlock(contraction, rows, self.rows, step)
-        pack_rows(b, block, at, self.cut.plan.lanes)
+        pack_rows(b, block, at, self.cut.tiling.lanes)
         return block
 
     def _stripe(self, b: Builder, step: _Step, panel: Value | None) -> None:
@@ -146,8 +165,8 @@ class Block:
             return step.right
         contraction = self.cut.contraction
         panels = Panels(contraction, panel, step.ranges)
-        if self.cut.plan.packing is Packing.PASSING:
-            return InPassing(step.right, panels)
+        if isinstance(self.cut.kernel, OuterPanels | Im2Row) and self.cut.kernel.packs:
+            return PackedOnUse(step.right, panels)
         pack_panel(b, contraction, step.ranges, lanes, step.at, (panel, []))
         return panels
 

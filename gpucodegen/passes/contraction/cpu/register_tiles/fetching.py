@@ -1,4 +1,4 @@
-"""What a register tile fetches while it computes: panels, and the tiles behind it.
+"""What a register tile fetches while it computes: panels, and the tiles after it.
 
 A tile fetches in parts: for some of its rows, before that part of its reduction block,
 the row of the next tile of the result, and in a stripe a piece of the row of the left
@@ -19,7 +19,7 @@ from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.contraction.cpu.blocking import Blocking
-from gpucodegen.passes.contraction.cpu.packing.packing import InPassing, Right
+from gpucodegen.passes.contraction.cpu.packing.packing import PackedOnUse, Right
 from gpucodegen.passes.contraction.cpu.ranges import (
     Positions,
     Range,
@@ -30,10 +30,13 @@ from gpucodegen.passes.contraction.cpu.ranges import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.problem import LINE, Packing
+from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.products.candidates import InPlace, Stripes
 
 FIRST, SECOND = 3, 2
 """Locality of what is fetched into the first cache, and into the second one."""
+AHEAD = 8
+"""Steps that lanes of a panel take to come from beyond the first cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,12 @@ class Fetching:
     rows: int
     columns: int
 
+    @property
+    def parts(self) -> int:
+        """Parts of a reduction block, each after fetches of its own; 0: none."""
+        kernel = self.cut.kernel
+        return kernel.parts if isinstance(kernel, Stripes) else 0
+
     def result(self, b: Builder, at: Positions) -> None:
         """The next tile of the result, to be written, row by row."""
 
@@ -59,42 +68,32 @@ class Fetching:
         self, b: Builder, at: Positions, acc: Values, step: Step, first: Index
     ) -> Values:
         """The reduction block with fetches; ``first``: the stripe's first panel."""
-        plan, (block,) = self.cut.plan, self.ranges
-        height, length = -(-self.rows // plan.parts), -(-plan.k_chunk // plan.parts)
+        tiling, parts, (block,) = self.cut.tiling, self.parts, self.ranges
+        height, length = -(-self.rows // parts), -(-tiling.k_chunk // parts)
 
-        exact = length * plan.parts == plan.k_chunk <= block.axis.extent
+        exact = length * parts == tiling.k_chunk <= block.axis.extent
         ends = block.uppers[1:] if exact else block.uppers
 
         def part(i: Builder, number: Value, now: Values) -> Values:
             start = Index.of(block.lower) + Index.of(number) * length
             for offset in range(height):
                 row = Index.of(number) * height + offset
-                if plan.fetches:
+                if tiling.fetches:
                     self._result_row(i, at, row)
                 self._left_row(i, at, row, start_of=block, piece=self.panel - first)
             inside = replace(block, lower=start, uppers=[start + length, *ends])
             return carried(i, [inside], at, now, step)
 
-        return b.carried_loop(0, plan.parts, acc, part, hint="part")
-
-    def left_behind(self, b: Builder, at: Positions) -> None:
-        """One element of the rows below, which lie behind each other.
-
-        Step k of the tile fetches their element ``rows k``: all of them in time.
-        """
-        left, (step,) = self.cut.contraction.left, self.cut.contraction.reduction
-        below = at[self.row.iv] + self.rows
-        place = at | {self.row.iv: below, step.iv: at[step.iv] * self.rows}
-        b.prefetch(left.memref, left.at(place), write=False)
+        return b.carried_loop(0, parts, acc, part, hint="part")
 
     def _result_row(self, b: Builder, at: Positions, number: Index) -> None:
         """A row of the next tile of the result: one element of each cache line.
 
         Rows that start inside a line end in one more.  A vector stored across a line
-        that is not there holds up all stores behind it.
+        that is not there holds up all stores after it.
         """
         contraction, column = self.cut.contraction, self.cut.column
-        across = self.cut.plan.packing is Packing.STRIPE
+        across = isinstance(self.cut.kernel, Stripes)
         axis, size = (column, self.columns) if across else (self.row, self.rows)
         here = at | {axis.iv: at[axis.iv] + size}
         here[self.row.iv] += number
@@ -108,7 +107,8 @@ class Fetching:
         self, b: Builder, at: Positions, number: Index, start_of: Range, piece: Index
     ) -> None:
         """A piece of a row of the left factor below: what this panel has to fetch."""
-        left, size = self.cut.contraction.left, self.cut.plan.left_lines
+        kernel, left = self.cut.kernel, self.cut.contraction.left
+        size = kernel.left_lines if isinstance(kernel, Stripes) else 0
         first = Index.of(start_of.lower) + piece * (size * _line_elements(self.cut))
         below = at[self.row.iv] + self.rows + number
         for line in range(size):
@@ -128,23 +128,23 @@ class FetchingLanes:
     columns: int
 
     def build(self, b: Builder, at: Positions) -> None:
-        """What the plan says of the step that ``at`` names."""
-        if self.cut.plan.ahead and self._is_far:
-            self._later(b, at)
-        if self.cut.plan.fetches_beside:
-            self._beside(b, at)
+        """What the kernel says of the step that ``at`` names.
 
-    @property
-    def _is_far(self) -> bool:
-        """Whether lanes are not in the caches: later tiles find what one has copied."""
-        far = self.cut.plan.packing in (Packing.STRIPE, Packing.NONE)
-        return far or isinstance(self.right, InPassing)
+        Later tiles find in the caches what one has packed.
+        """
+        kernel = self.cut.kernel
+        if isinstance(kernel, InPlace):
+            if kernel.ahead:
+                self._later(b, at, kernel.ahead, SECOND)
+            if kernel.next_panel:
+                self._beside(b, at)
+        elif isinstance(kernel, Stripes) or isinstance(self.right, PackedOnUse):
+            self._later(b, at, AHEAD, FIRST)
 
-    def _later(self, b: Builder, at: Positions) -> None:
-        """The lanes of a later step; the next block finds them in the second cache."""
-        once = self.cut.plan.packing is Packing.NONE
-        later = at | {self.step.iv: at[self.step.iv] + self.cut.plan.ahead}
-        self._fetch(b, self.right.cell(later, self.panel), SECOND if once else FIRST)
+    def _later(self, b: Builder, at: Positions, ahead: int, locality: int) -> None:
+        """The lanes of a later step."""
+        later = at | {self.step.iv: at[self.step.iv] + ahead}
+        self._fetch(b, self.right.cell(later, self.panel), locality)
 
     def _beside(self, b: Builder, at: Positions) -> None:
         """The lanes of the same step in the next panel.

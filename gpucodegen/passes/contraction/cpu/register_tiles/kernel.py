@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import FloatType, VectorType
 from gpucodegen.passes.contraction.cpu.blocking import Blocking
-from gpucodegen.passes.contraction.cpu.packing.packing import InPassing, Left, Right
+from gpucodegen.passes.contraction.cpu.packing.packing import Left, PackedOnUse, Right
 from gpucodegen.passes.contraction.cpu.ranges import (
     Positions,
     Range,
@@ -19,7 +19,7 @@ from gpucodegen.passes.contraction.cpu.ranges import (
     nested,
 )
 from gpucodegen.passes.contraction.cpu.register_tiles.accumulator_splitting import (
-    in_turns,
+    split_accumulators,
 )
 from gpucodegen.passes.contraction.cpu.register_tiles.corners import (
     Corners,
@@ -62,8 +62,8 @@ class RowTiles:
 
         The first of them may copy the panel.
         """
-        if isinstance(self.right, InPassing) and self.rows is not None:
-            first, height = Index.of(self.rows.lower), self.cut.plan.rows
+        if isinstance(self.right, PackedOnUse) and self.rows is not None:
+            first, height = Index.of(self.rows.lower), self.cut.tiling.rows
             starts = {r.axis.iv: Index.of(r.lower) for r in self.outer}
             here = at | starts | {self.rows.axis.iv: first}
             self.tile(b, here, panel, (height, columns))
@@ -81,7 +81,7 @@ class RowTiles:
         def tile(inner: Builder, here: Positions, rows: int) -> None:
             self.tile(inner, here, panel, (rows, columns))
 
-        in_pieces(b, self._rest(at), self.cut.plan.rows, at, tile)
+        in_pieces(b, self._rest(at), self.cut.tiling.rows, at, tile)
 
     def _rest(self, at: Positions) -> Range:
         """The rows without those that are done at the first of the outer positions."""
@@ -98,15 +98,13 @@ class RowTiles:
     ) -> None:
         """Load C, add the outer products of a reduction block, store C."""
         assert self.rows is not None
-        row, plan, at = self.rows.axis, self.cut.plan, self._in_panel(at, panel)
+        row, at = self.rows.axis, self._in_panel(at, panel)
 
         fetching = Fetching(self.cut, row, self.ranges, panel, *shape)
         coming = self._coming(panel, shape[1])
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:
             coming.build(inner, here)
-            if plan.fetches_left:
-                fetching.left_behind(inner, here)
             column = self.left.column(inner, here, shape[0])
             lanes = self.right.lanes(inner, here, panel, shape[1])
             return [self._plus(inner, column, lanes, acc[0])]
@@ -114,10 +112,10 @@ class RowTiles:
         def in_parts(inner: Builder, acc: Values) -> Values:
             return fetching.in_parts(inner, at, acc, step, self.first_panel)
 
-        if plan.fetches and not plan.parts:
+        if self.cut.tiling.fetches and not fetching.parts:
             fetching.result(b, at)
         extents = dict(zip((row, self.cut.column), shape, strict=True))
-        self._accumulate(b, at, extents, step, in_parts if plan.parts else None)
+        self._accumulate(b, at, extents, step, in_parts if fetching.parts else None)
 
     def _plus(self, b: Builder, column: Value, lanes: Value, acc: Value) -> Value:
         """The accumulator with an outer product added, each term times the scale."""
@@ -134,7 +132,7 @@ class RowTiles:
         return FetchingLanes(self.cut, step, self.right, panel, columns)
 
     def _in_panel(self, at: Positions, panel: Index) -> Positions:
-        return at | {self.cut.column.iv: panel * self.cut.plan.columns}
+        return at | {self.cut.column.iv: panel * self.cut.tiling.columns}
 
     def _single(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
         """The same for a result of one row: multiples of the lanes are added."""
@@ -172,8 +170,8 @@ class RowTiles:
         def block(i: Builder, old: Value) -> Value:
             if steps is not None:
                 return steps(i, [old])[0]
-            turns = self.cut.plan.turns_of(ty.shape)
-            return in_turns(i, self.ranges, at, old, step, turns)
+            count = self.cut.tiling.accumulators(ty.shape)
+            return split_accumulators(i, self.ranges, at, old, step, count)
 
         def compute(i: Builder, place: Place | None) -> None:
             memref, where, spanned = place or (result.memref, result.at(at), own)

@@ -35,6 +35,7 @@ from gpucodegen.passes.contraction.cpu.register_tiles.corners import Corners
 from gpucodegen.passes.contraction.cpu.register_tiles.kernel import RowTiles
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.tiling.machine.products.candidates import Stripes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Stripe:
     """
 
     cut: Blocking
+    kernel: Stripes
     number: Index
     rows: Range
     ranges: Sequence[Range]
@@ -60,14 +62,14 @@ class Stripe:
     def build(self, b: Builder, at: Positions) -> None:
         """Copy the panels, then compute tile by tile."""
         start = at | {self.rows.axis.iv: Index.of(self.rows.lower)}
-        height = self.cut.plan.row_block
+        height = self.cut.tiling.row_block
         b.guard(self._meets(start, height), lambda i: self._computed(i, at))
 
     def _meets(self, at: Positions, height: int) -> list[Index]:
         """What is >= 0 where some rows have cells in the stripe."""
         if self.corners is None:
             return []
-        column, width = self.cut.column, self.cut.plan.columns
+        column, width = self.cut.column, self.cut.tiling.columns
         place = at | {column.iv: self.first * width}
         extents = {self.rows.axis: height, column: self.cut.share * width}
         return self.corners.meets(place, extents)
@@ -78,8 +80,8 @@ class Stripe:
             left = LeftInPlace(self.cut.contraction, self.rows.axis)
             self._tiles(b, at, self.rows, left)
             return
-        together = replace(self.rows, stride=self.cut.plan.left_rows)
-        size = self.cut.plan.left_rows
+        together = replace(self.rows, stride=self.kernel.left_rows)
+        size = self.kernel.left_rows
 
         def some(i: Builder, here: Positions) -> None:
             i.guard(self._meets(here, size), lambda j: self._copied(j, here))
@@ -90,10 +92,10 @@ class Stripe:
         """Copy some rows, then compute their tiles."""
         assert self.copied is not None
         first, (step,) = at[self.rows.axis.iv], self.ranges
-        ends = [first + self.cut.plan.left_rows, *self.rows.uppers]
+        ends = [first + self.kernel.left_rows, *self.rows.uppers]
         rows = replace(self.rows, lower=first, uppers=ends)
         block = LeftBlock(self.cut.contraction, self.copied, rows, step)
-        pack_rows(b, block, at, self.cut.plan.lanes)
+        pack_rows(b, block, at, self.cut.tiling.lanes)
         self._tiles(b, at, rows, block)
 
     def _tiles(self, b: Builder, at: Positions, rows: Range, left: Left) -> None:
@@ -108,7 +110,7 @@ class Stripe:
 
             cut.each_panel(i, self.number, one)
 
-        in_pieces(b, rows, cut.plan.rows, at, across)
+        in_pieces(b, rows, cut.tiling.rows, at, across)
 
     def _pack(self, b: Builder, at: Positions) -> None:
         """Copy the panels: step by step, where all columns of a step lie together."""

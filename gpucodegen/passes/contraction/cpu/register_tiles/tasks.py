@@ -12,16 +12,16 @@
 
 Panels that serve one block of rows only are packed just before their row tiles, or by
 the first of these while it computes, or read in place, and those of a stripe by the
-task that computes it (`cpu_stripe`); then the loop over k blocks stands inside the
-parallel ones.  So do the loops over outer axes, next to those over row tiles, where
-that saves threads from meeting, who then share the longest of these axes, too.
+task that computes it (`stripe`); then the loop over k blocks stands inside the parallel
+ones.  So do the loops over outer axes, next to those over row tiles, where that saves
+threads from meeting, which then share the longest of these axes, too (`OuterPanels`).
 
 Of an image that a window slides over, each task first copies the lines that a block of
-its reduction sees (`lines`), and reads those.
+its reduction sees (`im2row`), and reads those.
 
 The terms of each element are added in their original order, so floating-point results
 differ from the nest's only by the contraction of multiply and add; where another order
-is permitted, steps of small tiles take turns between registers (`turns`).
+is permitted, sums of small tiles have several accumulators (`accumulator_splitting`).
 """
 
 from __future__ import annotations
@@ -50,14 +50,18 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.problem import CpuPlan, Packing
+from gpucodegen.tiling.machine.products.candidates import (
+    Candidate,
+    OuterPanels,
+    SharedPanels,
+)
 
 
-def lower(contraction: Contraction, plan: CpuPlan) -> list[Operation]:
+def lower(contraction: Contraction, kernel: Candidate) -> list[Operation]:
     """Operations that replace the nest."""
     builder = Builder(contraction.location)
     row, column = row_axis(contraction), column_axis(contraction)
-    blocking = Blocking(contraction, plan, row, column)
+    blocking = Blocking(contraction, kernel, row, column)
     _Lowering(blocking).build(builder)
     return builder.operations
 
@@ -68,9 +72,9 @@ class _Lowering:
 
     def build(self, b: Builder) -> None:
         outer = outer_axes(self.blocking.contraction)
-        if self.blocking.plan.outer_inside:
+        if isinstance(self.blocking.kernel, OuterPanels):
             self._panels(b, {}, ())
-        elif self.blocking.plan.outer_first:
+        elif self.blocking.tiling.outer_first:
             whole = [Range.whole(axis) for axis in outer]
             nested(b, whole, {}, lambda i, at: self._panels(i, at, ()))
         else:
@@ -79,7 +83,7 @@ class _Lowering:
     def _panels(self, b: Builder, at: Positions, outer: Sequence[Axis]) -> None:
         """The tasks, after the panels that they share, if they share any."""
         cut = self.blocking
-        if cut.plan.packing is not Packing.SHARED:
+        if not isinstance(cut.kernel, SharedPanels):
             in_place = RightInPlace(cut.contraction)
             self._tasks(b, at, outer, in_place, cut.reduction_blocks)
             return
@@ -117,11 +121,11 @@ class _Lowering:
 
             inner.guard(
                 [Index.of(cut.full_panels - 1) - number] if cut.rest else [],
-                lambda i: copy(i, cut.plan.columns),
+                lambda i: copy(i, cut.tiling.columns),
                 lambda i: copy(i, cut.rest),
             )
 
-        grid(b, [count], pack, ["q"], parallel=cut.plan.parallel)
+        grid(b, [count], pack, ["q"], parallel=cut.tiling.parallel)
 
     def _tasks(
         self,
@@ -135,39 +139,25 @@ class _Lowering:
 
         Stripes differ by up to a panel, so each thread gets tasks of all of them.
         """
-        cut, plan = self.blocking, self.blocking.plan
-        blocks = -(-cut.rows // plan.row_block)
-        tasks = -(-blocks // plan.turns)
-        parts = {"part": plan.outer_parts, "block": tasks, "stripe": plan.stripes}
+        cut, tiling = self.blocking, self.blocking.tiling
+        parts = {
+            "part": cut.kernel.parts if isinstance(cut.kernel, OuterPanels) else 1,
+            "block": -(-cut.rows // tiling.row_block),
+            "stripe": tiling.stripes,
+        }
         split = {name: count for name, count in parts.items() if count > 1}
 
         def body(inner: Builder, ivs: Sequence[Value]) -> None:
             numbers = dict(zip(split, ivs[len(outer) :], strict=True))
-            part, first, stripe = (Index.of(numbers.get(name, 0)) for name in parts)
+            part, block, stripe = (Index.of(numbers.get(name, 0)) for name in parts)
             places = zip(outer, ivs, strict=False)
             where = at | {axis.iv: Index.of(iv) for axis, iv in places}
-
-            def compute(i: Builder, block: Index) -> None:
-                task = Block(cut, right, stripe, block * plan.row_block, part)
-                task.build(i, where, reduction)
-
-            def turn(i: Builder, number: Value) -> None:
-                block = first + Index.of(number) * tasks
-                exists = (
-                    []
-                    if tasks * plan.turns == blocks
-                    else [Index.of(blocks - 1) - block]
-                )
-                i.guard(exists, lambda j: compute(j, block))
-
-            if plan.turns > 1:
-                inner.loop(0, plan.turns, turn, hint="turn")
-            else:
-                compute(inner, first)
+            task = Block(cut, right, stripe, block * tiling.row_block, part)
+            task.build(inner, where, reduction)
 
         axes = {axis.name: axis.extent for axis in outer}
         extents = (*axes.values(), *split.values())
         if not extents and cut.contraction.reads_around:
             b.once(lambda i: body(i, ()))
             return
-        grid(b, extents, body, (*axes, *split), parallel=plan.parallel)
+        grid(b, extents, body, (*axes, *split), parallel=tiling.parallel)

@@ -2,9 +2,9 @@
 
     for tiles of columns:
       for rows: for columns of the tile: what runs ahead
-      what crosses is turned: a column of the tile becomes a vector
+      what crosses is transposed: a column of the tile becomes a vector
       for columns of the tile: the chain
-      what the chain writes is turned back and stored to the rows
+      what the chain writes is transposed back and stored to the rows
 
 Columns that are left, and strips with fewer rows than lanes, take the same way; lanes
 without a row hold anything.
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.cpu.vectorize.outer_loops.recurrences import Recurrence
-from gpucodegen.passes.cpu.vectorize.outer_loops.strips import Strip, copy_at
-from gpucodegen.passes.cpu.vectorize.transposed.accesses import Plane
+from gpucodegen.passes.cpu.vectorize.outer_loops.strip import Strip, copy_at
+from gpucodegen.passes.cpu.vectorize.transposed.accesses import TileAccess
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, replace_values
@@ -43,7 +43,7 @@ class _Column(Widened):
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Tiles that cross between rows and columns: in rows, and turned."""
+    """Tiles that cross between rows and columns: in rows, and transposed."""
 
     rows: dict[Value | Operation, Value]
     columns: dict[Value | Operation, Value]
@@ -64,7 +64,7 @@ def scratch_for(b: Builder, recurrence: Recurrence, lanes: int, width: int) -> S
 
 
 @dataclass(frozen=True, slots=True)
-class Abreast:
+class VectorRecurrence:
     """A recurrence on a strip, in tiles of ``width`` columns."""
 
     recurrence: Recurrence
@@ -126,8 +126,8 @@ class Abreast:
         self._cross(b, first, is_full)
         ends = [compact(first + c) for c in count]
         totals = self._chain(b, first, ends, known, totals, first)
-        for op, plane in self.recurrence.written.items():
-            self._write(b, op, plane, first, None if is_full else count)
+        for op, access in self.recurrence.written.items():
+            self._write(b, op, access, first, None if is_full else count)
         return totals
 
     def _ahead(
@@ -155,22 +155,22 @@ class Abreast:
         strip.each_row(b, row)
 
     def _cross(self, b: Builder, first: Index, is_full: bool) -> None:
-        """Turn what crosses; elements of rows come from where they are."""
+        """Transpose what crosses; elements of rows come from where they are."""
         loop = self.recurrence
         for value in loop.crossing:
             ty = VectorType((self.strip.lanes, self.width), value.type)
-            plane = loop.direct.get(value) if is_full else None
-            if plane is None:
+            access = loop.direct.get(value) if is_full else None
+            if access is None:
                 tile = b.vector_load(self.scratch.rows[value], [0, 0], ty, value.name)
             else:
-                dims, at = [plane.row, plane.column], self._at(plane, first)
-                tile = b.transfer_read(plane.memref, at, ty, dims, hint=value.name)
-            turned = b.transposed(tile)
-            b.vector_store(turned, self.scratch.columns[value], [0, 0])
+                dims, at = [access.row, access.column], self._at(access, first)
+                tile = b.transfer_read(access.memref, at, ty, dims, hint=value.name)
+            transposed = b.transposed(tile)
+            b.vector_store(transposed, self.scratch.columns[value], [0, 0])
 
-    def _at(self, plane: Plane, first: Index) -> list[Index]:
+    def _at(self, access: TileAccess, first: Index) -> list[Index]:
         known = {self.strip.iv: self.strip.first, self.recurrence.iv: first}
-        return [replace_values(index, known) for index in plane.indices]
+        return [replace_values(index, known) for index in access.indices]
 
     def _chain(
         self,
@@ -184,7 +184,7 @@ class Abreast:
         """Columns in order; ``tile``: where the scratch memory begins, if there is."""
         loop, strip = self.recurrence, self.strip
         left = None
-        if strip.left is not None and loop.chain.streams:
+        if strip.left is not None and loop.chain.accesses:
             left = b.index(strip.left, "left")
 
         def step(inner: Builder, at: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -210,21 +210,21 @@ class Abreast:
         self,
         b: Builder,
         op: Operation,
-        plane: Plane,
+        access: TileAccess,
         first: Index,
         count: Sequence[Index] | None,
     ) -> None:
-        """Turn what a store of the chain left in columns, and store it to the rows."""
+        """Transpose what a store of the chain left in columns, and store the rows."""
         strip, loop = self.strip, self.recurrence
         value, rows = op.operands[0], self.scratch.rows[op]
         ty = VectorType((self.width, strip.lanes), value.type)
         tile = b.vector_load(self.scratch.columns[op], [0, 0], ty, value.name)
-        turned = b.transposed(tile)
+        transposed = b.transposed(tile)
         if count is None:
-            dims, at = [plane.row, plane.column], self._at(plane, first)
-            b.transfer_write(turned, plane.memref, at, dims)
+            dims, at = [access.row, access.column], self._at(access, first)
+            b.transfer_write(transposed, access.memref, at, dims)
             return
-        b.vector_store(turned, rows, [0, 0])
+        b.vector_store(transposed, rows, [0, 0])
 
         def row(inner: Builder, number: Value) -> None:
             def column(i: Builder, c: Value) -> None:

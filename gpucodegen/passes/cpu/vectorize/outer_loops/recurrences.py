@@ -1,4 +1,4 @@
-"""Loops that pass values on in order, in two parts, for several rows side by side.
+"""Loops that pass values on in order, in two parts, so that lanes take rows.
 
     for j iter_args(t) {            for j { e = f(load x[i, j]); store e }      ahead
       e = f(load x[i, j])
@@ -8,7 +8,7 @@
 
 The chain runs with a row in each lane, so each row keeps its order.  Ahead of it runs,
 along a row, what does not depend on carried values and reads the row itself.  What goes
-from there to the chain, *crossing*, is turned from rows to columns; so is what the
+from there to the chain, *crossing*, is transposed, rows to columns; so is what the
 chain *writes* along a row.  A cell that an iteration loads and stores is carried too.
 
 Legal iff no part of the chain must come before a part of what runs ahead:
@@ -25,18 +25,18 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.cpu.vectorize.accumulations import same_cell
 from gpucodegen.passes.cpu.vectorize.loops import range_of
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
-from gpucodegen.passes.cpu.vectorize.recognize import Body
-from gpucodegen.passes.cpu.vectorize.rows.accumulations import same_cell
-from gpucodegen.passes.cpu.vectorize.transposed.accesses import Plane, plane_of
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
+from gpucodegen.passes.cpu.vectorize.transposed.accesses import TileAccess, tile_access
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class OuterLoop:
     """A loop over rows: its variable, and other values that differ between rows."""
 
     iv: Value
@@ -44,7 +44,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Carry:
+class CarriedValue:
     """A value that a loop passes on: around an iteration, and around the loop."""
 
     before: Value
@@ -64,12 +64,12 @@ class Recurrence:
     iv: Value
     first: Index
     end: Index
-    carries: tuple[Carry, ...]
+    carries: tuple[CarriedValue, ...]
     ahead: tuple[Operation, ...]
-    chain: Body
+    chain: LoopBody
     crossing: tuple[Value, ...]
-    direct: dict[Value, Plane]
-    written: dict[Operation, Plane]
+    direct: dict[Value, TileAccess]
+    written: dict[Operation, TileAccess]
 
     @property
     def used(self) -> set[Value]:
@@ -86,15 +86,17 @@ class Recurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A recurrence, the loads of its cells before it and the stores behind it."""
+class PlacedRecurrence:
+    """A recurrence, the loads of its cells before it and the stores after it."""
 
     before: tuple[Operation, ...]
     recurrence: Recurrence
     after: tuple[Operation, ...]
 
 
-def recurrence_of(loop: Operation, rows: Rows, analysis: Analysis) -> Placed | None:
+def recurrence_of(
+    loop: Operation, rows: OuterLoop, analysis: Analysis
+) -> PlacedRecurrence | None:
     """The parts of an ``affine.for`` in a loop over rows, if its chain has lanes."""
     range_ = range_of(loop)
     if range_ is None or len(range_.lowers) != 1 or len(range_.uppers) != 1:
@@ -125,11 +127,11 @@ def recurrence_of(loop: Operation, rows: Rows, analysis: Analysis) -> Placed | N
         parts.direct(),
         parts.written,
     )
-    return Placed(before, made, after)
+    return PlacedRecurrence(before, made, after)
 
 
 def _conflict(parts: _Parts, analysis: Analysis) -> bool:
-    """Whether parts must not be moved: ahead of the chain, or behind its loop."""
+    """Whether parts must not be moved: ahead of the chain, or after its loop."""
     is_early = analysis.conflicts(parts.chain, parts.ahead)
     is_late = analysis.conflicts(parts.written, parts.chain)
     return bool(is_early or is_late)
@@ -139,11 +141,11 @@ def _is_simple(op: Operation) -> bool:
     return not op.regions and (op.name in affine.ACCESSES or has_no_effect(op))
 
 
-def _carried(loop: Operation) -> list[Carry]:
+def _carried(loop: Operation) -> list[CarriedValue]:
     """The values that a loop carries."""
     view, yielded = affine.For(loop), loop.body.operations[-1].operands
     ends = zip(view.iter_args, yielded, view.inits, loop.results, strict=True)
-    return [Carry(*values) for values in ends]
+    return [CarriedValue(*values) for values in ends]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class _Cell:
 
     load: Operation
     store: Operation
-    carry: Carry
+    carry: CarriedValue
 
     @property
     def stores_back(self) -> Operation:
@@ -178,7 +180,7 @@ def _cells(loop: Operation, analysis: Analysis) -> list[_Cell]:
         if analysis.conflicts(own, others) or analysis.conflicts(others, own):
             continue
         before, after = loads[0].result, store.operands[0]
-        carry = Carry(before, after, before.renewed(), after.renewed())
+        carry = CarriedValue(before, after, before.renewed(), after.renewed())
         found.append(_Cell(*own, carry))
     return found
 
@@ -187,15 +189,17 @@ def _cells(loop: Operation, analysis: Analysis) -> list[_Cell]:
 class _Parts:
     """Divides the operations of a loop over ``iv``; the first pass is the order."""
 
-    rows: Rows
+    rows: OuterLoop
     iv: Value
-    carries: tuple[Carry, ...]
+    carries: tuple[CarriedValue, ...]
     operations: Sequence[Operation]
     carried: set[Value] = field(default_factory=set[Value])
     along: set[Value] = field(default_factory=set[Value])
     ahead: list[Operation] = field(default_factory=list[Operation])
     chain: list[Operation] = field(default_factory=list[Operation])
-    written: dict[Operation, Plane] = field(default_factory=dict[Operation, Plane])
+    written: dict[Operation, TileAccess] = field(
+        default_factory=dict[Operation, TileAccess]
+    )
 
     def are_complete(self) -> bool:
         """Divide; False if an operation has no place."""
@@ -207,10 +211,10 @@ class _Parts:
                 self.carried.update(op.results)
                 chain.add(op)
                 if op.name in affine.ACCESSES and not self._has_lanes(op):
-                    plane = op.name == "affine.store" and self._plane(op)
-                    if not plane or plane.transposed:
+                    access = op.name == "affine.store" and self._tile_access(op)
+                    if not access or access.transposed:
                         return False
-                    self.written[op] = plane
+                    self.written[op] = access
             elif self.along.intersection(op.operands) or self._needs_row(op):
                 self.along.update(op.results)
                 ahead.add(op)
@@ -224,14 +228,14 @@ class _Parts:
     def _has_lanes(self, op: Operation) -> bool:
         """Whether an access is one vector of rows, or the same for all of them."""
         varying = {self.rows.iv, *self.rows.values, *self.carried}
-        body = Body(self.rows.iv, (), varying=varying)
+        body = LoopBody(self.rows.iv, (), varying=varying)
         return body.admit(op) and body.takes_masks
 
     def _needs_row(self, op: Operation) -> bool:
         return op.name in affine.ACCESSES and not self._has_lanes(op)
 
-    def _plane(self, op: Operation) -> Plane | None:
-        return plane_of(op, self.rows.iv, self.iv)
+    def _tile_access(self, op: Operation) -> TileAccess | None:
+        return tile_access(op, self.rows.iv, self.iv)
 
     def _with_sources(
         self,
@@ -257,23 +261,23 @@ class _Parts:
         made = [value for op in self.ahead for value in op.results]
         return tuple(v for v in made if v in used and v in self.along)
 
-    def chain_body(self) -> Body | None:
+    def chain_body(self) -> LoopBody | None:
         """The chain on lanes, if all of it has a form on vectors."""
         carried = {carry.before for carry in self.carries}
         varying = {self.rows.iv, *self.rows.values, *carried, *self.crossing}
-        body = Body(self.rows.iv, tuple(self.chain), varying=varying)
+        body = LoopBody(self.rows.iv, tuple(self.chain), varying=varying)
         rest = [op for op in self.chain if op not in self.written]
         stored = (op.operands[0] for op in self.written)
         held = body.holds((*carried, *self.crossing, *stored))
         return body if held and all(map(body.admit, rest)) else None
 
-    def direct(self) -> dict[Value, Plane]:
+    def direct(self) -> dict[Value, TileAccess]:
         """The crossing values that are elements of rows, if nothing changes those."""
         if any(op.name == "affine.store" for op in self.ahead):
             return {}
         loads = [op for op in self.ahead if op.name == "affine.load"]
-        planes = {op.result: self._plane(op) for op in loads}
-        found = {v: planes[v] for v in self.crossing if v in planes}
+        accesses = {op.result: self._tile_access(op) for op in loads}
+        found = {v: accesses[v] for v in self.crossing if v in accesses}
         return {v: p for v, p in found.items() if p and not p.transposed}
 
 

@@ -1,3 +1,3 @@
-"""Accesses along different dimensions: tiles transposed in registers."""
+"""Two loops that transpose: `accesses` recognizes them, `tiles` runs them."""
 
 from __future__ import annotations

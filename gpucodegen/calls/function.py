@@ -1,0 +1,190 @@
+"""A function of a program: compiled for the arguments of its calls.
+
+A call passes through here: machine code makes one like the last, a known plan makes one
+of a known form, and a first call is checked in full, compiled and planned.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+from gpucodegen.calls.form import Form, form_of
+from gpucodegen.calls.launch import Entry, unlike
+from gpucodegen.calls.plan import Plan, checked_apart, plan_of
+from gpucodegen.calls.signature import Signature
+from gpucodegen.compiling.executable import Executable, Specialization, build
+from gpucodegen.compiling.targets import registry
+from gpucodegen.compiling.winners import final_options
+from gpucodegen.options import Options
+from gpucodegen.program_text import Source
+from gpucodegen.runtime.host.parameters import Known
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.func import Function as FunctionView
+
+MAX_SPECIALIZATIONS = 64
+"""Shapes a function is compiled for before dynamic extents take over."""
+MAX_FORMS = 256
+"""Forms of calls whose plans are remembered."""
+
+
+@dataclass(slots=True)
+class Function:
+    """One function of a program; compiled per target and argument types."""
+
+    source: Source
+    name: str
+    options: Options
+    _executables: dict[Specialization, Executable] = field(
+        default_factory=dict["Specialization", "Executable"]
+    )
+    _last: Executable | None = None
+    _entry: Entry = unlike
+    _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
+
+    @property
+    def view(self) -> FunctionView:
+        """The function in its module."""
+        from gpucodegen.dialects.func import Function as FunctionView
+
+        return FunctionView(self.source.module.functions[self.name])
+
+    @property
+    def signature(self) -> Signature:
+        """Names and types of the arguments."""
+        return Signature(self.name, self.source.defined[self.name])
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Compile if these argument types are new, check, run, return the results.
+
+        `KeyboardInterrupt` leaves arrays that are written partly written; it comes
+        between pieces of loops that threads share, and after a kernel of one thread.
+        """
+        try:
+            done = self._entry(*arguments)
+            return self._call(arguments) if done is NotImplemented else done
+        except errors.LaunchError as error:
+            self._show(error)
+            raise
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        """Any call but one like the last."""
+        form = form_of(arguments)
+        plan = self._plans.get(form)
+        words = plan.take(arguments) if plan is not None else None
+        if plan is None or words is None:
+            return self._first(form, arguments)()
+        self._last, self._entry = plan.executable, plan.entry
+        return plan.run(arguments, words)
+
+    def bind(self, *arguments: Any) -> Callable[[], Any]:
+        """Check the arguments once; the returned callable only runs."""
+        return self._first(form_of(arguments), arguments)
+
+    def again(self, *arguments: Any) -> Entry:
+        """What repeats a call that was made: with other arrays, and a new last one.
+
+        The repeated call takes all arrays but the last one, which it makes and returns.
+        It returns `NotImplemented` where one has another element type, extent or
+        stride, and always where the call is more than one launch on arrays.
+
+        >>> import gpucodegen as gcg, numpy as np
+        >>> twice = gcg.compile('''
+        ... func.func @twice(%a: memref<8xf32>, %b: memref<8xf32>) {
+        ...   affine.for %i = 0 to 8 {
+        ...     %v = affine.load %a[%i] : memref<8xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %b[%i] : memref<8xf32>
+        ...   }
+        ...   return
+        ... }
+        ... ''', target="cpu").twice
+        >>> first = np.ones(8, np.float32), np.empty(8, np.float32)
+        >>> twice(*first)
+        >>> repeated = twice.again(*first)
+        >>> repeated(np.arange(8, dtype=np.float32))[3], repeated(np.arange(8))
+        (np.float32(6.0), NotImplemented)
+        """
+        plan = self._plans.get(form_of(arguments))
+        if plan is None:
+            return unlike
+        return plan.making_last(arguments, self.signature.parameters[-1].dtype)
+
+    def _first(self, form: Form, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+        """A call after all checks; the next of its form follows its plan."""
+        signature, target = self.signature, self._target(arguments)
+        values = signature.convert(arguments)
+        executable = self.executable(target, signature.known(values))
+        signature.refuse_read_only(values, executable.artifact.written)
+        refuses = self.options.alias == "refuse"
+        apart = checked_apart(executable, signature, values) if refuses else ()
+        plan = plan_of(executable, signature, arguments, values, apart)
+        words = plan.take(arguments) if plan is not None else None
+        if plan is None or words is None:
+            return executable.launcher(arguments, values)
+        if len(self._plans) >= MAX_FORMS:
+            self._plans.clear()
+        self._plans[form], self._entry = plan, plan.entry
+        return plan.bound(arguments, words)
+
+    def executable(
+        self, target: str = "", known: tuple[Known | None, ...] | None = None
+    ) -> Executable:
+        """The compiled function; without arguments the last one, or the generic one."""
+        if not target and self._last is not None:
+            return self._last
+        key = target or self._target(()), self._wanted(known)
+        made = self._executables
+        if key not in made and len(made) >= MAX_SPECIALIZATIONS:
+            key = key[0], self._wanted(None)
+        if key not in made:
+            with self._shown():
+                chosen = final_options(self.source, self.name, key, self.options)
+                made[key] = build(self.source, self.name, key, chosen)
+        self._last, self._entry = made[key], unlike
+        return made[key]
+
+    def _wanted(
+        self, known: tuple[Known | None, ...] | None
+    ) -> tuple[Known | None, ...]:
+        """What is compiled for arguments of which so much is known."""
+        if known is None or not self.options.specialize:
+            return (None,) * len(self.signature.parameters)
+        return known
+
+    def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
+        """Target and argument types that a first call with arguments compiles for."""
+        signature = self.signature
+        known = signature.known(signature.convert(arguments))
+        return self._target(arguments), self._wanted(known)
+
+    def _target(self, arguments: tuple[Any, ...]) -> str:
+        name = os.environ.get("GPUCODEGEN_TARGET") or self.options.target
+        target = registry.chosen(name, map(_is_on_gpu, arguments))
+        if arguments:
+            target.require()
+        return target.name
+
+    @contextmanager
+    def _shown(self) -> Generator[None]:
+        """Errors show the lines of the program that they are about."""
+        try:
+            yield
+        except errors.Error as error:
+            self._show(error)
+            raise
+
+    def _show(self, error: errors.Error) -> None:
+        if self.source.text and not error.source_lines:
+            error.with_source(self.source.text)
+
+
+def _is_on_gpu(argument: object) -> bool:
+    from gpucodegen.runtime.host.buffers import offers
+
+    return offers(argument, "__cuda_array_interface__")

@@ -1,0 +1,152 @@
+"""Calls that are one launch: of words, and of arrays that machine code checks.
+
+Comes in: the launch that an artifact states.  Goes out: functions that make its
+results, launch its kernel, look at what the kernel noted, and return the results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
+
+from gpucodegen.calls.form import TARGET_VARIABLE, required_target
+from gpucodegen.runtime.host.engines import Maker
+from gpucodegen.runtime.host.spec import Launch
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Entry = Callable[..., Any]
+"""A call that returns `NotImplemented` where its arguments need other checks."""
+Touching = tuple[int, int, int, int]
+"""Two arguments that must not overlap, and the distances of their addresses between
+which they do."""
+SWITCH = "GPUCODEGEN_DIRECT"
+"""Set to 0, no call is checked by machine code."""
+ADDRESS, ARRAY = 0, 1
+"""What a maker tells of an array: its address, and the array."""
+
+
+def unlike(*arguments: object) -> Any:
+    """An `Entry` that no arguments suit."""
+    del arguments
+    return NotImplemented
+
+
+def on_words(launch: Launch, runtime: Any, count: int) -> Callable[..., Any]:
+    """A call as a function of ``count`` words: the addresses of arrays, and numbers.
+
+    >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
+    >>> from gpucodegen.runtime.host.host import HostApi
+    >>> made = Launch("k", (1, 0), (((2,), "f32"), ((3,), "f64")))
+    >>> runtime = HostApi(NumpyEngine(compiled))
+    >>> runtime.kernel = lambda *_: lambda *words: print(words[1])
+    >>> [array.shape for array in on_words(made, runtime, 1)(7)]
+    7
+    [(2,), (3,)]
+    """
+    kernel = runtime.kernel(launch.kernel, None, None)
+    makers = _makers(launch, runtime)
+    core = _in_order(kernel, launch.order, count + len(makers))
+    return _with_results(launch, runtime, core, makers, ADDRESS)
+
+
+def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:
+    """The kernel as a function of so many words, of which it takes those of an order.
+
+    >>> _in_order(print, (1, 0), 2)("a", "b"), _in_order(print, (0,), 2)("a", "b")
+    b a
+    a
+    (None, None)
+    """
+    if order == tuple(range(count)):
+        return kernel
+    if len(order) < 2:  # of one item, an item getter makes no tuple
+        return lambda *words: kernel(*[words[n] for n in order])
+    taken = cast("Callable[[Sequence[Any]], Sequence[Any]]", itemgetter(*order))
+    return lambda *words: kernel(*taken(words))
+
+
+def on_arrays(
+    launch: Launch,
+    runtime: Any,
+    arrays: Sequence[np.ndarray[Any, Any]],
+    apart: Sequence[Touching],
+) -> Entry:
+    """A call as a function of arrays like these; `unlike` where there can be none.
+
+    ``apart``: as for `gpucodegen.runtime.cpu.direct_call.direct_call`.
+    """
+    from gpucodegen.runtime.cpu.direct_call import direct_call
+
+    if required_target() or os.environ.get(SWITCH) == "0":
+        return unlike
+    makers = _makers(launch, runtime)
+    every = [*arrays, *(make()[ARRAY] for make in makers)]
+    code = runtime.address(launch.kernel)
+    core = direct_call(code, every, launch.order, apart, TARGET_VARIABLE)
+    if core is None:
+        return unlike
+    return _with_results(launch, runtime, core, makers, ARRAY)
+
+
+def _makers(launch: Launch, runtime: Any) -> list[Maker]:
+    """What makes the results, and then the words for reports."""
+    words = [((launch.words,), "i64")] if launch.words else []
+    return [runtime.maker(*form) for form in (*launch.results, *words)]
+
+
+def _with_results(
+    launch: Launch, runtime: Any, core: Entry, makers: Sequence[Maker], part: int
+) -> Callable[..., Any]:
+    """A function of arguments, results and words as one of arguments alone.
+
+    ``part`` of what a maker returns is what ``core`` takes.
+    """
+    results = makers[: len(launch.results)]
+    if launch.words:
+        core = _watched(core, makers[-1], part, runtime.look, launch.told)
+    if not results:
+        return core
+    if launch.single:
+        return _making_one(core, results[0], part)
+    return _making(core, results, part)
+
+
+def _watched(
+    core: Entry, make: Maker, part: int, look: Callable[[Any, Any], None], told: Any
+) -> Entry:
+    """A call with words after its arguments, and a look at them at its end."""
+
+    def run(*arguments: Any) -> Any:
+        made = make()
+        made[ARRAY].fill(0)
+        done = core(*arguments, made[part])
+        look(made[ARRAY], told)
+        return done
+
+    return run
+
+
+def _making_one(core: Entry, make: Maker, part: int) -> Entry:
+    """A call with a new array after its arguments, which it returns."""
+
+    def run(*arguments: Any) -> Any:
+        made = make()
+        done = core(*arguments, made[part])
+        return made[1] if done is None else done
+
+    return run
+
+
+def _making(core: Entry, makers: Sequence[Maker], part: int) -> Entry:
+    """The same with several arrays."""
+
+    def run(*arguments: Any) -> Any:
+        made = [make() for make in makers]
+        done = core(*arguments, *[each[part] for each in made])
+        return tuple([each[ARRAY] for each in made]) if done is None else done
+
+    return run

@@ -1,0 +1,98 @@
+"""From affine nests on buffers to kernels of the CPU: caches, threads, vectors."""
+
+from __future__ import annotations
+
+from gpucodegen.options import Options
+from gpucodegen.passes.contraction.recognition.isolate import IsolateContractions
+from gpucodegen.passes.cpu.map_cpu import MapCpu
+from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
+from gpucodegen.passes.cpu.vectorize import Vectorize
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.loops.cells.carry_stores import CarryStores
+from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
+from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.iterations.coalesce import Coalesce
+from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.tiling.tile import Tile
+from gpucodegen.passes.loops.tiling.wavefront import Wavefront
+from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
+from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
+from gpucodegen.passes.prepare.memory.expand_copies import ExpandCopies
+from gpucodegen.passes.prepare.memory.heap_allocations import HeapAllocations
+from gpucodegen.runtime.machine.processor import Cpu, cpu
+
+
+def mapped(options: Options) -> list[ModulePass]:
+    """Private scalars, then loops in tiles and vectors, and kernels of them."""
+    host = cpu()
+    threads = options.threads or host.threads
+    return [
+        HeapAllocations(),
+        *_contractions(options),
+        Privatize(),
+        *_order(options, threads),
+        ExpandCopies(host.caches.kept_by(threads)),
+        *_time_tiles(options, host, threads),
+        CarryStores(),
+        _register_tiles(options, host, threads),
+        Coalesce(),
+        OutlineCpu(),
+        PropagateAliases(),
+        _vectors(options, host, threads),
+    ]
+
+
+def _contractions(options: Options) -> list[ModulePass]:
+    """Contractions in nests of their own; given tiles are of the nests as written."""
+    if options.exact or options.tile_sizes:
+        return []
+    return [Mem2Reg(), IsolateContractions()]
+
+
+def _order(options: Options, threads: int) -> list[ModulePass]:
+    """Given tiles, or loops for the caches; ``exact`` programs run as written."""
+    if options.tile_sizes:
+        return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
+    if options.exact:
+        return []
+    return [ImproveLocality(threads=threads), ContractArrays()]
+
+
+def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:
+    """Wavefronts of tiles over time loops, unless the caller chose tiles."""
+    if not options.time_tiles or options.tile_sizes:
+        return []
+    return [Wavefront((), 0, threads, host.caches.second, host.caches.shared)]
+
+
+def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
+    """Contractions, and loops that are parallel."""
+    rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
+    return MapCpu(
+        threads=threads,
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        cache=host.caches.second,
+        rows=rows,
+        columns=columns,
+        k_block=k_block,
+        contractions=not options.exact,
+        relaxed=options.reassociate,
+        narrowest=host.word_parts,
+        first_cache=host.caches.first,
+        kept=host.caches.kept_by(threads),
+    )
+
+
+def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
+    """Innermost loops of kernels."""
+    caches = host.caches
+    return Vectorize(
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        threads=threads,
+        cache=caches.second,
+        kept=caches.kept_by(threads),
+        relaxed=options.reassociate,
+        exact=options.exact,
+    )

@@ -1,0 +1,62 @@
+"""NVIDIA's GPUs, or the emulated device: kernels as PTX in a device's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gpucodegen.compiling.targets.record import Target
+
+if TYPE_CHECKING:
+    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.options import Options
+    from gpucodegen.passes.framework.base import ModulePass
+    from gpucodegen.runtime.host.engines import Engine
+    from gpucodegen.runtime.host.spec import KernelSpec
+
+
+def passes(options: Options) -> Sequence[ModulePass]:
+    """Grids and blocks, and kernels of their threads."""
+    from gpucodegen.compiling.targets.cuda_passes import mapped
+
+    return mapped(options)
+
+
+def emission() -> Emission:
+    """Threads in blocks, memory that they share, indices of 32 bits."""
+    from gpucodegen.emit.kernel.emissions import CUDA as EMISSION
+
+    return EMISSION
+
+
+def engine() -> Engine:
+    """Memory and kernels of the device of a call."""
+    from gpucodegen.runtime.cuda.engine import CudaEngine
+
+    return CudaEngine()
+
+
+def assembly(spec: KernelSpec) -> str:
+    """PTX, which needs no GPU."""
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
+
+    return compile_ptx(spec)
+
+
+def require() -> None:
+    """Refuse where there is neither a GPU nor an emulated device."""
+    from gpucodegen.runtime.devices.inventory import require_cuda
+
+    require_cuda()
+
+
+CUDA = Target(
+    "cuda",
+    passes,
+    emission,
+    engine,
+    assembly,
+    require,
+    runs_launches=True,
+    has_own_memory=True,
+)

@@ -1,0 +1,62 @@
+"""What a target is: its passes, the text of its kernels, its engine, its abilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.options import Options
+    from gpucodegen.passes.framework.base import ModulePass
+    from gpucodegen.runtime.host.engines import Engine
+    from gpucodegen.runtime.host.spec import KernelSpec
+
+
+def always() -> None:
+    """Nothing is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target.  Its functions import what they need when they are called.
+
+    ``name``: what options, variables and commands call it.
+    ``passes``: from affine nests on buffers to kernels, as the options ask.
+    ``emission``: how kernels are written, and for which face of the intrinsics.
+    ``engine``: where memory lies and how kernels start, made anew for each program.
+    ``assembly``: the machine code of a kernel as text.
+    ``require``: raises NoDevice where this machine cannot run the target.
+
+    ``runs_launches``: hardware threads carry out ``gpu.launch``; elsewhere it becomes
+    loops.
+    ``guards_accesses``: kernels check the accesses that are not proven to stay inside
+    their buffers, and the host reports them.
+    ``has_own_memory``: NumPy arguments travel to a device and back.
+    ``repeats_calls``: kernels are functions of addresses in this process, so that a
+    call like an earlier one goes straight to them.
+    ``version``: what earlier processes kept on disk counts only if they had the same
+    one.  The records of this package need none: its sources are part of every key.
+
+    >>> from gpucodegen.compiling.targets import find
+    >>> [(name, find(name).runs_launches) for name in ("cpu", "cuda", "sim")]
+    [('cpu', False), ('cuda', True), ('sim', True)]
+    """
+
+    name: str
+    passes: Callable[[Options], Sequence[ModulePass]]
+    emission: Callable[[], Emission]
+    engine: Callable[[], Engine]
+    assembly: Callable[[KernelSpec], str]
+    require: Callable[[], None] = always
+    runs_launches: bool = False
+    guards_accesses: bool = False
+    has_own_memory: bool = False
+    repeats_calls: bool = False
+    version: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What tells it and its version apart in keys of the disk cache."""
+        return f"{self.name} {self.version}".rstrip()

@@ -1,0 +1,98 @@
+"""The targets by their names, and which one a call runs on.  Nothing heavy at import.
+
+>>> names()
+('cpu', 'cuda', 'sim')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpucodegen import errors
+from gpucodegen.compiling.targets.cpu import CPU
+from gpucodegen.compiling.targets.cuda import CUDA
+from gpucodegen.compiling.targets.record import Target
+from gpucodegen.compiling.targets.sim import SIM
+
+AUTO = "auto"
+"""Not a target: the arguments of a call choose one."""
+HOST_ARRAYS, DEVICE_ARRAYS = CPU, CUDA
+"""What they choose."""
+
+_KNOWN = {target.name: target for target in (CUDA, SIM, CPU)}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all targets, in the order of the alphabet."""
+    return tuple(sorted(_KNOWN))
+
+
+def choices() -> tuple[str, ...]:
+    """What the option ``target`` may be."""
+    return (AUTO, *names())
+
+
+def mappings() -> tuple[str, ...]:
+    """One target for each way of making kernels: some share their passes.
+
+    >>> mappings()
+    ('cuda', 'cpu')
+    """
+    first: dict[object, str] = {}
+    for target in _KNOWN.values():
+        first.setdefault(target.passes, target.name)
+    return tuple(first.values())
+
+
+def find(name: str) -> Target:
+    """The target of a name.  Raises UnknownTarget.
+
+    >>> find("cpu").guards_accesses
+    True
+    """
+    if name not in _KNOWN:
+        raise _unknown(name)
+    return _KNOWN[name]
+
+
+def check(name: str) -> str:
+    """The name of a target, or ``auto``.  Raises UnknownTarget.
+
+    >>> check("auto")
+    'auto'
+    """
+    if name not in choices():
+        raise _unknown(name)
+    return name
+
+
+def chosen(name: str, on_device: Iterable[bool]) -> Target:
+    """The target of a call: ``auto`` asks whether arguments lie on a device.
+
+    Raises UnknownTarget.
+
+    >>> chosen("auto", [False, True]).name, chosen("sim", []).name
+    ('cuda', 'sim')
+    """
+    if name == AUTO:
+        return DEVICE_ARRAYS if any(on_device) else HOST_ARRAYS
+    return find(name)
+
+
+def register(target: Target) -> None:
+    """Make a target known by its name.  Raises TargetExists where the name is taken."""
+    if target.name in choices():
+        raise errors.TargetExists(target=target.name)
+    _KNOWN[target.name] = target
+
+
+def unregister(name: str) -> None:
+    """Forget a target; programs that were compiled for it run on.
+
+    Raises UnknownTarget.
+    """
+    del _KNOWN[find(name).name]
+
+
+def _unknown(name: object) -> errors.UnknownTarget:
+    return errors.UnknownTarget(target=name, known=", ".join([*names(), AUTO]))

@@ -1,0 +1,87 @@
+"""What a host function is that makes its results, launches one kernel and returns.
+
+Comes in: what was printed of a function.  Goes out: the launch, for callers that need
+no host program to make it, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gpucodegen.emit.kernel.reports import Reports
+
+Form = tuple[tuple[int, ...], str]
+"""Extents and element type of an array."""
+
+
+class OneLaunch(NamedTuple):
+    """All that a host function does.
+
+    ``order``: which values the kernel takes, in its order: a number counts the
+    arguments of the function, then ``results``, the arrays that it makes and returns,
+    then the words for reports.  ``single``: it returns one array, no tuple.
+    ``words``: how many there are for reports, and ``told``: what these mean.
+    """
+
+    kernel: str
+    order: tuple[int, ...]
+    results: tuple[Form, ...] = ()
+    single: bool = False
+    words: int = 0
+    told: tuple[object, ...] = ()
+
+
+class Launched(NamedTuple):
+    """A launch of a kernel on the CPU: its arguments are names or expressions."""
+
+    kernel: str
+    arguments: tuple[str, ...]
+    status: str
+    reports: Reports
+
+
+@dataclass(slots=True)
+class Printed:
+    """Lines of a function's body by what they do, as they are printed.
+
+    ``made``: variables that hold new arrays.  ``same``: variables that are others.
+    ``launches``, and what is ``returned``.
+    """
+
+    made: dict[str, Form] = field(default_factory=dict[str, Form])
+    same: dict[str, str] = field(default_factory=dict[str, str])
+    launches: list[Launched] = field(default_factory=list[Launched])
+    returned: tuple[str, ...] = ()
+
+    def one_launch(self, arguments: Sequence[str], lines: int) -> OneLaunch | None:
+        """The only launch, if there is nothing else among so many ``lines``.
+
+        What is made has to be returned, and nothing else.
+
+        >>> start = Launched("k", ("b", "a"), "status", Reports())
+        >>> Printed({}, {}, [start]).one_launch(["a", "b"], 1).order
+        (1, 0)
+        >>> Printed({}, {}, [start]).one_launch(["a", "b"], 2)
+        >>> made = Printed({"c": ((4,), "f32")}, {"b": "c"}, [start], ("c",))
+        >>> made.one_launch(["a"], 4)[1:4]
+        ((1, 0), (((4,), 'f32'),), True)
+        """
+        returned = [self.same.get(name, name) for name in self.returned]
+        if len(self.launches) != 1 or list(self.made) != returned:
+            return None
+        kernel, texts, status, reports = self.launches[0]
+        known = len(self.made) + len(self.same) + 2 * bool(reports.words)
+        names = [*arguments, *self.made, status]
+        given = [self.same.get(text, text) for text in texts]
+        if lines != known + 1 + bool(returned) or not set(given) <= set(names):
+            return None
+        return OneLaunch(
+            kernel,
+            tuple(map(names.index, given)),
+            tuple(self.made.values()),
+            len(returned) == 1,
+            reports.words,
+            tuple(reports.told),
+        )

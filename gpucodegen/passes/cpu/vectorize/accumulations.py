@@ -1,0 +1,190 @@
+"""What an innermost loop accumulates: ``total = total OP term``, over and over.
+
+The total is a value that the loop carries, or a cell that stays where it is during the
+loop, and that only one load and one store touch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.combiners import COMBINERS, Combiner, of_operator
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.lifting.walk.reductions import Combination, Combinations
+from gpucodegen.passes.cpu.vectorize.operations import cost
+from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
+
+ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered)
+"""Operators whose result depends on the order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a program allows: ``relaxed`` any order of sums, ``exact`` only its own."""
+
+    relaxed: bool = False
+    exact: bool = False
+
+    def frees(self, accumulation: Accumulation) -> bool:
+        """Whether the terms of a total may come in any order."""
+        if self.exact:
+            return not accumulation.kind.is_ordered
+        return accumulation.reassociable or self.relaxed
+
+    def is_free(self, verdict: LoopVerdict) -> bool:
+        """Whether accumulations alone order the iterations, and any order will do."""
+        if verdict.kind is not LoopKind.REDUCTION:
+            return False
+        if self.exact:
+            return ROUNDED.isdisjoint(verdict.operators)
+        return verdict.reassociable or self.relaxed
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTotal:
+    """A total in memory: the load and the store of an iteration."""
+
+    load: Operation
+    store: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedTotal:
+    """A total that the loop carries: what it starts from, and the loop's result."""
+
+    initial: Value
+    result: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One total, as an iteration finds it ``before`` and leaves it ``after``.
+
+    ``reassociable``: the program allows its terms in another order.
+    """
+
+    before: Value
+    after: Value
+    kind: Combiner
+    home: StoredTotal | CarriedTotal
+    reassociable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulating:
+    """A body of contiguous accesses, and the accumulations around it."""
+
+    body: LoopBody
+    accumulations: tuple[Accumulation, ...]
+
+    @property
+    def cost(self) -> int:
+        """Vector operations of an iteration, without its loads and stores.
+
+        What is the same in every iteration is computed in front of the loop.
+        """
+        body = self.body
+        rest = [op for op in body.operations if op not in body.accesses]
+        return sum(cost(op) for op in rest if body.is_varying(op))
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The results of the loop."""
+        homes = (a.home for a in self.accumulations)
+        return tuple(home.result for home in homes if isinstance(home, CarriedTotal))
+
+
+def accumulating(loop: Operation) -> Accumulating | None:
+    """The body of an ``affine.for`` that accumulates, if it has a vector form.
+
+    All that the loop carries are totals.
+    """
+    iv, operations = loop.body.arguments[0], inner_operations(loop)
+    found = _Finder(loop).accumulations()
+    if not found:
+        return None
+    cells = (a.home for a in found if isinstance(a.home, StoredTotal))
+    ends = {id(op) for cell in cells for op in (cell.load, cell.store)}
+    rest = tuple(op for op in operations if id(op) not in ends)
+    body = LoopBody(iv, rest, varying={iv, *(a.before for a in found)})
+    admitted = all(body.admit(op) for op in rest)
+    held = all(body.holds((a.before,)) for a in found)
+    all_vary = all(body.varying.issuperset([a.after]) for a in found)
+    if not (admitted and held and all_vary and body.accesses and body.takes_masks):
+        return None
+    return Accumulating(body, tuple(found))
+
+
+@dataclass(slots=True)
+class _Finder:
+    """Looks for the totals of a loop."""
+
+    loop: Operation
+
+    def accumulations(self) -> list[Accumulation]:
+        """Those of carried values and of cells; none if a carried value is no total."""
+        carried = self._carried()
+        return [] if carried is None else [*carried, *self._cells()]
+
+    def _carried(self) -> list[Accumulation] | None:
+        """The values that the loop carries as totals; None if one is something else."""
+        loop = affine.For(self.loop)
+        found: list[Accumulation] = []
+        for argument, initial, after, result in zip(
+            loop.iter_args,
+            loop.inits,
+            self.loop.body.operations[-1].operands,
+            self.loop.results,
+            strict=True,
+        ):
+            combination = self._combinations.combination(after, {argument})
+            kind = combination and _kind_of(combination, after)
+            if combination is None or kind is None:
+                return None
+            home, free = CarriedTotal(initial, result), combination.reassociable
+            found.append(Accumulation(argument, after, kind, home, free))
+        return found
+
+    def _cells(self) -> list[Accumulation]:
+        """Pairs of a load and a store of one cell with a combination in between."""
+        operations = inner_operations(self.loop)
+        moved = {*self.loop.body.arguments, *self._combinations.definitions}
+        loads = {op.result: op for op in operations if op.name == "affine.load"}
+        found: list[Accumulation] = []
+        for op in operations:
+            if op.name != "affine.store":
+                continue
+            after = op.operands[0]
+            same = {v: load for v, load in loads.items() if same_cell(load, op)}
+            combination = self._combinations.combination(after, same)
+            kind = combination and _kind_of(combination, after)
+            if combination and kind and moved.isdisjoint(op.operands[1:]):
+                before, free = combination.accumulator, combination.reassociable
+                home = StoredTotal(same[before], op)
+                found.append(Accumulation(before, after, kind, home, free))
+        return found
+
+    @property
+    def _combinations(self) -> Combinations:
+        operations = self.loop.body.operations
+        definitions = {result: op for op in operations for result in op.results}
+        uses = Counter(value for op in operations for value in op.operands)
+        return Combinations(definitions, uses)
+
+
+def _kind_of(combination: Combination, total: Value) -> Combiner | None:
+    return of_operator(combination.operator, total.type)
+
+
+def same_cell(load: Operation, store: Operation) -> bool:
+    """Whether a load and a store name the same cell by the same indices."""
+    source, target = affine.Load(load), affine.Store(store)
+    return (
+        source.memref is target.memref
+        and source.map == target.map
+        and tuple(source.map_operands) == tuple(target.map_operands)
+    )

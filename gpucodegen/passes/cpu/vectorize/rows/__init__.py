@@ -1,3 +1,0 @@
-"""Reductions along a row, on vectors."""
-
-from __future__ import annotations

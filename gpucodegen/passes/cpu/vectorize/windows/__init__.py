@@ -1,3 +1,0 @@
-"""Neighbours in a row, loaded once."""
-
-from __future__ import annotations

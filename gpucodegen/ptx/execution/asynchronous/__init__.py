@@ -1,0 +1,8 @@
+"""What a lane starts now and waits for later.
+
+- `copies`: ``cp.async``
+- `warpgroups`: ``wgmma``
+- `mbarriers`: barriers in memory, bulk and tensor copies
+"""
+
+from __future__ import annotations

@@ -1,0 +1,110 @@
+"""What a function says of its arguments: enough to take them from Python, without IR.
+
+Comes in: the types of a function.  Goes out: records that a later process reads from
+disk, where it needs no parser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpucodegen.dialects.func import Function
+    from gpucodegen.ir.affine.maps import AffineMap
+    from gpucodegen.ir.types import Type
+
+Extents = tuple[int | None, ...]
+Known = tuple[tuple[int, ...], tuple[int, ...] | None]
+"""Extents of an array of a call, and the strides where its type has some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a function.
+
+    ``type``: as MLIR spells it.  ``dtype``: the type of the number, or of an array's
+    elements.  ``shape``: None for a number; None in it is any extent.  ``strides``
+    count elements; None means row-major, None in it is any stride.  ``vector``: extents
+    of the vectors that the array holds.  ``layout``: where in memory its elements lie,
+    if that is neither row-major nor strided.  ``is_fixed``: calls can tell no more.
+    """
+
+    name: str
+    type: str
+    dtype: str
+    shape: Extents | None = None
+    strides: Extents | None = None
+    vector: tuple[int, ...] = ()
+    layout: AffineMap | None = None
+    is_fixed: bool = True
+
+
+def parameters_of(function: Function) -> tuple[Parameter, ...]:
+    """The arguments of a function.
+
+    >>> import gpucodegen as gcg
+    >>> from gpucodegen.dialects.func import Function
+    >>> text = "func.func @f(%a: memref<?x4xf32>, %n: index) { return }"
+    >>> a, n = parameters_of(Function(gcg.parse(text).functions["f"]))
+    >>> a.shape, a.dtype, a.is_fixed, n.shape, n.dtype
+    ((None, 4), 'f32', False, None, 'index')
+    """
+    return tuple(
+        _parameter(argument.name or f"arg{n}", argument.type)
+        for n, argument in enumerate(function.arguments)
+    )
+
+
+def _parameter(name: str, ty: Type) -> Parameter:
+    from gpucodegen.dialects.shared.flat_elements import vector_in
+    from gpucodegen.dialects.shared.storage import stored_by_map
+    from gpucodegen.ir.attributes import StridedLayoutAttr
+    from gpucodegen.ir.types import MemRefType, TensorType, element_type
+
+    if not isinstance(ty, MemRefType | TensorType):
+        return Parameter(name, str(ty), str(ty))
+    vector = vector_in(ty)
+    layout = ty.layout if isinstance(ty, MemRefType) else None
+    strided = layout if isinstance(layout, StridedLayoutAttr) else None
+    wanted = (*ty.shape, *(strided.strides if strided else ()))
+    return Parameter(
+        name,
+        str(ty),
+        str(element_type(ty.element)),
+        ty.shape,
+        strided.strides if strided else None,
+        () if vector is None else vector.shape,
+        stored_by_map(ty) if isinstance(ty, MemRefType) else None,
+        None not in (*wanted, strided.offset if strided else 0),
+    )
+
+
+def specialized(
+    types: Sequence[Type], known: Sequence[Known | None]
+) -> tuple[Type | None, ...]:
+    """The types with what is known of each; None where nothing is.
+
+    >>> from gpucodegen.ir.types import F32, INDEX, MemRefType
+    >>> print(*specialized([MemRefType((None,), F32), INDEX], [((8,), None), None]))
+    memref<8xf32> None
+    """
+    from dataclasses import replace
+
+    from gpucodegen.ir.attributes import StridedLayoutAttr
+    from gpucodegen.ir.types import MemRefType, TensorType
+
+    def one(ty: Type, at: Known | None) -> Type | None:
+        if at is None or not isinstance(ty, MemRefType | TensorType):
+            return None
+        shape, strides = at
+        layout = ty.layout if isinstance(ty, MemRefType) else None
+        if strides is None or not isinstance(layout, StridedLayoutAttr):
+            return replace(ty, shape=shape)
+        return replace(
+            ty, shape=shape, layout=StridedLayoutAttr(strides, layout.offset or 0)
+        )
+
+    return tuple(map(one, types, known))

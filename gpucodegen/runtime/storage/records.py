@@ -1,0 +1,112 @@
+"""Records as JSON, and back: what a process keeps on disk for later ones is data only.
+
+Comes in: records of the classes named here, made of numbers, texts, tuples, mappings
+with texts as keys, and arrays.  Goes out: bytes, and the same records again.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+
+from gpucodegen.runtime.storage.cache import Store
+
+RECORDS: dict[str, str] = {
+    "AffineMap": "gpucodegen.ir.affine.maps",
+    "Binary": "gpucodegen.ir.affine.expressions",
+    "Const": "gpucodegen.ir.affine.expressions",
+    "Constant": "gpucodegen.runtime.host.spec",
+    "Dim": "gpucodegen.ir.affine.expressions",
+    "FileLoc": "gpucodegen.ir.locations",
+    "KernelSpec": "gpucodegen.runtime.host.spec",
+    "Launch": "gpucodegen.runtime.host.spec",
+    "Param": "gpucodegen.runtime.host.spec",
+    "Parameter": "gpucodegen.runtime.host.parameters",
+    "PlannedTransfer": "gpucodegen.emit.tables.memory.copy_plan",
+    "Sym": "gpucodegen.ir.affine.expressions",
+}
+"""The classes of records, by name, and their modules, imported when one is read."""
+CLASS, ARRAY = "class", "array"
+NUMBERS = "biufc"
+"""The kinds of NumPy types whose bytes are all there is to an element."""
+
+
+def dumped(record: object) -> bytes:
+    """A record as bytes.  Raises TypeError for what is no data.
+
+    >>> from gpucodegen.runtime.host.spec import Param
+    >>> dumped(Param("x", "scalar", "f32"))[:35]
+    b'{"class":"Param","name":"x","kind":'
+    >>> loaded(dumped(Param("x", "scalar", "f32"))).dtype
+    'f32'
+    """
+    return json.dumps(_written(record), separators=(",", ":")).encode()
+
+
+def loaded(content: bytes) -> Any:
+    """The record that was written; lists are tuples.  Raises ValueError, and others."""
+    return _read(json.loads(content))
+
+
+def keep(store: Store, key: str, record: object) -> None:
+    """Store a record; one that is more than data is made again by every process."""
+    with suppress(TypeError):
+        store.put(key, dumped(record))
+
+
+def kept(store: Store, key: str) -> Any | None:
+    """What was kept, or None; a record that does not load is made again, too."""
+    content = store.get(key)
+    with suppress(Exception):  # whatever a record of another form raises
+        return None if content is None else loaded(content)
+    return None
+
+
+def _written(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case tuple() | list():
+            return [_written(each) for each in cast("list[Any]", value)]
+        case np.ndarray():
+            return _array(cast("np.ndarray[Any, Any]", value))
+        case Mapping():
+            given = cast("Mapping[Any, Any]", value)
+            if CLASS in given or not all(type(key) is str for key in given):
+                raise TypeError(given)
+            return {key: _written(each) for key, each in given.items()}
+        case _:
+            name, module = type(value).__name__, type(value).__module__
+            if RECORDS.get(name) != module:
+                raise TypeError(value)
+            parts = {f.name: _written(getattr(value, f.name)) for f in fields(value)}
+            return {CLASS: name, **parts}
+
+
+def _array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    if array.dtype.kind not in NUMBERS:
+        raise TypeError(array)
+    data = b64encode(array.tobytes()).decode()
+    return {CLASS: ARRAY, "dtype": array.dtype.str, "shape": array.shape, "data": data}
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_read, cast("list[Any]", value)))
+    if not isinstance(value, dict):
+        return value
+    parts = {key: _read(part) for key, part in cast("dict[str, Any]", value).items()}
+    name = parts.pop(CLASS, None)
+    if name is None:
+        return parts
+    if name == ARRAY:
+        elements = np.frombuffer(b64decode(parts["data"]), parts["dtype"])
+        return elements.reshape(parts["shape"])
+    return getattr(import_module(RECORDS[name]), name)(**parts)

@@ -1,0 +1,136 @@
+"""The import graph of the product, read from its sources.
+
+Every import counts: at the top of a file, inside a function, and for type checkers
+only.  `floors` reads the order of the house from docs/layout.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.house.readme import ROOT
+
+PACKAGE = "gpucodegen"
+PRODUCT = ROOT / PACKAGE
+PLAN = re.search(
+    r"```\n(.*?)```", (ROOT / "docs" / "layout.md").read_text("utf-8"), re.DOTALL
+)
+Graph = dict[str, set[str]]
+
+
+def folders(root: Path = PRODUCT) -> list[Path]:
+    """The product's folders, the top one included; links are followed."""
+    inner = sorted(p for p in root.iterdir() if (p / "__init__.py").exists())
+    return [root, *(folder for path in inner for folder in folders(path))]
+
+
+def entries(folder: Path) -> list[str]:
+    """Modules by their names, and folders with a slash at the end."""
+    modules = [p.stem for p in folder.glob("*.py") if not p.stem.startswith("__")]
+    inner = [f"{p.name}/" for p in folder.iterdir() if (p / "__init__.py").exists()]
+    return sorted(modules + inner)
+
+
+def trees(root: Path = PRODUCT) -> dict[str, ast.Module]:
+    """The syntax tree of each module; a package is its ``__init__.py``."""
+    found: dict[str, ast.Module] = {}
+    for folder in folders(root):
+        package = ".".join((root.name, *folder.relative_to(root).parts))
+        for path in sorted(folder.glob("*.py")):
+            name = package if path.stem == "__init__" else f"{package}.{path.stem}"
+            found[name] = ast.parse(path.read_text("utf-8"))
+    return found
+
+
+def graph(trees: Mapping[str, ast.Module]) -> Graph:
+    """Which modules each module imports."""
+    return {name: set(imported(tree, set(trees))) for name, tree in trees.items()}
+
+
+def imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
+    """The known modules that a file imports; imports are absolute (ruff checks it)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                if {inner, source} & known:
+                    yield inner if inner in known else source
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Groups of two or more nodes that reach one another, after Tarjan."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        stack.append(node)
+        for target in graph.get(node, ()):
+            if target not in number:
+                visit(target)
+            if target in stack:
+                lowest[node] = min(lowest[node], lowest[target])
+        if lowest[node] == number[node]:
+            place = stack.index(node)
+            if len(stack) > place + 1:
+                found.append(sorted(stack[place:]))
+            del stack[place:]
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return found
+
+
+def rooms(graph: Mapping[str, set[str]], folder: str) -> Graph:
+    """Which modules and folders of a folder import which others of it."""
+    depth = folder.count(".") + 1
+    found: Graph = {}
+    for module, targets in graph.items():
+        if module.startswith(f"{folder}."):
+            inside = {t for t in targets if t.startswith(f"{folder}.")}
+            room = found.setdefault(module.split(".")[depth], set())
+            room |= {target.split(".")[depth] for target in inside}
+    return found
+
+
+def row(module: str) -> str:
+    """The row of the plan that a module belongs to; the package itself has none."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def floors() -> dict[str, int]:
+    """The number of the floor of each row of the plan, from the bottom up."""
+    assert PLAN is not None
+    rows = re.findall(r"^(\d) +(\w+)(?:/|\.py)", PLAN[1], re.MULTILINE)
+    return {name: int(floor) for floor, name in rows}
+
+
+def planned_folders() -> list[str]:
+    """The folders that the plan names, each as its path from the top.
+
+    A line that begins with a folder and two spaces is about it; others in this line and
+    the next ones lie in it.  The deeper a line is indented, the deeper its folder lies.
+    """
+    assert PLAN is not None
+    found: list[str] = []
+    around: list[tuple[int, str]] = []
+    for line in PLAN[1].splitlines():
+        head = re.match(r"[\d ] +(\w+)/(?=  )", line)
+        if head is not None:
+            indent = head.start(1)
+            around = [(at, path) for at, path in around if at < indent]
+            path = f"{around[-1][1]}{head[1]}/" if around else f"{head[1]}/"
+            around.append((indent, path))
+            found.append(path)
+        rest = line[head.end() :] if head is not None else line
+        found += [f"{around[-1][1]}{inner}/" for inner in re.findall(r"(\w+)/", rest)]
+    return found

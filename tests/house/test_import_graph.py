@@ -1,0 +1,104 @@
+"""Imports go down: no circle, no arrow up; docs/layout.md says where down is."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+from tests.house import import_graph as house
+from tests.house.readme import ROOT
+
+TREES = house.trees()
+GRAPH = house.graph(TREES)
+FLOORS = house.floors()
+ORDER = list(FLOORS)
+
+ENTWINED = {
+    "gpucodegen",
+    "gpucodegen.dialects",
+    "gpucodegen.emit",
+    "gpucodegen.intrinsics",
+    "gpucodegen.passes",
+    "gpucodegen.passes.analysis.lifting",
+    "gpucodegen.passes.contraction",
+    "gpucodegen.passes.prepare",
+    "gpucodegen.runtime",
+    "gpucodegen.tiling",
+}
+"""Folders with rooms that import one another, though no two modules do; no new ones."""
+
+
+def contracts() -> list[dict[str, object]]:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    return tomllib.loads(text)["tool"]["importlinter"]["contracts"]
+
+
+def test_no_circle_of_modules() -> None:
+    assert house.cycles(GRAPH) == []
+
+
+def test_rooms_of_a_folder_have_an_order() -> None:
+    packages = {name.rpartition(".")[0] for name in GRAPH if "." in name}
+    circles = {p for p in packages if house.cycles(house.rooms(GRAPH, p))}
+    assert circles <= ENTWINED
+
+
+def test_no_arrow_up() -> None:
+    """A row imports rows above it on the page; the package itself stands on all."""
+    place = {name: number for number, name in enumerate(ORDER)}
+    place |= {"": len(ORDER), "__main__": len(ORDER)}
+    up = {
+        (module, target)
+        for module, targets in GRAPH.items()
+        for target in targets
+        if place[house.row(module)] < place[house.row(target)]
+    }
+    assert up == set()
+
+
+def test_the_page_has_a_row_for_everything_at_the_top() -> None:
+    top = [entry.removesuffix("/") for entry in house.entries(house.PRODUCT)]
+    assert sorted(ORDER) == sorted(top)
+    assert all(low <= high for low, high in pairwise(FLOORS.values()))
+
+
+def test_the_contract_of_layers_has_the_order_of_the_page() -> None:
+    (layers,) = (c["layers"] for c in contracts() if c["type"] == "layers")
+    assert isinstance(layers, list)
+    named = [re.findall(r"\w+", str(layer)) for layer in layers]
+    assert [name for layer in reversed(named) for name in layer] == ORDER
+    assert not [layer for layer in layers if ":" in str(layer)]
+
+
+def drawn(tmp_path: Path, **texts: str) -> house.Graph:
+    (tmp_path / "__init__.py").touch()
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    return house.graph(house.trees(tmp_path))
+
+
+def test_every_import_counts(tmp_path: Path) -> None:
+    name = tmp_path.name
+    graph = drawn(
+        tmp_path,
+        a=f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n from {name} import b",
+        b=f"def f():\n    from {name}.c import g",
+        c=f"import {name}.a",
+        d=f"from {name}.a import b",
+    )
+    circle = [f"{name}.{letter}" for letter in "abc"]
+    assert house.cycles(graph) == [circle]
+    assert graph[f"{name}.d"] == {f"{name}.a"}
+
+
+def relative(tree: ast.Module) -> bool:
+    return any(isinstance(n, ast.ImportFrom) and n.level for n in ast.walk(tree))
+
+
+def test_imports_are_absolute() -> None:
+    """So that the graph need not resolve others."""
+    assert relative(ast.parse("from .a import b"))
+    assert [name for name, tree in TREES.items() if relative(tree)] == []
