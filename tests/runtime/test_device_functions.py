@@ -92,7 +92,7 @@ def k({", ".join(inputs)}, out, n):
     params = [Param(x, "pointer", kind) for x in (*inputs, "out")]
     params.append(Param("n", "scalar", "index"))
     block = (THREADS, 1, 1)
-    spec = KernelSpec("k", source, tuple(params), "cuda", block=block)
+    spec = KernelSpec("k", source, tuple(params), block=block)
     return CudaKernel.on(emulated_device.current(), spec)
 
 

@@ -1,4 +1,16 @@
-"""The CUDA face: tiles in registers, shared memory, asynchronous copies."""
+"""The CUDA face: tiles in registers, shared memory, asynchronous copies.
+
+- `target`: the compiler's target: global pointers, launches, no arrays
+- `integers`: arithmetic of 32 bits
+- `complexes`: products of complex numbers
+- `functions`: formulas in place of C's library
+- `threads`: what a thread knows of itself
+- `lines`: lines of MLIR in PTX
+- `unrolling`: how often loops are repeated
+- `assembly`: PTX of a kernel
+- `face`: models of parameters and tiles
+- `memory`: shared, private, asynchronous copies
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,12 @@
 """What machines without a C library need beside the formulas of vectors.
 
 float32 computes in float64 and is rounded once.
+
+- `angles`: tan, asin, acos, atan, atan2
+- `hyperbolic`: sinh, cosh, asinh, acosh, atanh
+- `complementary`: erfc
+- `lengths`: cbrt, hypot
+- `remainder`: fmod
 """
 
 from __future__ import annotations
