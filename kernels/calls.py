@@ -20,7 +20,7 @@ MAX_CALLS = 1024
 
 
 @dataclass(slots=True)
-class Call:
+class KernelCall:
     """A function of operands of one form: their library, and the result's shape.
 
     ``turned``: the function takes the transposes of operands, which are contiguous.
@@ -57,14 +57,16 @@ class Calls:
     ``last``: per options, what the last call of operands as they are has become.
     """
 
-    known: dict[Hashable, Call] = field(default_factory=dict[Hashable, Call])
+    known: dict[Hashable, KernelCall] = field(
+        default_factory=dict[Hashable, KernelCall]
+    )
     last: dict[Hashable, Entry] = field(default_factory=dict[Hashable, "Entry"])
 
     def repeated(self, options: Hashable, a: object, b: object) -> Any:
         """The result of a call like the last one, `NotImplemented` of any other."""
         return self.last.get(options, unlike)(a, b)
 
-    def keep(self, form: Hashable, call: Call) -> Call:
+    def keep(self, form: Hashable, call: KernelCall) -> KernelCall:
         """Remember a call."""
         if len(self.known) >= MAX_CALLS:
             self.known.clear()
@@ -75,7 +77,7 @@ class Calls:
     def run(
         self,
         options: Hashable,
-        call: Call,
+        call: KernelCall,
         operands: Sequence[ArrayT],
         out: ArrayT | None,
     ) -> ArrayT:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from gpucodegen import api
 from gpucodegen.calls.form import form_of
 from gpucodegen.kernels.arrays import Array, ArrayT, library, require_rank
-from gpucodegen.kernels.calls import Call, Calls
+from gpucodegen.kernels.calls import Calls, KernelCall
 from gpucodegen.kernels.sources import element_aliases, shift, source, vector
 from gpucodegen.kernels.windows import (
     NO_PADDING,
     Layout,
     Padding,
     Pair,
-    Window,
+    SlidingWindow,
     as_key,
     axes_of,
     positive_pair,
@@ -74,7 +74,7 @@ def _prepared(
     padding: Padding,
     layout: Layout,
     target: str,
-) -> Call:
+) -> KernelCall:
     """What a call of these shapes needs, after all checks."""
     xp = library(x, function="conv2d", argument="x")
     library(w, function="conv2d", argument="w")
@@ -82,10 +82,10 @@ def _prepared(
     require_rank(w, 4, function="conv2d", argument="w")
     axes, image, filters = axes_of(layout), x.shape, w.shape
     extents = filters[axes.kernel[0]], filters[axes.kernel[1]]
-    window = Window(extents, *steps)
+    window = SlidingWindow(extents, *steps)
     widths = window.padding(padding, (image[axes.image[0]], image[axes.image[1]]))
     shape = axes.result_shape(image, filters[axes.filters], window, widths)
-    return Call(xp, _kernel(axes.file, x.dtype, steps, widths, target), shape)
+    return KernelCall(xp, _kernel(axes.file, x.dtype, steps, widths, target), shape)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpucodegen import api
 from gpucodegen.calls.form import form_of
 from gpucodegen.kernels.arrays import Array, ArrayT, is_turned, library, require_rank
-from gpucodegen.kernels.calls import Call, Calls
+from gpucodegen.kernels.calls import Calls, KernelCall
 from gpucodegen.kernels.sources import element_aliases, source
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ MANY = 1 << 13
 """Elements of a left transpose that take longer to copy than a call with strides."""
 
 
-def _prepared(a: Array, b: Array, target: str) -> Call:
+def _prepared(a: Array, b: Array, target: str) -> KernelCall:
     """What a call of these shapes needs, after all checks."""
     xp = library(a, function="matmul", argument="a")
     library(b, function="matmul", argument="b")
@@ -51,7 +51,9 @@ def _prepared(a: Array, b: Array, target: str) -> Call:
     require_rank(b, 2, function="matmul", argument="b")
     turned = is_turned(a) and prod(a.shape) >= MANY, is_turned(b)
     kernel = _kernel(a.dtype, turned, target)
-    return Call(xp, kernel, (a.shape[0], b.shape[1]), turned if any(turned) else ())
+    return KernelCall(
+        xp, kernel, (a.shape[0], b.shape[1]), turned if any(turned) else ()
+    )
 
 
 @cache

@@ -17,7 +17,7 @@ NO_PADDING = (0, 0), (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SlidingWindow:
     """Extents, strides and dilations of the filters, along the height and the width."""
 
     extents: Pair
@@ -27,7 +27,7 @@ class Window:
     def reach(self, side: int) -> int:
         """Rows or columns of the image under the window.
 
-        >>> Window((3, 3), (1, 1), (2, 1)).reach(0)
+        >>> SlidingWindow((3, 3), (1, 1), (2, 1)).reach(0)
         5
         """
         return (self.extents[side] - 1) * self.dilations[side] + 1
@@ -39,7 +39,7 @@ class Window:
     def padding(self, wish: Padding, image: Pair) -> tuple[Pair, Pair]:
         """Zeros before and after, along the height and the width.
 
-        >>> Window((3, 3), (2, 2), (1, 1)).padding("same", (4, 5))
+        >>> SlidingWindow((3, 3), (2, 2), (1, 1)).padding("same", (4, 5))
         ((0, 1), (1, 1))
         """
         match wish:
@@ -81,7 +81,7 @@ class Axes:
         self,
         shape: tuple[int, ...],
         filters: int,
-        window: Window,
+        window: SlidingWindow,
         widths: tuple[Pair, Pair],
     ) -> tuple[int, ...]:
         """Shape of the result, from that of the image and the widths of its padding."""

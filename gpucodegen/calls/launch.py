@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.calls.form import TARGET_VARIABLE, required_target
 from gpucodegen.runtime.host.engines import Maker
-from gpucodegen.runtime.host.spec import Launch
+from gpucodegen.runtime.host.spec import StatedLaunch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,12 +35,12 @@ def unlike(*arguments: object) -> Any:
     return NotImplemented
 
 
-def on_words(launch: Launch, runtime: Any, count: int) -> Callable[..., Any]:
+def on_words(launch: StatedLaunch, runtime: Any, count: int) -> Callable[..., Any]:
     """A call as a function of ``count`` words: the addresses of arrays, and numbers.
 
     >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
     >>> from gpucodegen.runtime.host.host import HostApi
-    >>> made = Launch("k", (1, 0), (((2,), "f32"), ((3,), "f64")))
+    >>> made = StatedLaunch("k", (1, 0), (((2,), "f32"), ((3,), "f64")))
     >>> runtime = HostApi(NumpyEngine(compiled))
     >>> runtime.kernel = lambda *_: lambda *words: print(words[1])
     >>> [array.shape for array in on_words(made, runtime, 1)(7)]
@@ -70,7 +70,7 @@ def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:
 
 
 def on_arrays(
-    launch: Launch,
+    launch: StatedLaunch,
     runtime: Any,
     arrays: Sequence[np.ndarray[Any, Any]],
     apart: Sequence[Touching],
@@ -92,14 +92,14 @@ def on_arrays(
     return _with_results(launch, runtime, core, makers, ARRAY)
 
 
-def _makers(launch: Launch, runtime: Any) -> list[Maker]:
+def _makers(launch: StatedLaunch, runtime: Any) -> list[Maker]:
     """What makes the results, and then the words for reports."""
     words = [((launch.words,), "i64")] if launch.words else []
     return [runtime.maker(*form) for form in (*launch.results, *words)]
 
 
 def _with_results(
-    launch: Launch, runtime: Any, core: Entry, makers: Sequence[Maker], part: int
+    launch: StatedLaunch, runtime: Any, core: Entry, makers: Sequence[Maker], part: int
 ) -> Callable[..., Any]:
     """A function of arguments, results and words as one of arguments alone.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from gpucodegen.options import Options
-from gpucodegen.runtime.host.spec import Constant, KernelSpec, Launch
+from gpucodegen.runtime.host.spec import Constant, KernelSpec, StatedLaunch
 from gpucodegen.runtime.storage import cache, records
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Artifact:
     overwritten: tuple[bool, ...]
     transfers: tuple[PlannedTransfer, ...]
     groups: tuple[int | None, ...]
-    launch: Launch | None = None
+    launch: StatedLaunch | None = None
 
 
 def key_of(

@@ -37,7 +37,7 @@ def lower(
     from gpucodegen.emit import emit_program
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
-    from gpucodegen.runtime.host.spec import Launch
+    from gpucodegen.runtime.host.spec import StatedLaunch
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
@@ -57,7 +57,7 @@ def lower(
         tuple(entry.overwritten),
         tuple(map(_placed, emitted.transfers_of(name))),
         _numbered(alias_groups(mapped.functions[name])),
-        launch and Launch(*launch),
+        launch and StatedLaunch(*launch),
     )
 
 

@@ -21,7 +21,7 @@ from gpucodegen.runtime.storage import cache
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gpucodegen.tiling.tuning.store import Store
+    from gpucodegen.tiling.tuning.store import TuningStore
 
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
@@ -62,13 +62,13 @@ def with_point(options: Options, point: Point) -> Options:
     return replace(options, **{option: tuple(sizes)}) if sizes else options
 
 
-def tuning_store() -> Store:
+def tuning_store() -> TuningStore:
     """The database of trials in the cache directory, which must be the user's alone.
 
     Raises CacheRefused.
     """
     from gpucodegen import errors
-    from gpucodegen.tiling.tuning.store import Store
+    from gpucodegen.tiling.tuning.store import TuningStore
 
     try:
         with cache.cache_folder(create=True) as folder:
@@ -77,7 +77,7 @@ def tuning_store() -> Store:
         place = cache.cache_directory()
         reason = problem.strerror or str(problem)
         raise errors.CacheRefused(path=place, reason=reason) from problem
-    return Store(tuning_path())
+    return TuningStore(tuning_path())
 
 
 def tuning_path() -> Path:

@@ -28,7 +28,7 @@ from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.vectors.types import numbers_in
 from gpucodegen.emit.text.header import Header
-from gpucodegen.emit.text.names import Names
+from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.errors import CompileError
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
@@ -105,7 +105,7 @@ def emit_program(
         for name, op in module.functions.items()
         if KERNEL not in op.attributes and not Function(op).is_external
     }
-    names = Names()
+    names = PythonNames()
     python_names = {name: names.fresh(name, "f") for name in hosts}
     constants = _constants(module.operations)
     keys = {name: f"g{n}" for n, name in enumerate(constants)}
@@ -140,7 +140,7 @@ class _Kernels:
 
     def __init__(self, emission: Emission) -> None:
         self.emission = emission
-        self.names = Names()
+        self.names = PythonNames()
         self.emitted: dict[tuple[str, ...], EmittedKernel] = {}
 
     def collect(self, operations: Iterable[Operation]) -> None:

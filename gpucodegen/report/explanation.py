@@ -22,7 +22,7 @@ from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.text import nest_lines
-from gpucodegen.report.wording import Lines, Source, equations, indented, section
+from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
 
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""
@@ -70,7 +70,7 @@ class Explanation:
     """
 
     functions: tuple[Explained, ...]
-    source: Source
+    source: SourceLine
     sizes: Sizes
     refused: Mapping[str, errors.Error]
 
@@ -208,7 +208,7 @@ def explain_module(
         Explained(sum(counts[:i]), s, *_mapped(module, s, sizes, targets))
         for i, s in enumerate(subjects)
     )
-    return Explanation(tuple(functions), Source.of(text), sizes, refused)
+    return Explanation(tuple(functions), SourceLine.of(text), sizes, refused)
 
 
 def _mapped(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpucodegen.report.kernels import MappedKernel, Mapping, Share
+from gpucodegen.report.kernels import MappedKernel, Mapping, WorkShare
 from gpucodegen.report.wording import Lines, box, section, size, table
 
 
@@ -53,7 +53,7 @@ def _trimmed(extents: tuple[int | None, ...]) -> tuple[int | None, ...]:
     return extents[:count]
 
 
-def _share(share: Share) -> tuple[str, str, str, str, str]:
+def _share(share: WorkShare) -> tuple[str, str, str, str, str]:
     count = len(share.threads[0]) if share.threads else 0
     threads = f"{count} by its first thread" if count else ""
     return (

@@ -43,7 +43,7 @@ Box = tuple[Interval, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class WorkShare:
     """What the workers of a kernel touch of one array.
 
     ``blocks``: boxes of the first block (GPU) or parallel iteration (CPU), and of its
@@ -90,7 +90,7 @@ class MappedKernel:
     block: tuple[int, ...]
     workers: int | None
     vectors: tuple[str, ...]
-    shares: tuple[Share, ...]
+    shares: tuple[WorkShare, ...]
     tree: Tree
     objection: str
     places: frozenset[FileLoc]
@@ -203,7 +203,7 @@ def _places(lifted: Lifted) -> Iterator[FileLoc]:
             yield place
 
 
-def _shares(built: Model, lifted: Lifted) -> Iterator[Share]:
+def _shares(built: Model, lifted: Lifted) -> Iterator[WorkShare]:
     """Per array in memory, who touches what of it."""
     for array in lifted.scop.arrays:
         value = lifted.arrays[array.name]
@@ -215,7 +215,7 @@ def _shares(built: Model, lifted: Lifted) -> Iterator[Share]:
         places = _corner(around, _is_block, BLOCKS_SHOWN if writes else 1)
         boxes = [touched(built, array.name, p, writes=writes) for p in places]
         if boxes[0] is not None:
-            yield Share(
+            yield WorkShare(
                 array.name,
                 _memory(array, value.type),
                 writes,

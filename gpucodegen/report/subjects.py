@@ -17,7 +17,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.reachable import reachable
-from gpucodegen.tiling.machine.contraction import Contraction, contractions
+from gpucodegen.tiling.machine.contraction import ContractionShape, contractions
 from gpucodegen.tiling.model.relations import Instances, Model, model
 from gpucodegen.tiling.model.scop import If, Loop, Node, loops, statements
 from gpucodegen.tiling.proof.bands import Band, bands
@@ -41,7 +41,7 @@ class Nest:
     dependences: tuple[Dependence, ...]
     verdicts: tuple[LoopVerdict, ...]
     bands: tuple[Band, ...]
-    contractions: tuple[Contraction, ...]
+    contractions: tuple[ContractionShape, ...]
     parts: tuple[LoopValues, ...]
     arrays: Mapping[str, Value]
 

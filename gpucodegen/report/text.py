@@ -12,7 +12,7 @@ from gpucodegen.report.strides import element_bytes, walks
 from gpucodegen.report.subjects import Nest, Subject, location_of
 from gpucodegen.report.wording import (
     Lines,
-    Source,
+    SourceLine,
     box,
     distances,
     indented,
@@ -20,7 +20,7 @@ from gpucodegen.report.wording import (
     size,
     table,
 )
-from gpucodegen.tiling.machine.contraction import Contraction, Operand
+from gpucodegen.tiling.machine.contraction import ContractionShape, OperandAccess
 from gpucodegen.tiling.model.isl_forms import set_text
 from gpucodegen.tiling.model.scop import Loop
 from gpucodegen.tiling.proof.bands import Band
@@ -39,13 +39,13 @@ FEW = 3
 """Accesses that may be wrong are many or none."""
 
 
-def nest_lines(subject: Subject, nest: Nest, source: Source) -> Lines:
+def nest_lines(subject: Subject, nest: Nest, source: SourceLine) -> Lines:
     """All that is known of a nest as written."""
     yield f"{source.quote(nest.location)}"
     yield from indented(_nest_sections(subject, nest, source))
 
 
-def _nest_sections(subject: Subject, nest: Nest, source: Source) -> Lines:
+def _nest_sections(subject: Subject, nest: Nest, source: SourceLine) -> Lines:
     yield from section("loops", _loops(nest, source))
     yield from section("bands", _bands(nest))
     yield from section("fronts", _fronts(nest))
@@ -79,7 +79,7 @@ def _at_once(nest: Nest, loop: Loop) -> bool:
     return nest.verdict(loop).kind is LoopKind.PARALLEL
 
 
-def _loops(nest: Nest, source: Source) -> Lines:
+def _loops(nest: Nest, source: SourceLine) -> Lines:
     for verdict in nest.verdicts:
         depth = 2 * len(verdict.outer)
         yield f"{' ' * depth}{verdict.loop.name}: {_kind(verdict)}"
@@ -95,7 +95,7 @@ def _kind(verdict: LoopVerdict) -> str:
     return f"{verdict.description}{operators}{order}"
 
 
-def why_not(dependence: Dependence, source: Source) -> Lines:
+def why_not(dependence: Dependence, source: SourceLine) -> Lines:
     """A dependence: what, how far, which iterations, and both source lines."""
     array = dependence.source.access.array
     far = distances(dependence.distance)
@@ -150,7 +150,7 @@ def _values(nest: Nest) -> Lines:
         yield f"used afterwards: {', '.join(part.live_out) or 'none'}"
 
 
-def _contractions(found: Sequence[Contraction]) -> Lines:
+def _contractions(found: Sequence[ContractionShape]) -> Lines:
     for contraction in found:
         operands = (contraction.output, contraction.left, contraction.right)
         output, left, right = map(_operand, operands)
@@ -168,7 +168,7 @@ def _contractions(found: Sequence[Contraction]) -> Lines:
         )
 
 
-def _operand(operand: Operand) -> str:
+def _operand(operand: OperandAccess) -> str:
     indices = ", ".join(str(index) for index in operand.access.indices)
     return f"{operand.array}[{indices}]"
 

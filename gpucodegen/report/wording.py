@@ -12,15 +12,15 @@ Lines = Iterator[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceLine:
     """A module's source text, to quote its lines; empty if it is not at hand."""
 
     lines: tuple[str, ...] = ()
 
     @staticmethod
-    def of(text: str) -> Source:
+    def of(text: str) -> SourceLine:
         """The lines of a text."""
-        return Source(tuple(text.split("\n")))
+        return SourceLine(tuple(text.split("\n")))
 
     def quote(self, location: Location) -> str:
         """``file:line:column: the line``."""

@@ -10,7 +10,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.emit.tables.memory.offsets import Offsets
 from gpucodegen.emit.text.fragments import Text
-from gpucodegen.emit.text.source import Writer
+from gpucodegen.emit.text.source import SourceWriter
 from gpucodegen.ir.affine.expressions import AffineExpr, Dim
 
 BASE = Dim(0) * 80 + Dim(1) * 9 - Dim(2)
@@ -21,7 +21,7 @@ def shown(expr: AffineExpr) -> Text:
 
 
 def test_a_sum_is_named_where_it_first_occurs() -> None:
-    writer = Writer()
+    writer = SourceWriter()
     offsets = Offsets(writer)
 
     def access(expr: AffineExpr) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gpucodegen import errors
 from gpucodegen.compiling.targets import find
 from gpucodegen.emit import CPU, emit_program
-from gpucodegen.emit.text.names import Names, sanitized
+from gpucodegen.emit.text.names import PythonNames, sanitized
 from gpucodegen.emit.text.source import place
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.parser import parse_module
@@ -21,7 +21,7 @@ def test_hints_become_identifiers():
     for hint in (EVIL, "", "0", "größe", "class", "a" * 500, "__import__", "rt", "\n"):
         assert sanitized(hint).isidentifier()
         assert sanitized(hint).isascii()
-        assert Names().fresh(hint) not in {"class", "rt", "__import__"}
+        assert PythonNames().fresh(hint) not in {"class", "rt", "__import__"}
 
 
 def test_file_names_cannot_leave_their_comment():

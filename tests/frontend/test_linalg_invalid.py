@@ -73,7 +73,7 @@ GENERIC = {
     "yield count": (
         _generic(body="linalg.yield %a, %a : f32, f32"),
         "V017",
-        "(f32) yielded, found (f32, f32)",
+        "must yield (f32), found (f32, f32)",
     ),
     "yield type": (_generic(body="linalg.yield %n : index"), "V017", "found (index)"),
     "index": (

@@ -46,7 +46,7 @@ def lifted(name: str) -> Scop:
 def parameters(name: str) -> dict[str, int]:
     """Values at which every loop runs at least twice, and their names in the model."""
     size = {extent: SIZES.get(extent, OTHERS) for extent in KERNELS[name].small}
-    found: dict[str, int] = {}
+    found = dict(size)  # extents are called what the program calls them
     formal = function(name).regions[0].blocks[0].arguments
     for value, actual in zip(formal, KERNELS[name].arguments(size), strict=True):
         shape = np.shape(actual)

@@ -13,6 +13,7 @@ from gpucodegen.calls.launch import unlike
 from gpucodegen.calls.signature import Signature
 from gpucodegen.emit import emit_program
 from gpucodegen.emit.host.launch import OneLaunch
+from gpucodegen.emit.kernel.emissions import CPU
 from gpucodegen.parser import parse_module
 
 TEXT = """
@@ -273,7 +274,7 @@ def launch_of(body: str) -> OneLaunch | None:
     number = next((n for n in (", %n: bf16", ", %i: index") if n[2:4] in body), "")
     text = TEMPLATE.replace("BODY", body).replace("NUMBER", number)
     text = text.replace("RESULTS", f"-> ({values})" if values else "")
-    return emit_program(parse_module(text, "t.mlir"), "cpu").functions["f"].launch
+    return emit_program(parse_module(text, "t.mlir"), CPU).functions["f"].launch
 
 
 ALIGNED = f"""%m = memref.alloc() : {BUFFER}

@@ -15,12 +15,12 @@ from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.schedule.schedule import Schedule, Unit, UnitNest
 from gpucodegen.tiling.schedule.schedule_ast import (
     Expression,
-    For,
     Guard,
+    LoopNode,
     Name,
     Node,
     Number,
-    Run,
+    StatementNode,
 )
 
 Instance = tuple[str, tuple[int, ...]]
@@ -65,7 +65,7 @@ def run(
     """Every execution of the loops of a schedule, in order."""
     for node in nodes:
         match node:
-            case For():
+            case LoopNode():
                 lower = max(value(bound, env) for bound in node.lowers)
                 upper = min(value(bound, env) for bound in node.uppers)
                 for i in range(lower, upper, node.step):
@@ -82,7 +82,7 @@ def run(
                 )
                 branch = node.body if holds else node.orelse
                 yield from run(branch, schedule, env, around, worker)
-            case Run():
+            case StatementNode():
                 values = tuple(value(v, env) for v in node.values)
                 yield Execution((node.name, values), *worker)
 

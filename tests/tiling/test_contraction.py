@@ -10,7 +10,7 @@ from tiling_samples import (
     nest,
 )
 
-from gpucodegen.tiling.machine.contraction import Contraction, contractions
+from gpucodegen.tiling.machine.contraction import ContractionShape, contractions
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Loop, Scop
 from gpucodegen.tiling.proof.dependences import dependences
@@ -41,12 +41,12 @@ for a in 0..N
 )
 
 
-def recognised(scop: Scop) -> tuple[Contraction, ...]:
+def recognised(scop: Scop) -> tuple[ContractionShape, ...]:
     built = model(scop)
     return contractions(built, dependences(built))
 
 
-def parts(found: Contraction) -> str:
+def parts(found: ContractionShape) -> str:
     def text(of: tuple[Loop, ...]) -> str:
         return "".join(loop.name for loop in of)
 

@@ -15,7 +15,7 @@ from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.isl_ast import generate
 from gpucodegen.tiling.schedule.isl_schedule import find_schedule
 from gpucodegen.tiling.schedule.schedule import Schedule, Unit, UnitNest
-from gpucodegen.tiling.schedule.skew import Band, find_band, skewed
+from gpucodegen.tiling.schedule.skew import SkewedBand, find_band, skewed
 from gpucodegen.tiling.schedule.wavefront import wavefront
 
 SIZES = ({"T": 5, "N": 6}, {"T": 3, "N": 9})
@@ -36,7 +36,7 @@ def tiled(
 ) -> tuple[UnitNest, Schedule | Refusal]:
     found = nest_of(scop)
     band = find_band(found)
-    assert isinstance(band, Band), band
+    assert isinstance(band, SkewedBand), band
     return found, wavefront(found, band, sizes, chains)
 
 
@@ -79,13 +79,13 @@ BANDS = {
 @pytest.mark.parametrize("name", STENCILS)
 def test_the_smallest_skews_are_found(name: str):
     band = find_band(nest_of(STENCILS[name]))
-    assert isinstance(band, Band)
+    assert isinstance(band, SkewedBand)
     assert band.factors == BANDS[name]
 
 
 def test_statements_are_shifted_against_each_other():
     band = find_band(nest_of(FDTD))
-    assert isinstance(band, Band)
+    assert isinstance(band, SkewedBand)
     assert list(band.shifts.values()) == [(0, 0, 0)] * 3 + [(0, 1, 1)]
 
 
@@ -115,7 +115,7 @@ def test_the_number_of_factors_is_checked():
 
 def test_a_band_without_skew():
     band = find_band(nest_of(MATMUL))
-    assert isinstance(band, Band)
+    assert isinstance(band, SkewedBand)
     assert not band.skewed
 
 
@@ -137,7 +137,7 @@ def test_distances_without_bound_have_no_skew():
 
 def test_statements_around_the_loops_of_others():
     band = find_band(nest_of(TRIANGULAR_SOLVE))
-    if isinstance(band, Band):
+    if isinstance(band, SkewedBand):
         found, schedule = tiled(TRIANGULAR_SOLVE, (2, 2))
         check(TRIANGULAR_SOLVE, schedule, found, {"N": 5}, {"N": 8})
 
@@ -158,12 +158,12 @@ def test_without_an_answer_nothing_is_decided():
 
 def in_wavefronts(found: UnitNest) -> Schedule | Refusal:
     band = find_band(found)
-    return wavefront(found, band, (2, 3)) if isinstance(band, Band) else band
+    return wavefront(found, band, (2, 3)) if isinstance(band, SkewedBand) else band
 
 
 def in_chains(found: UnitNest) -> Schedule | Refusal:
     band = find_band(found)
-    return wavefront(found, band, (1, 2), 2) if isinstance(band, Band) else band
+    return wavefront(found, band, (1, 2), 2) if isinstance(band, SkewedBand) else band
 
 
 PLANS = {

@@ -18,7 +18,7 @@ from gpucodegen.tiling.proof.legality import check_tile_sizes
 from gpucodegen.tiling.tuning import store as store_module
 from gpucodegen.tiling.tuning.search import Outcome, Status, Trial, search
 from gpucodegen.tiling.tuning.space import Point, Space, tile_sizes
-from gpucodegen.tiling.tuning.store import Store, tuning_key
+from gpucodegen.tiling.tuning.store import TuningStore, tuning_key
 
 SIZES = (8, 16, 32, 64, 128)
 
@@ -99,10 +99,10 @@ def test_random_points_are_legal():
 
 
 def test_a_second_search_recalls_the_first(tmp_path: Path):
-    session = Store(tmp_path / "t.sqlite").session("key")
+    session = TuningStore(tmp_path / "t.sqlite").session("key")
     space = Space({"i": SIZES})
     first = search(space, bowl, memory=session)
-    again = Store(tmp_path / "t.sqlite").session("key")
+    again = TuningStore(tmp_path / "t.sqlite").session("key")
 
     def never(point: Point) -> float:
         raise AssertionError(point)
@@ -112,7 +112,7 @@ def test_a_second_search_recalls_the_first(tmp_path: Path):
 
 
 def test_only_a_proven_winner_is_used(tmp_path: Path):
-    store = Store(tmp_path / "t.sqlite")
+    store = TuningStore(tmp_path / "t.sqlite")
     session = store.session("key")
     session.remember(Trial({"i": 8}, Status.OK, 1.0))
     assert store.winner("key") is None
@@ -123,7 +123,7 @@ def test_only_a_proven_winner_is_used(tmp_path: Path):
 
 
 def test_forgetting_a_key_keeps_the_others(tmp_path: Path):
-    store = Store(tmp_path / "t.sqlite")
+    store = TuningStore(tmp_path / "t.sqlite")
     for key in "ab":
         store.session(key).remember(Trial({"i": 8}, Status.OK, 1.0))
         store.session(key).crown({"i": 8})
@@ -133,7 +133,7 @@ def test_forgetting_a_key_keeps_the_others(tmp_path: Path):
 
 
 def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    session = Store(tmp_path / "t.sqlite").session("key")
+    session = TuningStore(tmp_path / "t.sqlite").session("key")
     assert session.claim({"i": 8})
     assert not session.claim({"i": 8})
     assert session.recall({"i": 8}) is None
@@ -146,13 +146,13 @@ def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_damaged_files_are_begun_anew(tmp_path: Path, content: bytes):
     path = tmp_path / "t.sqlite"
     path.write_bytes(content)
-    Store(path).session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
-    assert len(Store(path).trials("key")) == 1
+    TuningStore(path).session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
+    assert len(TuningStore(path).trials("key")) == 1
 
 
 def test_other_versions_and_strange_rows_are_not_trusted(tmp_path: Path):
     path = tmp_path / "t.sqlite"
-    store = Store(path)
+    store = TuningStore(path)
     store.session("key").remember(Trial({"i": 8}, Status.OK, 1.0))
     store.session("key").crown({"i": 8})
     with sqlite3.connect(path) as database:
@@ -173,8 +173,8 @@ def test_what_the_first_version_called_best_is_not_used(tmp_path: Path):
             """insert into trial values ('key', '{"i":8}', 'ok', 0.1, '', 1, 1);"""
             "pragma user_version = 1;"
         )
-    assert Store(path).winner("key") is None
-    assert Store(path).trials("key") == ()
+    assert TuningStore(path).winner("key") is None
+    assert TuningStore(path).trials("key") == ()
 
 
 def test_given_points_are_tried_and_no_others():
@@ -189,7 +189,7 @@ def test_keys_depend_on_every_part():
 
 
 def _claim_all(path: Path, results: multiprocessing.Queue[int]) -> None:
-    session = Store(path).session("key")
+    session = TuningStore(path).session("key")
     mine = 0
     for size in range(60):
         if session.claim({"i": size}):
@@ -211,5 +211,5 @@ def test_processes_share_the_points_without_overlap(tmp_path: Path):
     for worker in workers:
         worker.join()
     assert sum(claimed) == 60
-    assert len(Store(path).trials("key")) == 60
-    assert min((t.seconds or inf) for t in Store(path).trials("key")) >= 0
+    assert len(TuningStore(path).trials("key")) == 60
+    assert min((t.seconds or inf) for t in TuningStore(path).trials("key")) >= 0

@@ -14,7 +14,7 @@ from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest, read, write
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
-from gpucodegen.tiling.schedule.skew import Band, find_band
+from gpucodegen.tiling.schedule.skew import SkewedBand, find_band
 
 SIDE = 400
 MACHINE = Machine(2, second=1_310_720, shared=48 << 20)
@@ -38,7 +38,7 @@ def relaxation(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> UnitNest:
 def plan(shifts: Sequence[tuple[int, ...]], side: int = SIDE) -> TimePlan | None:
     source = relaxation(shifts, side)
     band = find_band(source)
-    assert isinstance(band, Band)
+    assert isinstance(band, SkewedBand)
     return plan_time_tiles(source, band, {"A": 4}, MACHINE)
 
 

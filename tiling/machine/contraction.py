@@ -8,7 +8,7 @@ Comes in: a `Model` with its dependences. Goes out: for each statement of the fo
 * N: in C and B only,
 * K: in A and B only, and a reduction,
 
-a `Contraction`. Matrix products, batched ones, matrix-vector products, tensor
+a `ContractionShape`. Matrix products, batched ones, matrix-vector products, tensor
 contractions and convolutions (sliding indices such as ``2*h + kh``) are all of it.
 """
 
@@ -28,7 +28,7 @@ from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class OperandAccess:
     """One array of a contraction: per dimension, the factor of each loop used in it."""
 
     access: Access
@@ -52,7 +52,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction:
+class ContractionShape:
     """A statement that contracts ``left`` and ``right`` over K into ``output``.
 
     Loops stand in nest order, without the ``outer`` ones that merely repeat it all.
@@ -62,10 +62,10 @@ class Contraction:
     statement: Statement
     outer: tuple[Loop, ...]
     loops: tuple[Loop, ...]
-    output: Operand
-    left: Operand
-    right: Operand
-    scalars: tuple[Operand, ...]
+    output: OperandAccess
+    left: OperandAccess
+    right: OperandAccess
+    scalars: tuple[OperandAccess, ...]
     batch: tuple[Loop, ...]
     m: tuple[Loop, ...]
     n: tuple[Loop, ...]
@@ -78,7 +78,9 @@ class Contraction:
         return any(o.sliding for o in (self.output, self.left, self.right))
 
 
-def contractions(model: Model, found: Sequence[Dependence]) -> tuple[Contraction, ...]:
+def contractions(
+    model: Model, found: Sequence[Dependence]
+) -> tuple[ContractionShape, ...]:
     """Every statement that is a contraction, in textual order.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -102,7 +104,7 @@ def contractions(model: Model, found: Sequence[Dependence]) -> tuple[Contraction
 
 def _contraction(
     model: Model, instances: Instances, kinds: dict[str, LoopKind]
-) -> Contraction | None:
+) -> ContractionShape | None:
     statement = instances.node
     if not isinstance(statement, Statement) or statement.reduction is None:
         return None
@@ -126,7 +128,7 @@ def _contraction(
     if parts is None or not _kinds_fit(parts, kinds):
         return None
     batch, m, n, k = parts
-    return Contraction(
+    return ContractionShape(
         statement=statement,
         outer=outer,
         loops=loops,
@@ -150,7 +152,10 @@ _REDUCED = (False, True, True)
 
 
 def _split(
-    loops: Sequence[Loop], output: Operand, left: Operand, right: Operand
+    loops: Sequence[Loop],
+    output: OperandAccess,
+    left: OperandAccess,
+    right: OperandAccess,
 ) -> _Parts | None:
     """Batch, M, N and K; None if some loop is of no such kind or nothing is reduced."""
     where = {
@@ -175,13 +180,13 @@ def _kinds_fit(parts: _Parts, kinds: dict[str, LoopKind]) -> bool:
     )
 
 
-def _operands(model: Model, instances: Instances) -> tuple[Operand, ...] | None:
-    operands: list[Operand] = []
+def _operands(model: Model, instances: Instances) -> tuple[OperandAccess, ...] | None:
+    operands: list[OperandAccess] = []
     for position, access in enumerate(instances.accesses):
         rows = index_coefficients(model, instances, access)
         if rows is None:
             return None
-        operands.append(Operand(access, position, rows))
+        operands.append(OperandAccess(access, position, rows))
     return tuple(operands)
 
 

@@ -18,14 +18,14 @@ from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import header
 from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest
 from gpucodegen.tiling.schedule.schedule_ast import (
-    Constraint,
     Expression,
-    For,
     Guard,
+    Inequality,
+    LoopNode,
     Name,
     Node,
     Number,
-    Run,
+    StatementNode,
     Term,
     substitute,
 )
@@ -90,7 +90,7 @@ def _tree(nest: UnitNest, schedule: Schedule) -> islpy.AstNode:
     return build.node_from_schedule_map(order)
 
 
-def conjunctions(bad: Set, known: Set) -> tuple[tuple[Constraint, ...], ...] | None:
+def conjunctions(bad: Set, known: Set) -> tuple[tuple[Inequality, ...], ...] | None:
     """A set of parameters as pieces, each a list of constraints that all hold.
 
     ``known`` holds anyway.  None where a piece has no such form.
@@ -108,7 +108,7 @@ def conjunctions(bad: Set, known: Set) -> tuple[tuple[Constraint, ...], ...] | N
         return None
 
 
-def _piece(build: islpy.AstBuild, piece: islpy.BasicSet) -> tuple[Constraint, ...]:
+def _piece(build: islpy.AstBuild, piece: islpy.BasicSet) -> tuple[Inequality, ...]:
     if piece.is_universe():
         return ()
     return _constraints(build.expr_from_set(islpy.Set.from_basic_set(piece)), {})
@@ -169,7 +169,7 @@ class _Reader:
             raise _NotAffineError
         more = _LAST[_operator(end)]
         uppers = [_expression(e, known) for e in _flat(end.get_op_arg(1), "min")]
-        loop = For(
+        loop = LoopNode(
             name,
             tuple(_expression(e, known) for e in _flat(start, "max")),
             tuple(_plus(upper, more) for upper in uppers),
@@ -186,10 +186,10 @@ class _Reader:
         orelse = self.nodes(node.if_get_else_node(), known) if other else ()
         return Guard(constraints, body, orelse)
 
-    def _run(self, node: islpy.AstNode, known: Known) -> Run:
+    def _run(self, node: islpy.AstNode, known: Known) -> StatementNode:
         name, *values = _operands(node.user_get_expr())
         unit = self.units[name.get_id().get_name()]
-        return Run(unit, tuple(_expression(value, known) for value in values))
+        return StatementNode(unit, tuple(_expression(value, known) for value in values))
 
 
 def _operator(expression: islpy.AstExpr) -> str:
@@ -203,7 +203,7 @@ def _operands(expression: islpy.AstExpr) -> list[islpy.AstExpr]:
     return [expression.get_op_arg(i) for i in range(expression.get_op_n_arg())]
 
 
-def _constraints(condition: islpy.AstExpr, known: Known) -> tuple[Constraint, ...]:
+def _constraints(condition: islpy.AstExpr, known: Known) -> tuple[Inequality, ...]:
     """A conjunction, one comparison each."""
     operator = _operator(condition)
     if operator in {"and_", "and_then"}:
@@ -212,9 +212,9 @@ def _constraints(condition: islpy.AstExpr, known: Known) -> tuple[Constraint, ..
         raise _NotAffineError
     sides = [_expression(side, known) for side in _operands(condition)]
     if operator == "eq":
-        return (Constraint(Term("-", sides[0], sides[1]), equality=True),)
+        return (Inequality(Term("-", sides[0], sides[1]), equality=True),)
     greater, smaller, least = _COMPARISONS[operator]
-    return (Constraint(_plus(Term("-", sides[greater], sides[smaller]), -least)),)
+    return (Inequality(_plus(Term("-", sides[greater], sides[smaller]), -least)),)
 
 
 def _flat(expression: islpy.AstExpr, operator: str) -> list[islpy.AstExpr]:

@@ -59,7 +59,7 @@ Expression: TypeAlias = Name | Number | Term
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class Inequality:
     """``expression >= 0``, or ``expression = 0``."""
 
     expression: Expression
@@ -67,7 +67,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class LoopNode:
     """A loop; ``dimension`` is the position of its variable in the schedule."""
 
     name: str
@@ -82,37 +82,37 @@ class For:
 class Guard:
     """``body`` where all constraints hold, ``orelse`` elsewhere."""
 
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[Inequality, ...]
     body: tuple[Node, ...]
     orelse: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StatementNode:
     """One execution: its original loops have these values, outermost first."""
 
     name: str
     values: tuple[Expression, ...]
 
 
-Node: TypeAlias = For | Guard | Run
+Node: TypeAlias = LoopNode | Guard | StatementNode
 
 
 def names(nodes: Sequence[Node]) -> set[str]:
     """All names in the expressions of some nodes.
 
-    >>> sorted(names([For("i", (Number(0),), (Name("n"),), 1, (), 0)]))
+    >>> sorted(names([LoopNode("i", (Number(0),), (Name("n"),), 1, (), 0)]))
     ['n']
     """
     found: set[str] = set()
     for node in nodes:
         match node:
-            case For():
+            case LoopNode():
                 parts, inner = (*node.lowers, *node.uppers), node.body
             case Guard():
                 parts = tuple(c.expression for c in node.constraints)
                 inner = (*node.body, *node.orelse)
-            case Run():
+            case StatementNode():
                 parts, inner = node.values, ()
         found |= {leaf for part in parts for leaf in _leaves(part)} | names(inner)
     return found

@@ -1,7 +1,8 @@
 """Skews and shifts that make loops permutable: the band of every time tiling.
 
-Comes in: a `UnitNest` whose units share their outermost loops. Goes out: a `Band`; it
-gives each unit a vector of affine positions that no dependence lets decrease:
+Comes in: a `UnitNest` whose units share their outermost loops. Goes out: a
+`SkewedBand`; it gives each unit a vector of affine positions that no dependence lets
+decrease:
 
     { x -> y in dependences : P(y)_k < P(x)_k } = {}   for each position k.
 
@@ -34,7 +35,7 @@ MOST_ALIGNMENTS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class SkewedBand:
     """Positions per unit, as isl text; factors per position, shifts per unit."""
 
     positions: Mapping[str, tuple[str, ...]]
@@ -48,7 +49,9 @@ class Band:
         return moved or any(any(row) for row in self.factors)
 
 
-def find_band(nest: UnitNest, rows: Sequence[Factors] | None = None) -> Band | Refusal:
+def find_band(
+    nest: UnitNest, rows: Sequence[Factors] | None = None
+) -> SkewedBand | Refusal:
     """The permutable positions with the smallest skews, or with factors ``rows``.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -73,7 +76,7 @@ def find_band(nest: UnitNest, rows: Sequence[Factors] | None = None) -> Band | R
             return _UNKNOWN
         search = _Search(nest, loops, distances)
         found = search.band(depth) if rows is None else search.fixed(tuple(rows), depth)
-        if isinstance(found, Band):
+        if isinstance(found, SkewedBand):
             return found
         refusal = refusal or found
     return refusal or Refusal("no loop is around all of its statements")
@@ -148,7 +151,7 @@ class _Search:
     loops: Mapping[str, tuple[str, ...]]
     distances: Distances
 
-    def band(self, depth: int) -> Band | Refusal:
+    def band(self, depth: int) -> SkewedBand | Refusal:
         rows: list[Factors] = []
         for position in range(depth):
             row = next(
@@ -159,7 +162,7 @@ class _Search:
             rows.append(row)
         return self.fixed(tuple(rows), depth)
 
-    def fixed(self, rows: tuple[Factors, ...], depth: int) -> Band | Refusal:
+    def fixed(self, rows: tuple[Factors, ...], depth: int) -> SkewedBand | Refusal:
         """The band of these factors, with the smallest shifts."""
         shifts: list[dict[str, int]] = []
         for position in range(depth):
@@ -171,7 +174,7 @@ class _Search:
                 return self._refused(reason, rows[position])
             shifts.append(found)
         names = [unit.name for unit in self.nest.units]
-        return Band(
+        return SkewedBand(
             {n: self._positions(n, rows, [s[n] for s in shifts]) for n in names},
             rows,
             {n: tuple(s[n] for s in shifts) for n in names},

@@ -1,8 +1,8 @@
 """Wavefronts of tiles: the schedule that tiles a time loop together with its space.
 
-Comes in: a `UnitNest`, its `Band` and tile sizes. Goes out: a `Schedule`. With P the
-positions of the band, z the sizes, t_k = floor(P_k / z_k) and c the chains, an instance
-runs at
+Comes in: a `UnitNest`, its `SkewedBand` and tile sizes. Goes out: a `Schedule`. With P
+the positions of the band, z the sizes, t_k = floor(P_k / z_k) and c the chains, an
+instance runs at
 
     (floor(P_0 / (c * z_0)), t_2, .., t_n, t_0 + t_1, t_0, its place inside the tile).
 
@@ -20,11 +20,11 @@ from dataclasses import replace
 
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
-from gpucodegen.tiling.schedule.skew import LARGEST_FACTOR, Band
+from gpucodegen.tiling.schedule.skew import LARGEST_FACTOR, SkewedBand
 
 
 def wavefront(
-    nest: UnitNest, band: Band, sizes: Sequence[int], chains: int = 0
+    nest: UnitNest, band: SkewedBand, sizes: Sequence[int], chains: int = 0
 ) -> Schedule | Refusal:
     """Tile the first ``len(sizes)`` positions of the band, at least two.
 

@@ -37,7 +37,7 @@ class Trial:
     reason: str = ""
 
 
-class Memory(Protocol):
+class TrialMemory(Protocol):
     """Where trials are kept between searches; see `gpucodegen.tiling.tuning.store`."""
 
     def recall(self, point: Point) -> Trial | None:
@@ -103,7 +103,7 @@ def search(
     *,
     budget: int = 40,
     seeds: Sequence[Point] = (),
-    memory: Memory | None = None,
+    memory: TrialMemory | None = None,
     random: Random | None = None,
     observe: Callable[[Trial], None] | None = None,
     moves: bool = True,
@@ -151,7 +151,7 @@ RESTARTS_WITHOUT_NEWS = 50
 class _Walk:
     space: Space
     measure: Callable[[Point], float]
-    memory: Memory
+    memory: TrialMemory
     budget: int
     observe: Callable[[Trial], None] | None
     spent: int = 0

@@ -52,12 +52,12 @@ def tuning_key(**parts: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class TuningStore:
     """All trials of all keys.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> store = Store(Path(folder.name) / "tuning.sqlite")
+    >>> store = TuningStore(Path(folder.name) / "tuning.sqlite")
     >>> session = store.session("matmul on this machine")
     >>> session.claim({"i": 64}), session.claim({"i": 64})
     (True, False)
@@ -112,7 +112,7 @@ class Store:
 class Session:
     """The trials of one key, as the memory of a search."""
 
-    store: Store
+    store: TuningStore
     key: str
 
     def recall(self, point: Point) -> Trial | None:

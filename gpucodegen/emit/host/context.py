@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpucodegen.emit.host.launch import Printed
+from gpucodegen.emit.host.launch import PrintedHost
 from gpucodegen.emit.kernel.context import Emitter
 from gpucodegen.emit.kernel.kernel import EmittedKernel
 from gpucodegen.emit.text.fragments import Text
@@ -24,7 +24,7 @@ class HostEmitter(Emitter):
     constants: Mapping[str, str] = field(default_factory=dict[str, str])
     launched: list[EmittedKernel] = field(default_factory=list[EmittedKernel])
     own_tags: set[Value] = field(default_factory=set[Value])
-    printed: Printed = field(default_factory=Printed)
+    printed: PrintedHost = field(default_factory=PrintedHost)
 
 
 def tuple_text(texts: Sequence[Text]) -> Text:

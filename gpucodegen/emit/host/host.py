@@ -26,7 +26,7 @@ from gpucodegen.emit.tables.memory import transfers
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import Header, literal
-from gpucodegen.emit.text.names import Names
+from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.errors import ExternalFunction
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
@@ -75,7 +75,7 @@ def emit_host(
     their names in the host program; ``handled`` names operations that the caller runs.
     """
     function = Function(op)
-    names = Names()
+    names = PythonNames()
     names.reserve(PLAIN_NAMES)
     names.reserve(functions.values())
     handlers = {**HANDLERS, **dict.fromkeys(handled, callbacks.handled)}

@@ -43,7 +43,7 @@ class Launched(NamedTuple):
 
 
 @dataclass(slots=True)
-class Printed:
+class PrintedHost:
     """Lines of a function's body by what they do, as they are printed.
 
     ``made``: variables that hold new arrays.  ``same``: variables that are others.
@@ -61,10 +61,10 @@ class Printed:
         What is made has to be returned, and nothing else.
 
         >>> start = Launched("k", ("b", "a"), "status", Reports())
-        >>> Printed({}, {}, [start]).one_launch(["a", "b"], 1).order
+        >>> PrintedHost({}, {}, [start]).one_launch(["a", "b"], 1).order
         (1, 0)
-        >>> Printed({}, {}, [start]).one_launch(["a", "b"], 2)
-        >>> made = Printed({"c": ((4,), "f32")}, {"b": "c"}, [start], ("c",))
+        >>> PrintedHost({}, {}, [start]).one_launch(["a", "b"], 2)
+        >>> made = PrintedHost({"c": ((4,), "f32")}, {"b": "c"}, [start], ("c",))
         >>> made.one_launch(["a"], 4)[1:4]
         ((1, 0), (((4,), 'f32'),), True)
         """

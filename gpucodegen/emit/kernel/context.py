@@ -25,8 +25,8 @@ from gpucodegen.emit.tables.memory.prefetches import Prefetches
 from gpucodegen.emit.text.expressions import HELPERS, affine_text, divisor_of
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import Argument, Header
-from gpucodegen.emit.text.names import Names
-from gpucodegen.emit.text.source import Writer
+from gpucodegen.emit.text.names import PythonNames
+from gpucodegen.emit.text.source import SourceWriter
 from gpucodegen.errors import (
     CompileError,
     InternalError,
@@ -94,9 +94,9 @@ class Emitter:
 
     spelling: Spelling
     handlers: Handlers
-    names: Names
+    names: PythonNames
     header: Header
-    writer: Writer = field(default_factory=Writer)
+    writer: SourceWriter = field(default_factory=SourceWriter)
     sharing: Sharing = field(default_factory=Sharing)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     atoms: Atoms = field(default_factory=Atoms)

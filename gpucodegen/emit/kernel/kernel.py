@@ -28,7 +28,7 @@ from gpucodegen.emit.tables.memory.addressing import (
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import stored_dtype
 from gpucodegen.emit.text.header import Header
-from gpucodegen.emit.text.names import Names
+from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
@@ -94,7 +94,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     function = Function(op)
     blocks = function.blocks
     body = [op for block in blocks for op in block.operations]
-    names = Names()
+    names = PythonNames()
     names.reserve(PLAIN_NAMES)
     names.reserve([name])
     spelling = emission.spelling

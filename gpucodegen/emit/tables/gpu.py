@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects import gpu
 from gpucodegen.emit.kernel.context import Emitter, Handler
-from gpucodegen.emit.text.fragments import Level, Text
+from gpucodegen.emit.text.fragments import Precedence, Text
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.operation import Operation
 
@@ -30,7 +30,7 @@ def global_id(e: Emitter, op: Operation) -> None:
     """``gpu.global_id``."""
     d, cuda = gpu.dimension_of(op), e.use("cuda")
     code = f"{cuda}.blockIdx.{d} * {cuda}.blockDim.{d} + {cuda}.threadIdx.{d}"
-    e.define(op.result, e.narrow(Text(code, Level.SUM)))
+    e.define(op.result, e.narrow(Text(code, Precedence.SUM)))
 
 
 def barrier(e: Emitter, op: Operation) -> None:

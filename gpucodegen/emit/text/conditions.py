@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpucodegen.emit.text.fragments import Level, Text
+from gpucodegen.emit.text.fragments import Precedence, Text
 from gpucodegen.ir.affine.expressions import AffineExpr, Const, linear_form
 from gpucodegen.ir.affine.maps import Constraint
 
@@ -24,8 +24,8 @@ def condition_text(constraints: Sequence[Constraint], text: Printer) -> Text:
         return Text("True")
     if len(constraints) == 1:
         return _constraint(constraints[0], text)
-    parts = [_constraint(c, text).within(Level.AND + 1) for c in constraints]
-    return Text(" and ".join(parts), Level.AND)
+    parts = [_constraint(c, text).within(Precedence.AND + 1) for c in constraints]
+    return Text(" and ".join(parts), Precedence.AND)
 
 
 def _constraint(constraint: Constraint, text: Printer) -> Text:
@@ -52,5 +52,5 @@ def _sum(terms: dict[AffineExpr, int], sign: int) -> AffineExpr:
 
 
 def _compare(lhs: Text, symbol: str, rhs: Text) -> Text:
-    level = Level.COMPARE + 1
-    return Text(f"{lhs.within(level)} {symbol} {rhs.within(level)}", Level.COMPARE)
+    level = Precedence.COMPARE + 1
+    return Text(f"{lhs.within(level)} {symbol} {rhs.within(level)}", Precedence.COMPARE)

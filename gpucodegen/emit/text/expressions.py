@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.emit.text.fragments import Level, Text, binary, call, number
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, call, number
 from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim, linear_form
 
 Divide = Callable[[Text, Text], Text]
@@ -27,20 +27,20 @@ class Division:
     def quotient(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
         """``lhs floordiv rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
-            return Text(f"{_narrow(lhs)} >> {shift}", Level.SHIFT)
+            return Text(f"{_narrow(lhs)} >> {shift}", Precedence.SHIFT)
         return self.floordiv(lhs, divisor)
 
     def remainder(self, lhs: Text, rhs: AffineExpr, divisor: Text) -> Text:
         """``lhs mod rhs``."""
         if self.shifts and (shift := _power_of_two(rhs)) is not None:
             mask = (1 << shift) - 1
-            return Text(f"{lhs.within(Level.ATOM)} & {mask}", Level.BIT_AND)
+            return Text(f"{lhs.within(Precedence.ATOM)} & {mask}", Precedence.BIT_AND)
         return self.mod(lhs, divisor)
 
 
 PLAIN = Division(
-    floordiv=lambda a, b: binary(a, "//", b, Level.PRODUCT),
-    mod=lambda a, b: binary(a, "%", b, Level.PRODUCT),
+    floordiv=lambda a, b: binary(a, "//", b, Precedence.PRODUCT),
+    mod=lambda a, b: binary(a, "%", b, Precedence.PRODUCT),
     shifts=False,
 )
 """Python's own floor division, which is MLIR's."""
@@ -92,9 +92,9 @@ def affine_text(
         case Binary("ceildiv", lhs, rhs):
             # ceil(a / b) = -floor(-a / b)
             negative = division.quotient(text(-lhs), rhs, text(rhs))
-            return Text(f"-{negative.within(Level.UNARY)}", Level.UNARY)
+            return Text(f"-{negative.within(Precedence.UNARY)}", Precedence.UNARY)
         case Binary("*", lhs, rhs) if not isinstance(rhs, Const):
-            return binary(text(lhs), "*", text(rhs), Level.PRODUCT)
+            return binary(text(lhs), "*", text(rhs), Precedence.PRODUCT)
         case _:
             return _sum(expr, text)
 
@@ -114,14 +114,16 @@ def _sum(expr: AffineExpr, text: Callable[[AffineExpr], Text]) -> Text:
     negative, first = parts[0]
     result = first
     if negative:
-        result = Text(f"-{first.within(Level.UNARY)}", Level.UNARY)
+        result = Text(f"-{first.within(Precedence.UNARY)}", Precedence.UNARY)
     for negative, part in parts[1:]:
-        result = binary(result, "-" if negative else "+", part, Level.SUM)
+        result = binary(result, "-" if negative else "+", part, Precedence.SUM)
     return result
 
 
 def _scaled(term: Text, factor: int) -> Text:
-    return term if factor == 1 else binary(term, "*", number(factor), Level.PRODUCT)
+    return (
+        term if factor == 1 else binary(term, "*", number(factor), Precedence.PRODUCT)
+    )
 
 
 def extreme(function: str, bounds: Sequence[Text]) -> Text:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Level(IntEnum):
+class Precedence(IntEnum):
     """Python's operator precedences, loosest first."""
 
     TERNARY = 1
@@ -31,13 +31,13 @@ class Level(IntEnum):
 class Text:
     """A Python expression and the level of its outermost operator.
 
-    >>> half = Text("a + b", Level.SUM)
-    >>> f"{half.within(Level.PRODUCT)} * 2"
+    >>> half = Text("a + b", Precedence.SUM)
+    >>> f"{half.within(Precedence.PRODUCT)} * 2"
     '(a + b) * 2'
     """
 
     code: str
-    level: Level = Level.ATOM
+    level: Precedence = Precedence.ATOM
 
     def within(self, level: int) -> str:
         """The code as an operand of an operator of ``level``."""
@@ -50,13 +50,13 @@ class Text:
 def number(value: float) -> Text:
     """An integer or finite float literal.
 
-    >>> number(-3).within(Level.PRODUCT), number(-3).within(Level.ATOM)
+    >>> number(-3).within(Precedence.PRODUCT), number(-3).within(Precedence.ATOM)
     ('-3', '(-3)')
     """
-    return Text(repr(value), Level.UNARY if value < 0 else Level.ATOM)
+    return Text(repr(value), Precedence.UNARY if value < 0 else Precedence.ATOM)
 
 
-def binary(lhs: Text, operator: str, rhs: Text, level: Level) -> Text:
+def binary(lhs: Text, operator: str, rhs: Text, level: Precedence) -> Text:
     """``lhs operator rhs``, grouped to the left."""
     left, right = lhs.within(level), rhs.within(level + 1)
     return Text(f"{left} {operator} {right}", level)
@@ -65,7 +65,7 @@ def binary(lhs: Text, operator: str, rhs: Text, level: Level) -> Text:
 def call(function: str, *arguments: Text | str) -> Text:
     """``function(arguments)``.
 
-    >>> print(call("min", Text("n - 1", Level.SUM), "m"))
+    >>> print(call("min", Text("n - 1", Precedence.SUM), "m"))
     min(n - 1, m)
     """
     return Text(f"{function}({', '.join(map(str, arguments))})")

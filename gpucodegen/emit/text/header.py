@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from gpucodegen.emit.text.names import Names
+from gpucodegen.emit.text.names import PythonNames
 
 Argument = int | float | str | bool | tuple["Argument", ...]
 
@@ -32,7 +32,7 @@ def literal(value: Argument) -> str:
 class Header:
     r"""What one generated module imports from a face of the intrinsics.
 
-    >>> header = Header("gpucodegen.intrinsics.cpu", Names())
+    >>> header = Header("gpucodegen.intrinsics.cpu", PythonNames())
     >>> header.plain("float32"), header.made("splat_4xf32", "splat", (4,), "f32")
     ('float32', 'splat_4xf32')
     >>> print("\n".join(header.lines()))
@@ -43,7 +43,7 @@ class Header:
     """
 
     face: str
-    names: Names
+    names: PythonNames
     _plain: set[str] = field(default_factory=set[str])
     _special: set[str] = field(default_factory=set[str])
     _made: dict[str, str] = field(default_factory=dict[str, str])

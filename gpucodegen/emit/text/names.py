@@ -28,10 +28,10 @@ def sanitized(hint: str, default: str = "v") -> str:
 
 
 @dataclass(slots=True)
-class Names:
+class PythonNames:
     """The names in use, scope by scope; a closed scope gives its names back.
 
-    >>> names = Names()
+    >>> names = PythonNames()
     >>> names.fresh("i"), names.fresh("range")
     ('i', 'range_1')
     >>> with names.scope():

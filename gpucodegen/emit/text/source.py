@@ -30,10 +30,10 @@ def place(location: Location) -> str:
 
 
 @dataclass(slots=True)
-class Writer:
+class SourceWriter:
     """Lines of source; a comment marks each change of the original location.
 
-    >>> writer = Writer()
+    >>> writer = SourceWriter()
     >>> with writer.block("def f(n):"):
     ...     writer.line("return n")
     >>> print(writer.text)

@@ -18,7 +18,7 @@ from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, loop_verdicts
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class NestAnalysis:
     """Everything the passes ask about a list of operations."""
 
     lifted: Lifted
@@ -64,7 +64,7 @@ def analyse(
     surroundings: Surroundings | None = None,
     *,
     fine: bool = False,
-) -> Analysis:
+) -> NestAnalysis:
     """Analyse operations that run one after the other.
 
     ``context``: operations before them, whose constants and shapes may be used.
@@ -76,4 +76,4 @@ def analyse(
     )
     built = model(lifted.scop)
     found = dependences(built)
-    return Analysis(lifted, built, found, loop_verdicts(built, found))
+    return NestAnalysis(lifted, built, found, loop_verdicts(built, found))

@@ -17,7 +17,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.analysis.work import Middles, expected_work, inside
 from gpucodegen.passes.contraction.cpu.choice import lower_contraction
 from gpucodegen.passes.contraction.cpu.forms import paying_contraction
@@ -156,7 +156,7 @@ def _pieces(
 
 def _parallelise(
     op: Operation,
-    analysis: Analysis,
+    analysis: NestAnalysis,
     mapping: CpuMapping,
     middles: Middles = MappingProxyType({}),
 ) -> Operation:
@@ -171,7 +171,7 @@ def _parallelise(
 
 
 def _with_inner(
-    op: Operation, analysis: Analysis, mapping: CpuMapping, middles: Middles
+    op: Operation, analysis: NestAnalysis, mapping: CpuMapping, middles: Middles
 ) -> Operation:
     """The loop with what its body holds mapped: contractions, and other loops."""
     within = inside(op, middles)

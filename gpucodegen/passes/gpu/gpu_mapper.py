@@ -18,7 +18,7 @@ from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.gpu import kernel as gpu
 from gpucodegen.passes.contraction.gpu.axes import extent, groups_of
 from gpucodegen.passes.contraction.recognition.recognize import (
@@ -123,7 +123,7 @@ class GpuMapper:
         )
         return op.with_(regions=regions)
 
-    def _analysed(self, op: Operation, context: Sequence[Operation]) -> Analysis:
+    def _analysed(self, op: Operation, context: Sequence[Operation]) -> NestAnalysis:
         return analyse([op], context, self.surroundings)
 
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
@@ -152,7 +152,7 @@ class GpuMapper:
         self,
         nest: Operation,
         contraction: Contraction | None,
-        analysis: Analysis,
+        analysis: NestAnalysis,
         context: Sequence[Operation],
     ) -> list[Operation]:
         groups = None if contraction is None else groups_of(contraction)
@@ -165,7 +165,7 @@ class GpuMapper:
         return self._launch(gpu.lower(contraction, groups, plan))
 
     def _generic(
-        self, op: Operation, analysis: Analysis, context: Sequence[Operation]
+        self, op: Operation, analysis: NestAnalysis, context: Sequence[Operation]
     ) -> list[Operation]:
         chain = parallel_chain(op, analysis)
         if chain:
@@ -193,7 +193,7 @@ class GpuMapper:
         launch = self._launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
         return [*before.operations, *launch, *after.operations]
 
-    def _stays_on_host(self, op: Operation, analysis: Analysis) -> bool:
+    def _stays_on_host(self, op: Operation, analysis: NestAnalysis) -> bool:
         """A sequential loop around parallel ones."""
         return (
             op.name == "affine.for"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.indexing import Index, from_map
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
@@ -28,7 +28,7 @@ class MappedLoop:
     operation: Operation
 
 
-def mapped_loops(op: Operation, analysis: Analysis) -> list[MappedLoop]:
+def mapped_loops(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
     """Those of one operation; none if it is not parallel or has several starts."""
     if op.results:
         return []

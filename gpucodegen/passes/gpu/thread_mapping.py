@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.ir.operation import Operation, Value, substitute_values
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
@@ -17,7 +17,7 @@ THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2)
 """Block shape by number of mapped loops; x runs along the innermost one."""
 
 
-def parallel_chain(op: Operation, analysis: Analysis) -> list[MappedLoop]:
+def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
     """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds."""
     chain: list[MappedLoop] = []
     while True:

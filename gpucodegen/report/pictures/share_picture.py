@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpucodegen.report.kernels import Box, MappedKernel, Share, length
+from gpucodegen.report.kernels import Box, MappedKernel, WorkShare, length
 from gpucodegen.report.pictures import svg
 from gpucodegen.report.pictures.legends import LegendEntry, legend
 from gpucodegen.report.pictures.svg import Element, Place
@@ -47,7 +47,7 @@ class _Rectangle:
         return _Rectangle(starts[0], starts[1], counts[0], counts[1])
 
 
-def share_picture(kernel: MappedKernel, share: Share, title: str) -> Element | None:
+def share_picture(kernel: MappedKernel, share: WorkShare, title: str) -> Element | None:
     """The picture of one written array; None where boxes have no bounds."""
     boxes = [found for box in share.blocks if (found := _Rectangle.of(box))]
     if len(boxes) != len(share.blocks):
@@ -100,7 +100,7 @@ def _boxes(boxes: list[_Rectangle], scale: _Scale) -> Iterator[Element]:
         yield svg.text((x, TOP - 8), str(column), "soft code")
 
 
-def _threads(share: Share, scale: _Scale) -> Iterator[Element]:
+def _threads(share: WorkShare, scale: _Scale) -> Iterator[Element]:
     """The cells of the first threads, those of the first one last."""
     for number, cells in reversed(list(enumerate(share.threads))):
         for cell in cells:
@@ -112,7 +112,7 @@ def _threads(share: Share, scale: _Scale) -> Iterator[Element]:
 HUES = (0, 1, 3)
 
 
-def _legend(kernel: MappedKernel, share: Share) -> Iterator[LegendEntry]:
+def _legend(kernel: MappedKernel, share: WorkShare) -> Iterator[LegendEntry]:
     worker = "block" if kernel.block else "parallel iteration"
     for number in range(len(share.blocks)):
         sample = svg.rectangle((4, -7), (22, 14), f"hue{number}", 2, opacity=0.3)

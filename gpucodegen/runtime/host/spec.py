@@ -58,7 +58,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class StatedLaunch:
     """A host function that makes its results, launches one kernel and returns.
 
     ``order``: which values the kernel takes: a number counts the arguments of the

@@ -1,7 +1,8 @@
 """Which time loops to tile on a CPU, and into tiles of which sizes.
 
-Comes in: a `UnitNest`, its `Band` and the machine. Goes out: a plan for `wavefront`, or
-None where the loops had better stay as they are. Sizes are searched with `time_cost`.
+Comes in: a `UnitNest`, its `SkewedBand` and the machine. Goes out: a plan for
+`wavefront`, or None where the loops had better stay as they are. Sizes are searched
+with `time_cost`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpucodegen.tiling.machine.loops.vector_plan import MOST_ACCESSES
 from gpucodegen.tiling.machine.model import Level, Machine
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule.schedule import UnitNest
-from gpucodegen.tiling.schedule.skew import Band
+from gpucodegen.tiling.schedule.skew import SkewedBand
 from gpucodegen.tiling.schedule.wavefront import runs_diagonally
 
 WORTH = 0.9
@@ -40,7 +41,7 @@ NARROWEST = 64
 
 
 def plan_time_tiles(
-    nest: UnitNest, band: Band, element_bytes: Mapping[str, int], machine: Machine
+    nest: UnitNest, band: SkewedBand, element_bytes: Mapping[str, int], machine: Machine
 ) -> TimePlan | None:
     """Sizes for a nest; ``element_bytes`` per array.
 

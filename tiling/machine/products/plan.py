@@ -29,13 +29,13 @@ from gpucodegen.tiling.machine.products.kinds.split_k import reduction_parts
 from gpucodegen.tiling.machine.products.kinds.stripes import in_stripes
 from gpucodegen.tiling.machine.products.kinds.transposed_result import transposed_pays
 from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.products.tiling import Request
+from gpucodegen.tiling.machine.products.tiling import TileRequest
 
 Planner = Callable[[Problem, Machine], Candidate]
 """Chooses among the kernels with register tiles."""
 
 
-def private_panels(request: Request) -> PrivatePanels | None:
+def private_panels(request: TileRequest) -> PrivatePanels | None:
     """Panels that one task alone uses: it has all rows, and they are not of a batch."""
     problem, tiling = request.problem, request.tiling()
     once = problem.outer == 1 or problem.panel_per_outer
@@ -43,7 +43,7 @@ def private_panels(request: Request) -> PrivatePanels | None:
     return PrivatePanels(tiling) if whole else None
 
 
-KINDS: tuple[Callable[[Request], Candidate | None], ...] = (
+KINDS: tuple[Callable[[TileRequest], Candidate | None], ...] = (
     in_lines,
     in_place,
     in_outer_panels,
@@ -64,7 +64,7 @@ def plan_contraction(
     >>> type(made).__name__, made.tiling.columns, made.tiling.k_chunk
     ('Stripes', 64, 512)
     """
-    request = Request.of(problem, machine, sizes or TileSizes())
+    request = TileRequest.of(problem, machine, sizes or TileSizes())
     for kind in KINDS:
         made = kind(request)
         if made is not None:

@@ -25,7 +25,7 @@ FETCHED_STEPS = 320
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TileRequest:
     """A problem, the machine that it is for, and the sizes that are asked for.
 
     ``tile``: the register tile of the whole result.
@@ -37,14 +37,14 @@ class Request:
     tile: RegisterTile
 
     @staticmethod
-    def of(problem: Problem, machine: Machine, sizes: TileSizes) -> Request:
+    def of(problem: Problem, machine: Machine, sizes: TileSizes) -> TileRequest:
         """With the register tile of least modelled cycles, unless one is asked for."""
         extents = problem.rows, problem.columns
         unit = problem.summing(machine.unit)
         best = choose_register_tile(*extents, problem.element_bits, unit)
         rows = min(sizes.rows or best.rows, problem.rows)
         tile = RegisterTile(rows, sizes.columns or best.columns)
-        return Request(problem, machine, sizes, tile)
+        return TileRequest(problem, machine, sizes, tile)
 
     @property
     def lanes(self) -> int:

@@ -11,9 +11,9 @@ from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import Model
 from gpucodegen.tiling.proof.bounds.bounds import Suspect
 from gpucodegen.tiling.schedule.isl_ast import conjunctions
-from gpucodegen.tiling.schedule.schedule_ast import Constraint
+from gpucodegen.tiling.schedule.schedule_ast import Inequality
 
-Pieces = tuple[tuple[Constraint, ...], ...]
+Pieces = tuple[tuple[Inequality, ...], ...]
 
 
 def leaving(model: Model, suspect: Suspect) -> Pieces | None:

@@ -22,7 +22,7 @@ from gpucodegen.tiling.proof.dependences import before_in_text
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ValueSource:
     """Executions of ``write`` that are the last before the read of a cell.
 
     ``level``: as in `Dependence`, the common loop in which the two differ first.
@@ -48,7 +48,7 @@ class Flow:
     """
 
     read: Reference
-    sources: tuple[Source, ...]
+    sources: tuple[ValueSource, ...]
     initial: Map
     untouched: Map
 
@@ -101,7 +101,7 @@ def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
     is_certain = partial(_is_certain, read=read, finished=finished)
     rest = untouched = read.relation.wrap()
     targets = read.relation.range_map().reverse()
-    sources: list[Source] = []
+    sources: list[ValueSource] = []
     for equal in reversed(range(len(read.instances.loops) + 1)):
         found = [
             _Before(write, level, is_certain(write.reference, equal), pairs)
@@ -112,7 +112,9 @@ def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
         if not found:
             continue
         last = _last(found)
-        sources += [Source(f.write.reference, f.level, _kept(f, last)) for f in found]
+        sources += [
+            ValueSource(f.write.reference, f.level, _kept(f, last)) for f in found
+        ]
         for f in found:
             untouched = untouched.subtract(f.pairs.range())
         if last is not None:

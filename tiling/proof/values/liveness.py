@@ -1,8 +1,8 @@
 """Which values enter and leave a part of the program: live-in and live-out.
 
-Comes in: a `Model`. Goes out: `Values`, the flow of each array to all of its reads; the
-end of the program reads all that is not forgotten there. A part is one execution of a
-loop: all its iterations, while the loops around it stand still.
+Comes in: a `Model`. Goes out: `LiveValues`, the flow of each array to all of its reads;
+the end of the program reads all that is not forgotten there. A part is one execution of
+a loop: all its iterations, while the loops around it stand still.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from gpucodegen.tiling.model.isl import Map, Set
 from gpucodegen.tiling.model.relations import Model, followed
 from gpucodegen.tiling.model.scop import Access, AccessKind, Loop, Statement
 from gpucodegen.tiling.proof.loops import nested_loops
-from gpucodegen.tiling.proof.values.flow import Flow, Source, flow
+from gpucodegen.tiling.proof.values.flow import Flow, ValueSource, flow
 
 END = "__end"
 """The name of the statement that reads what outlives the program."""
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class LiveValues:
     """The flows of a program, found when asked for."""
 
     model: Model
@@ -47,14 +47,14 @@ class Values:
         return tuple(found)
 
 
-def values(built: Model) -> Values:
+def values(built: Model) -> LiveValues:
     """The values of a whole program."""
     kept = (array for array in built.scop.arrays if not array.forgotten)
     reads = tuple(
         Access(a.name, AccessKind.READ, (None,) * len(a.shape), listed=False)
         for a in kept
     )
-    return Values(followed(built, Statement(END, reads)))
+    return LiveValues(followed(built, Statement(END, reads)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Liveness:
 EVERYTHING = Liveness(entering=True, leaving=True, crossing=True)
 
 
-def liveness(found: Values, array: str, loop: Loop) -> Liveness:
+def liveness(found: LiveValues, array: str, loop: Loop) -> Liveness:
     """How the values of ``array`` pass ``loop``; not known counts as every way.
 
     With d loops around l, for y -> [x -> c] in the flow of the array,
@@ -104,7 +104,7 @@ def liveness(found: Values, array: str, loop: Loop) -> Liveness:
     )
 
 
-def is_overwritten(found: Values, array: str) -> bool:
+def is_overwritten(found: LiveValues, array: str) -> bool:
     """Whether each cell is certainly written before the first value in it is read.
 
     { x -> c in initial, c in array } = {} for all reads x, the end of the program too.
@@ -158,7 +158,7 @@ class LoopValues:
         return f"{self.loop.name}: live-in {inside}; live-out {outside}"
 
 
-def parts(found: Values) -> tuple[LoopValues, ...]:
+def parts(found: LiveValues) -> tuple[LoopValues, ...]:
     """What enters and leaves each outermost loop, in textual order.
 
     >>> from gpucodegen.tiling.model.relations import model
@@ -173,7 +173,7 @@ def parts(found: Values) -> tuple[LoopValues, ...]:
     return tuple(_part(found, loop) for loop, outer in nested if not outer)
 
 
-def _part(found: Values, loop: Loop) -> LoopValues:
+def _part(found: LiveValues, loop: Loop) -> LoopValues:
     inside = [i for i in found.model.statements if i.depth(loop) is not None]
     used = dict.fromkeys(a.array for i in inside for a in i.accesses)
     ways = {
@@ -188,7 +188,7 @@ def _part(found: Values, loop: Loop) -> LoopValues:
     )
 
 
-def _ways(found: Flow, source: Source, loop: Loop) -> Iterator[str]:
+def _ways(found: Flow, source: ValueSource, loop: Loop) -> Iterator[str]:
     """How a value passes one execution of the loop."""
     start = source.write.instances.depth(loop)
     end = found.read.instances.depth(loop)
@@ -202,7 +202,7 @@ def _ways(found: Flow, source: Source, loop: Loop) -> Iterator[str]:
         yield "entering"
 
 
-def _finds_first(found: Values, read: Flow, loop: Loop) -> bool:
+def _finds_first(found: LiveValues, read: Flow, loop: Loop) -> bool:
     if read.read.instances.depth(loop) is None:
         return False
     return not found.model.solver.is_empty(read.initial)

@@ -1,8 +1,8 @@
 """Loops that are parallel once each iteration has its own copy of some arrays.
 
-Comes in: the verdicts on the loops of a program and its `Values`. Goes out: the same
-verdicts, those of sequential loops replaced where copies help. A dependence between
-iterations on an array that no value crosses is only the reuse of its memory.
+Comes in: the verdicts on the loops of a program and its `LiveValues`. Goes out: the
+same verdicts, those of sequential loops replaced where copies help. A dependence
+between iterations on an array that no value crosses is only the reuse of its memory.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from gpucodegen.tiling.model.isl import IN, OUT, SET, Map, Set
 from gpucodegen.tiling.model.places import conjunction
 from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, Private
-from gpucodegen.tiling.proof.values.liveness import Values, extents, liveness
+from gpucodegen.tiling.proof.values.liveness import LiveValues, extents, liveness
 
 
 def with_privatisation(
-    verdicts: Iterable[LoopVerdict], values: Values
+    verdicts: Iterable[LoopVerdict], values: LiveValues
 ) -> tuple[LoopVerdict, ...]:
     """The verdicts, `LoopKind.PRIVATISABLE` where copies make the loop parallel.
 
@@ -38,7 +38,7 @@ def with_privatisation(
     return tuple(_upgraded(verdict, values) for verdict in verdicts)
 
 
-def _upgraded(verdict: LoopVerdict, values: Values) -> LoopVerdict:
+def _upgraded(verdict: LoopVerdict, values: LiveValues) -> LoopVerdict:
     """The verdict with copies of all arrays of dependences that do not accumulate.
 
     Parallel:  { x -> y carried : array not among them } = {}.
@@ -65,7 +65,7 @@ def _upgraded(verdict: LoopVerdict, values: Values) -> LoopVerdict:
     )
 
 
-def privatised(values: Values, array: str, verdict: LoopVerdict) -> Private | None:
+def privatised(values: LiveValues, array: str, verdict: LoopVerdict) -> Private | None:
     """How iterations may have copies of ``array``; None if that is not legal.
 
     Legal: no value crosses iterations of l, and if some leave l, the last iteration

@@ -6,7 +6,7 @@ from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
 from gpucodegen.emit.tables.arithmetic.scalars import kind_of, require_nearest, rounded
 from gpucodegen.emit.tables.vectors.types import shape_of
-from gpucodegen.emit.text.fragments import Level, Text, binary, call
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, call
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation
 
@@ -76,7 +76,7 @@ def scale(e: Emitter, op: Operation) -> None:
     kind, symbol = (after, "*") if extends else (before, "/")
     make = e.use(CONSTRUCTORS[kind])
     number, power = (rounded(e, call(make, x), kind) for x in (e.text(operand), power))
-    text = rounded(e, binary(number, symbol, power, Level.PRODUCT), kind)
+    text = rounded(e, binary(number, symbol, power, Precedence.PRODUCT), kind)
     e.define(op.result, text if extends else _made(e, "truncf", text, after))
 
 

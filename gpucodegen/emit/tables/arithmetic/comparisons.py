@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from gpucodegen.dialects import arith
 from gpucodegen.emit.kernel.context import Emitter, Handler
-from gpucodegen.emit.text.fragments import Level, Text, binary, call
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, call
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import VectorType
@@ -55,7 +55,7 @@ def compare_integers(e: Emitter, op: Operation) -> None:
     if is_vector or not by_operator or symbol is None:
         _compare_by_intrinsic(e, op, "cmpi")
         return
-    e.define(op.result, binary(e.text(lhs), symbol, e.text(rhs), Level.COMPARE))
+    e.define(op.result, binary(e.text(lhs), symbol, e.text(rhs), Precedence.COMPARE))
 
 
 def compare_floats(e: Emitter, op: Operation) -> None:
@@ -65,11 +65,11 @@ def compare_floats(e: Emitter, op: Operation) -> None:
         _compare_by_intrinsic(e, op, "cmpf")
         return
     operands = {
-        "a": e.text(lhs).within(Level.ATOM),
-        "b": e.text(rhs).within(Level.ATOM),
+        "a": e.text(lhs).within(Precedence.ATOM),
+        "b": e.text(rhs).within(Precedence.ATOM),
     }
     template = FLOAT_COMPARISONS[arith.predicate(op)]
-    e.define(op.result, Text(template.format(**operands), Level.NOT))
+    e.define(op.result, Text(template.format(**operands), Precedence.NOT))
 
 
 def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
@@ -80,24 +80,28 @@ def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
 
 def is_nan(e: Emitter, op: Operation) -> None:
     """``math.isnan``: only a NaN differs from itself."""
-    _test(e, op, lambda x, _: Text(f"{x} != {x}", Level.COMPARE))
+    _test(e, op, lambda x, _: Text(f"{x} != {x}", Precedence.COMPARE))
 
 
 def is_infinite(e: Emitter, op: Operation) -> None:
     """``math.isinf``."""
-    _test(e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) == {inf}", Level.COMPARE))
+    _test(
+        e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) == {inf}", Precedence.COMPARE)
+    )
 
 
 def is_finite(e: Emitter, op: Operation) -> None:
     """``math.isfinite``."""
-    _test(e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) < {inf}", Level.COMPARE))
+    _test(
+        e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) < {inf}", Precedence.COMPARE)
+    )
 
 
 def _test(e: Emitter, op: Operation, test: Callable[[str, str], Text]) -> None:
     (operand,) = op.operands
     kind = e.dtype(op, operand)
     infinity = e.constant(float("inf"), "f32" if kind in NARROW else kind)
-    e.define(op.result, test(e.text(operand).within(Level.ATOM), str(infinity)))
+    e.define(op.result, test(e.text(operand).within(Precedence.ATOM), str(infinity)))
 
 
 HANDLERS: dict[str, Handler] = {

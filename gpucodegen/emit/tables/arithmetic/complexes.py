@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from gpucodegen.emit.kernel.context import Emitter, Handler
-from gpucodegen.emit.text.fragments import Level, Text, binary, call
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.attributes import ArrayAttr, FloatAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import ComplexType, Type
 
 OPERATORS = {
-    "complex.add": ("+", Level.SUM),
-    "complex.sub": ("-", Level.SUM),
-    "complex.mul": ("*", Level.PRODUCT),
-    "complex.eq": ("==", Level.COMPARE),
-    "complex.neq": ("!=", Level.COMPARE),
+    "complex.add": ("+", Precedence.SUM),
+    "complex.sub": ("-", Precedence.SUM),
+    "complex.mul": ("*", Precedence.PRODUCT),
+    "complex.eq": ("==", Precedence.COMPARE),
+    "complex.neq": ("!=", Precedence.COMPARE),
 }
 INTRINSICS = {
     "complex.create": "cmplx",
@@ -58,8 +58,8 @@ def operator(e: Emitter, op: Operation) -> None:
 def negation(e: Emitter, op: Operation) -> None:
     """``complex.neg``."""
     _check(e, op)
-    operand = e.text(op.operands[0]).within(Level.UNARY)
-    e.define(op.result, Text(f"-{operand}", Level.UNARY))
+    operand = e.text(op.operands[0]).within(Precedence.UNARY)
+    e.define(op.result, Text(f"-{operand}", Precedence.UNARY))
 
 
 def intrinsic(e: Emitter, op: Operation) -> None:

@@ -14,7 +14,7 @@ from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
 from gpucodegen.emit.tables.arithmetic import comparisons
 from gpucodegen.emit.tables.vectors.types import vector_constant, vector_dtype
-from gpucodegen.emit.text.fragments import Level, Text, binary, call
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, call
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr
@@ -28,14 +28,14 @@ class Operator:
     """A Python operator and its precedence."""
 
     symbol: str
-    level: Level
+    level: Precedence
 
 
-ADD, SUBTRACT = Operator("+", Level.SUM), Operator("-", Level.SUM)
-MULTIPLY, DIVIDE = Operator("*", Level.PRODUCT), Operator("/", Level.PRODUCT)
-AND, OR = Operator("&", Level.BIT_AND), Operator("|", Level.BIT_OR)
-XOR = Operator("^", Level.BIT_XOR)
-LEFT, RIGHT = Operator("<<", Level.SHIFT), Operator(">>", Level.SHIFT)
+ADD, SUBTRACT = Operator("+", Precedence.SUM), Operator("-", Precedence.SUM)
+MULTIPLY, DIVIDE = Operator("*", Precedence.PRODUCT), Operator("/", Precedence.PRODUCT)
+AND, OR = Operator("&", Precedence.BIT_AND), Operator("|", Precedence.BIT_OR)
+XOR = Operator("^", Precedence.BIT_XOR)
+LEFT, RIGHT = Operator("<<", Precedence.SHIFT), Operator(">>", Precedence.SHIFT)
 
 INTEGER_OPERATORS = {
     "arith.addi": ADD,
@@ -161,7 +161,7 @@ def negation(e: Emitter, op: Operation) -> None:
     if isinstance(operand.type, VectorType):
         intrinsic(e, op)
         return
-    text = Text(f"-{e.text(operand).within(Level.UNARY)}", Level.UNARY)
+    text = Text(f"-{e.text(operand).within(Precedence.UNARY)}", Precedence.UNARY)
     e.define(op.result, _within_type(e, op, text))
 
 

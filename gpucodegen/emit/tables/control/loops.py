@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from gpucodegen.emit.kernel.context import Emitter
-from gpucodegen.emit.text.fragments import Level, Text, binary, call, number
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, call, number
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def counted(
     e.writer.line(f"{name} = {call(narrow, lower)}")
     with e.block(f"while {name} < {upper}:"):
         yield
-        following = binary(Text(name), "+", number(step), Level.SUM)
+        following = binary(Text(name), "+", number(step), Precedence.SUM)
         e.writer.line(f"{name} = {call(narrow, following)}")
 
 

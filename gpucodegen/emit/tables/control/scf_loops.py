@@ -17,7 +17,7 @@ from gpucodegen.emit.tables.control.structured import (
     results_of,
     texts,
 )
-from gpucodegen.emit.text.fragments import Level, Text, call
+from gpucodegen.emit.text.fragments import Precedence, Text, call
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
@@ -44,9 +44,10 @@ def _runtime_loop(
         if e.spelling.counted_by_while:
             make = e.constructor(op, iv)
             e.writer.line(f"{name} = {call(make, lower)}")
-            with e.block(f"while {name} < {upper.within(Level.COMPARE + 1)}:"):
+            with e.block(f"while {name} < {upper.within(Precedence.COMPARE + 1)}:"):
                 yield
-                e.writer.line(f"{name} = {make}({name} + {step.within(Level.SUM + 1)})")
+                next_ = step.within(Precedence.SUM + 1)
+                e.writer.line(f"{name} = {make}({name} + {next_})")
             return
         counter = name if is_index(iv.type) else e.names.fresh(name)
         plain = range_arguments(lower, upper, step)
@@ -73,7 +74,7 @@ def scf_while(e: Emitter, op: Operation) -> None:
         e.emit(inner)
         test, *forwarded = condition.operands
         e.assign(op.results, texts(e, forwarded))
-        with e.block(f"if not {e.text(test).within(Level.NOT)}:"):
+        with e.block(f"if not {e.text(test).within(Precedence.NOT)}:"):
             e.writer.line("break")
         for argument, result in zip(loop.after.arguments, op.results, strict=True):
             e.alias(argument, result)
@@ -107,7 +108,7 @@ def index_switch(e: Emitter, op: Operation) -> None:
     cases = op.attributes.get("cases")
     values = cases.values if isinstance(cases, DenseArrayAttr) else ()
     default, *regions = op.regions
-    selector = e.text(op.operands[0]).within(Level.COMPARE + 1)
+    selector = e.text(op.operands[0]).within(Precedence.COMPARE + 1)
     declare(e, op.results)
     for number, (value, region) in enumerate(zip(values, regions, strict=True)):
         word = "elif" if number else "if"

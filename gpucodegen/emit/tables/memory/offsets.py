@@ -15,8 +15,8 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gpucodegen.emit.text.fragments import Level, Text, binary, number
-from gpucodegen.emit.text.source import Writer
+from gpucodegen.emit.text.fragments import Precedence, Text, binary, number
+from gpucodegen.emit.text.source import SourceWriter
 from gpucodegen.ir.affine.expressions import AffineExpr, linear_form
 
 LEAST = 3
@@ -42,7 +42,7 @@ class Offsets:
     Variables begin with an underscore, as no other name in generated source does.
     """
 
-    writer: Writer
+    writer: SourceWriter
     _scopes: list[dict[Terms, _Sum]] = field(
         default_factory=lambda: [dict[Terms, _Sum]()]
     )
@@ -79,7 +79,7 @@ class Offsets:
         operator = "-" if constant < 0 else "+"
         name = Text(known.name)
         rest = number(abs(constant))
-        return binary(name, operator, rest, Level.SUM) if constant else name
+        return binary(name, operator, rest, Precedence.SUM) if constant else name
 
     def _define(self, known: _Sum) -> None:
         """Put the variable before the line where the sum first occurs."""

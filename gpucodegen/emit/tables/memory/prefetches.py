@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gpucodegen.emit.text.fragments import Text, call
-from gpucodegen.emit.text.source import Writer
+from gpucodegen.emit.text.source import SourceWriter
 from gpucodegen.ir.affine.expressions import AffineExpr, linear_form
 
 
@@ -45,7 +45,7 @@ class _Statement:
 class Prefetches:
     """The prefetches of one function."""
 
-    writer: Writer
+    writer: SourceWriter
     _last: _Statement | None = None
 
     def add(

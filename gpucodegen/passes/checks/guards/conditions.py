@@ -17,7 +17,7 @@ from gpucodegen.passes.loops.restructuring.rebuild import index_of
 from gpucodegen.passes.lower_affine.bounds import compare
 from gpucodegen.passes.lower_affine.expressions import index_operation, results_of
 from gpucodegen.tiling.proof.bounds.guards import Pieces
-from gpucodegen.tiling.schedule.schedule_ast import Constraint
+from gpucodegen.tiling.schedule.schedule_ast import Inequality
 
 
 @dataclass(slots=True)
@@ -35,10 +35,10 @@ class ConditionBuilder:
         names = {name: Index.of(value) for name, value in known.items()}
         return self.some([self._every(piece, names) for piece in pieces])
 
-    def _every(self, piece: Sequence[Constraint], names: Mapping[str, Index]) -> Value:
+    def _every(self, piece: Sequence[Inequality], names: Mapping[str, Index]) -> Value:
         return self.every([self._holds(constraint, names) for constraint in piece])
 
-    def _holds(self, constraint: Constraint, names: Mapping[str, Index]) -> Value:
+    def _holds(self, constraint: Inequality, names: Mapping[str, Index]) -> Value:
         """``p - n + c >= 0`` as ``p >= n - c``: nothing is subtracted that is known."""
         map_, operands = as_map([index_of(constraint.expression, names)])
         terms, number = linear_form(map_.results[0])

@@ -54,7 +54,7 @@ Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class LaneAxis:
     """``extent`` elements of the vector axis, from position ``first``.
 
     ``register``: how many of them a register holds.
@@ -149,10 +149,10 @@ class Blocking:
         cut = Range(longest, part * size, ends)
         return [cut if axis is longest else Range.whole(axis) for axis in axes]
 
-    def lanes(self, number: Index, width: int) -> Lanes:
+    def lanes(self, number: Index, width: int) -> LaneAxis:
         """The columns of one panel."""
         first = number * self.tiling.columns
-        return Lanes(self.column, first, width, self.tiling.lanes)
+        return LaneAxis(self.column, first, width, self.tiling.lanes)
 
     def vector(self, *shape: int) -> VectorType:
         """Type of a piece of any of the three arrays."""

@@ -13,7 +13,7 @@ from math import prod
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, expected_work
 from gpucodegen.passes.contraction.cpu.blocking import column_axis, row_axis
 from gpucodegen.passes.contraction.cpu.kernels import depthwise
@@ -54,7 +54,7 @@ def paying_contraction(
     return found if _runs(found) else None
 
 
-def holds_contraction(op: Operation, analysis: Analysis) -> bool:
+def holds_contraction(op: Operation, analysis: NestAnalysis) -> bool:
     """Whether a nest, or one that its distribution gives, is a `paying_contraction`."""
     return any(map(paying_contraction, distribute(op, analysis)))
 

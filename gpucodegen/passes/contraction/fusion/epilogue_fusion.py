@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.cpu.ranges import Positions
 from gpucodegen.passes.contraction.fusion.alignment import (
     aligned,
@@ -58,7 +58,7 @@ class EpilogueGroup:
     surroundings: Surroundings = field(default_factory=Surroundings)
     before: EpilogueMember | None = None
     after: tuple[EpilogueMember, ...] = ()
-    analysis: Analysis | None = None
+    analysis: NestAnalysis | None = None
 
     @staticmethod
     def of(
@@ -234,7 +234,7 @@ def _hosted(contraction: Contraction, host: Operand) -> Contraction:
 
 
 def _places(
-    analysis: Analysis, member: EpilogueMember, axes: Sequence[Axis]
+    analysis: NestAnalysis, member: EpilogueMember, axes: Sequence[Axis]
 ) -> dict[str, list[str]]:
     """For each statement of a nest, the positions of the axes over its loops."""
     (root,) = lifted_loops(analysis, [member.nest])

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
-from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_in
+from gpucodegen.passes.cpu.vectorize.loops import IterationRange, range_in
 from gpucodegen.passes.cpu.vectorize.streaming_stores import EnclosingLoops
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.tiling.machine.model import Machine
@@ -64,7 +64,7 @@ class LoopSite:
     addresses: Addresses
 
     @property
-    def range(self) -> LoopRange | None:
+    def range(self) -> IterationRange | None:
         """The iterations of the loop; None of what is no loop in steps of one."""
         return range_in(self.op)
 
@@ -73,7 +73,7 @@ class LoopSite:
         """Whether threads share the iterations."""
         return self.op.name == "affine.parallel"
 
-    def analysis(self, *, fine: bool = False) -> Analysis:
+    def analysis(self, *, fine: bool = False) -> NestAnalysis:
         """The dependences inside of the loop."""
         return analyse([self.op], self.context, self.surroundings, fine=fine)
 

@@ -22,7 +22,7 @@ from gpucodegen.passes.framework.indexing import Index, compact, from_map
 
 
 @dataclass(frozen=True, slots=True)
-class LoopRange:
+class IterationRange:
     """From the largest of ``lowers`` to the smallest of ``uppers``, in steps of one."""
 
     lowers: tuple[Index, ...]
@@ -42,35 +42,35 @@ class LoopRange:
         return None if count is None else max(0, count)
 
 
-def range_of(op: Operation) -> LoopRange | None:
+def range_of(op: Operation) -> IterationRange | None:
     """The range of an ``affine.for`` with steps of one."""
     loop = affine.For(op)
     if loop.step != 1:
         return None
-    return LoopRange(
+    return IterationRange(
         tuple(from_map(loop.lower_map, loop.lower_operands)),
         tuple(from_map(loop.upper_map, loop.upper_operands)),
     )
 
 
-def parallel_range(op: Operation) -> LoopRange | None:
+def parallel_range(op: Operation) -> IterationRange | None:
     """The range of an ``affine.parallel`` over one variable in steps of one."""
     loop = affine.Parallel(op)
     if loop.steps != (1,) or op.results:
         return None
-    return LoopRange(
+    return IterationRange(
         tuple(from_map(loop.lower_maps[0], loop.lower_operands)),
         tuple(from_map(loop.upper_maps[0], loop.upper_operands)),
     )
 
 
-RANGES: dict[str, Callable[[Operation], LoopRange | None]] = {
+RANGES: dict[str, Callable[[Operation], IterationRange | None]] = {
     "affine.for": range_of,
     "affine.parallel": parallel_range,
 }
 
 
-def range_in(op: Operation) -> LoopRange | None:
+def range_in(op: Operation) -> IterationRange | None:
     """The range of a loop of either kind; None of what is no such loop."""
     range_of_kind = RANGES.get(op.name)
     return range_of_kind and range_of_kind(op)
@@ -81,11 +81,11 @@ def variables_of(op: Operation) -> tuple[Value, ...]:
     return op.body.arguments[:1] if op.name in RANGES else ()
 
 
-BuildRange = Callable[[Builder, LoopRange], None]
+BuildRange = Callable[[Builder, IterationRange], None]
 
 
 def in_blocks(
-    op: Operation, whole: LoopRange, size: int, build: BuildRange, *, counted: bool
+    op: Operation, whole: IterationRange, size: int, build: BuildRange, *, counted: bool
 ) -> Operation:
     """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` makes.
 
@@ -93,12 +93,12 @@ def in_blocks(
     """
     (iv,) = op.body.arguments
     first, inner = Value(iv.type, iv.name, iv.location), Builder(op.location)
-    full = LoopRange((Index.of(first),), (Index.of(first) + size,))
+    full = IterationRange((Index.of(first),), (Index.of(first) + size,))
     if whole.trips is None or not counted:
-        build(inner, LoopRange(full.lowers, (*full.uppers, *whole.uppers)))
+        build(inner, IterationRange(full.lowers, (*full.uppers, *whole.uppers)))
     else:
         full_blocks, (end,) = whole.trips // size, whole.uppers
-        last = LoopRange((compact(whole.lowers[0] + full_blocks * size),), (end,))
+        last = IterationRange((compact(whole.lowers[0] + full_blocks * size),), (end,))
         inner.guard(
             [compact(end - first) - size] if last.trips else [],
             lambda i: build(i, full),
@@ -110,7 +110,7 @@ def in_blocks(
     return op.with_attribute("steps", steps).with_(regions=(body,))
 
 
-def vector_loop(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> None:
+def vector_loop(b: Builder, body: LoopBody, range_: IterationRange, lanes: int) -> None:
     """Run the body over the range, ``lanes`` iterations at once."""
     if range_.trips is None:
         _open_ended(b, body, range_, lanes)
@@ -121,11 +121,11 @@ def vector_loop(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> No
 def until_aligned(
     b: Builder,
     body: LoopBody,
-    range_: LoopRange,
+    range_: IterationRange,
     lanes: int,
     first: ContiguousAccess,
     address: Value,
-) -> LoopRange:
+) -> IterationRange:
     """Run the iterations before ``first`` lies on a multiple of lanes; those left.
 
     ``address``: that of the buffer of ``first``; the range has one lower bound.
@@ -135,7 +135,7 @@ def until_aligned(
     head = misalignment(start, address, lanes)
     left = b.smallest([head, *(upper - lower for upper in range_.uppers)], "head")
     Widened(body, b, lower, lanes, left).build()
-    return LoopRange((lower + head,), range_.uppers)
+    return IterationRange((lower + head,), range_.uppers)
 
 
 def _counted(b: Builder, body: LoopBody, first: Index, trips: int, lanes: int) -> None:
@@ -153,7 +153,7 @@ def _counted(b: Builder, body: LoopBody, first: Index, trips: int, lanes: int) -
         Widened(body, b, end, rest).build()
 
 
-def _open_ended(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> None:
+def _open_ended(b: Builder, body: LoopBody, range_: IterationRange, lanes: int) -> None:
     def vectors(inner: Builder, iv: Value) -> None:
         at, left = Index.of(iv), [upper - iv for upper in range_.uppers]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects.shared.transfers import WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
@@ -28,7 +28,7 @@ Pending = dict[int, Operation]
 class Phases:
     """Rewrites the body of a block; ``pending`` is the state of the walk."""
 
-    analysis: Analysis
+    analysis: NestAnalysis
     thread: Value
     threads: int
     pending: Pending = field(default_factory=Pending)

@@ -22,7 +22,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
@@ -43,7 +43,7 @@ class _BlockLoop:
 
 def block_program(
     operations: Sequence[Operation],
-    analysis: Analysis,
+    analysis: NestAnalysis,
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
 ) -> KernelBody:
@@ -71,7 +71,7 @@ def block_program(
 
 
 def _block_loops(
-    operations: Sequence[Operation], analysis: Analysis
+    operations: Sequence[Operation], analysis: NestAnalysis
 ) -> tuple[list[_BlockLoop], Sequence[Operation]]:
     """Parallel outer loops with one lower and one upper bound, and what they hold."""
     chain: list[_BlockLoop] = []
@@ -86,7 +86,7 @@ def _block_loops(
 
 
 def _block_loop(
-    op: Operation, analysis: Analysis, outer: set[Value]
+    op: Operation, analysis: NestAnalysis, outer: set[Value]
 ) -> _BlockLoop | None:
     if op.name != "affine.for" or op.results or not analysis.is_parallel(op):
         return None

@@ -13,7 +13,7 @@ from math import prod
 
 from gpucodegen.dialects.shared.transfers import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value, substitute_values
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, substituted
 from gpucodegen.passes.framework.nests import inner_operations
@@ -32,7 +32,7 @@ class Dealt:
     limits: tuple[Index, ...]
 
 
-def dealt_loops(op: Operation, analysis: Analysis) -> list[Dealt]:
+def dealt_loops(op: Operation, analysis: NestAnalysis) -> list[Dealt]:
     """The perfectly nested parallel loops from ``op`` inwards that can be dealt out.
 
     All threads execute a transfer together, so none may stand inside.
@@ -61,7 +61,7 @@ def _dealt(loop: MappedLoop) -> Dealt | None:
     return Dealt(loop, max(0, -(-min(known) // loop.step)), tuple(open_ends))
 
 
-def thread_count(operations: Sequence[Operation], analysis: Analysis) -> int:
+def thread_count(operations: Sequence[Operation], analysis: NestAnalysis) -> int:
     """Enough threads for the largest divided loop nest, at most `MAX_THREADS`."""
     largest = max(
         (

@@ -15,7 +15,7 @@ from gpucodegen import errors
 from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.tiling.model.relations import Model, Reference
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
@@ -29,7 +29,7 @@ ACCESSES = frozenset(
 class TileNest:
     """A nest under analysis with the loops at whose iterations tiles are held."""
 
-    analysis: Analysis
+    analysis: NestAnalysis
     model: Model
     loops: tuple[Operation, ...]
 

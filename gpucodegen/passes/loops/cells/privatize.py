@@ -36,7 +36,7 @@ from gpucodegen.passes.framework.nests import axis_of, inner_operations
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, Private, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import Values, values
+from gpucodegen.tiling.proof.values.liveness import LiveValues, values
 from gpucodegen.tiling.proof.values.privatisation import with_privatisation
 
 
@@ -134,7 +134,11 @@ def _outermost(
 
 
 def _private(
-    op: Operation, verdict: LoopVerdict, passed: Values, small: _Buffers, lifted: Lifted
+    op: Operation,
+    verdict: LoopVerdict,
+    passed: LiveValues,
+    small: _Buffers,
+    lifted: Lifted,
 ) -> tuple[Private, ...]:
     """The buffers to copy for each iteration; none if that helps or fits nothing."""
     needed = {d.source.access.array for d in verdict.carried if d.reduces is None}

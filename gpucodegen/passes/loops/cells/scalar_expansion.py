@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import (
     BufferCell,
     ReducedInMemory,
@@ -33,12 +33,12 @@ from gpucodegen.passes.loops.framework.naming import FOR
 from gpucodegen.tiling.machine.locality import innermost_cost, walks_columns
 
 
-def runs_along_columns(op: Operation, analysis: Analysis) -> bool:
+def runs_along_columns(op: Operation, analysis: NestAnalysis) -> bool:
     """Whether a loop of a nest that carries a value better ran along the rows."""
     return any(_is_column(loop, analysis) for loop in op.walk() if loop.name == FOR)
 
 
-def _is_column(outer: Operation, analysis: Analysis) -> bool:
+def _is_column(outer: Operation, analysis: NestAnalysis) -> bool:
     """Whether such a loop is directly inside of a parallel one."""
     carrying = [o for o in inner_operations(outer) if o.name == FOR and o.results]
     if outer.results or not carrying or not analysis.is_parallel(outer):

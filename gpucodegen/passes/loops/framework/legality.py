@@ -9,7 +9,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.loops.framework.naming import Site, loop_name
 from gpucodegen.tiling.model.scop import Loop, loops
 from gpucodegen.tiling.proof.legality import Refusal
@@ -28,13 +28,13 @@ ASYNCHRONOUS = frozenset(
 
 def analysed(
     site: Site, op: Operation, surroundings: Surroundings, *, fine: bool = False
-) -> Analysis:
+) -> NestAnalysis:
     """The analysis of the nest around a loop, with ``op`` in place of the loop."""
     (root,) = rewrite_bottom_up(site.root, lambda o: [op] if o is site.loop else None)
     return analyse([root], site.before, surroundings, fine=fine)
 
 
-def lifted_loops(analysis: Analysis, operations: Sequence[Operation]) -> list[Loop]:
+def lifted_loops(analysis: NestAnalysis, operations: Sequence[Operation]) -> list[Loop]:
     """The loop of the analysis that was made from each operation."""
     made = {id(loop.payload): loop for loop in loops(analysis.lifted.scop.body)}
     return [made[id(op)] for op in operations]

@@ -19,7 +19,7 @@ from itertools import groupby
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, is_repeatable
 from gpucodegen.passes.loops.framework.replacement import Replacement
@@ -36,7 +36,7 @@ class BodyPart:
     ties: frozenset[Value]
 
 
-def distribute(op: Operation, analysis: Analysis) -> list[Operation]:
+def distribute(op: Operation, analysis: NestAnalysis) -> list[Operation]:
     """Nests, one per part of the innermost imperfect body, or ``[op]``."""
     chain = chain_of(op)
     if any(loop.results for loop in chain) or legality.without_copies(chain[:1]):
@@ -46,7 +46,7 @@ def distribute(op: Operation, analysis: Analysis) -> list[Operation]:
 
 
 def distributed(
-    chain: Sequence[Operation], parts: Sequence[BodyPart], analysis: Analysis
+    chain: Sequence[Operation], parts: Sequence[BodyPart], analysis: NestAnalysis
 ) -> Replacement | None:
     """The loops of ``chain`` around groups of parts; None if there is one group only.
 
@@ -156,7 +156,7 @@ def _used(op: Operation) -> set[Value]:
     return {value for inner in op.walk() for value in inner.used}
 
 
-def _accesses(analysis: Analysis, part: BodyPart) -> frozenset[tuple[str, int]]:
+def _accesses(analysis: NestAnalysis, part: BodyPart) -> frozenset[tuple[str, int]]:
     """Statements and positions of the accesses of a part."""
     inside = {id(o) for op in part.operations for o in op.walk()}
     return frozenset(

@@ -23,7 +23,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, rebuilt, sunk
 from gpucodegen.passes.loops.framework.naming import loop_name
@@ -95,7 +95,7 @@ class Fuser:
         first: int,
         second: int,
         ends: tuple[Operation, Operation],
-    ) -> Analysis:
+    ) -> NestAnalysis:
         a, b = ends
         if self.root is None:
             context = (*self.before, *operations[:first])
@@ -109,7 +109,7 @@ class Fuser:
 
 
 def refusal_of(
-    pair: NestPair, analysis: Analysis, *, relaxed: bool = False
+    pair: NestPair, analysis: NestAnalysis, *, relaxed: bool = False
 ) -> Refusal | None:
     """Why the pair may not be fused."""
     return _kept_apart(pair, analysis) or _reversed(pair, analysis, relaxed=relaxed)
@@ -152,7 +152,9 @@ def _same(a: LoopRange, b: LoopRange) -> bool:
     )
 
 
-def _reversed(pair: NestPair, analysis: Analysis, *, relaxed: bool) -> Refusal | None:
+def _reversed(
+    pair: NestPair, analysis: NestAnalysis, *, relaxed: bool
+) -> Refusal | None:
     first = legality.lifted_loops(analysis, pair.first)
     second = legality.lifted_loops(analysis, pair.second)
     return check_fusion(analysis.dependences, first, second, relaxed=relaxed)
@@ -161,7 +163,7 @@ def _reversed(pair: NestPair, analysis: Analysis, *, relaxed: bool) -> Refusal |
 # -- what stands between ---------------------------------------------------------------
 
 
-def needed_before(pair: NestPair, analysis: Analysis) -> tuple[Operation, ...]:
+def needed_before(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:
     """Operations between the loops that must run before the second one."""
     needed: list[Operation] = []
     users = [pair.outer[1]]
@@ -174,7 +176,7 @@ def needed_before(pair: NestPair, analysis: Analysis) -> tuple[Operation, ...]:
     return tuple(reversed(needed))
 
 
-def _kept_apart(pair: NestPair, analysis: Analysis) -> Refusal | None:
+def _kept_apart(pair: NestPair, analysis: NestAnalysis) -> Refusal | None:
     """Refuse where something must run after the first loop and before the second."""
     first, second = pair.outer
     for op in needed_before(pair, analysis):
@@ -188,7 +190,7 @@ def _kept_apart(pair: NestPair, analysis: Analysis) -> Refusal | None:
 # -- the fused nest --------------------------------------------------------------------
 
 
-def fused(pair: NestPair, analysis: Analysis) -> tuple[Operation, ...]:
+def fused(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:
     """Operations in place of the pair and what is between; nothing is checked."""
     needed = needed_before(pair, analysis)
     rest = [op for op in pair.between if op not in needed]

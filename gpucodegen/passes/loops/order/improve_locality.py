@@ -25,7 +25,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.cpu.forms import holds_contraction
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import shared_buffers
 from gpucodegen.passes.framework.base import ModulePass
@@ -110,7 +110,7 @@ class ImproveLocality(ModulePass):
         fuser = LocalityFuser(surroundings, self.threads, self._is_left_alone)
         return fuser.all_fused(current)
 
-    def _is_left_alone(self, op: Operation, analysis: Analysis) -> bool:
+    def _is_left_alone(self, op: Operation, analysis: NestAnalysis) -> bool:
         """Whether register tiles are made of the nest."""
         return self.contractions and holds_contraction(op, analysis)
 
@@ -165,7 +165,7 @@ class ImproveLocality(ModulePass):
         return None
 
     def _in_order(
-        self, analysis: Analysis, chain: Sequence[Operation], order: Sequence[int]
+        self, analysis: NestAnalysis, chain: Sequence[Operation], order: Sequence[int]
     ) -> Operation:
         first, outermost = chain[0], chain[order[0]]
         was_parallel = analysis.is_parallel(first)
@@ -185,7 +185,7 @@ class ImproveLocality(ModulePass):
 
 
 def _better_orders(
-    analysis: Analysis, chain: Sequence[Operation]
+    analysis: NestAnalysis, chain: Sequence[Operation]
 ) -> list[tuple[int, ...]]:
     """Orders with a cheaper loop innermost, the cheapest first.
 
@@ -209,7 +209,7 @@ def _better_orders(
 
 
 def _transposing(
-    analysis: Analysis, chain: Sequence[Operation], order: Sequence[int]
+    analysis: NestAnalysis, chain: Sequence[Operation], order: Sequence[int]
 ) -> tuple[int, ...]:
     """The order with a loop that transposes with the innermost one directly around it.
 

@@ -19,7 +19,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.loops.cells.carried_cells import own_values, through_cells
 from gpucodegen.passes.loops.framework import legality
@@ -120,7 +120,7 @@ class Interchange(ModulePass):
 
 
 def refusal_of(
-    analysis: Analysis,
+    analysis: NestAnalysis,
     chain: Sequence[Operation],
     order: Sequence[int],
     *,
@@ -136,7 +136,7 @@ def refusal_of(
 
 
 def _reversed(
-    analysis: Analysis,
+    analysis: NestAnalysis,
     chain: Sequence[Operation],
     order: Sequence[int],
     *,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.framework.naming import FOR
@@ -23,7 +23,7 @@ STREAMS = 8
 REFERENCES = 32
 """Accesses that a fused nest may have: an analysis compares all pairs of them."""
 
-Predicate = Callable[[Operation, Analysis], bool]
+Predicate = Callable[[Operation, NestAnalysis], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class LocalityFuser:
                     return made
         return None
 
-    def _pays(self, analysis: Analysis, ends: tuple[Operation, Operation]) -> bool:
+    def _pays(self, analysis: NestAnalysis, ends: tuple[Operation, Operation]) -> bool:
         first, second = legality.lifted_loops(analysis, ends)
         arrays = {r.access.array for r in analysis.model.references}
         alike = analysis.is_parallel(ends[0]) == analysis.is_parallel(ends[1])
@@ -88,7 +88,7 @@ class LocalityFuser:
         )
 
     def _depths(
-        self, analysis: Analysis, ends: tuple[Operation, Operation]
+        self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
     ) -> list[int]:
         """All loops where all are parallel; else not the innermost ones."""
         chains = [chain_of(sunk(op)) for op in ends]
@@ -103,7 +103,7 @@ class LocalityFuser:
 
     def _stays_parallel(
         self,
-        analysis: Analysis,
+        analysis: NestAnalysis,
         ends: tuple[Operation, Operation],
         nest: Operation,
         before: Sequence[Operation],

@@ -77,14 +77,14 @@ class _Maker:
     def body(self, b: Builder, nodes: Sequence[ast.Node], known: Variables) -> None:
         for node in nodes:
             match node:
-                case ast.For():
+                case ast.LoopNode():
                     b.operations.append(self._loop(b, node, known))
                 case ast.Guard():
                     b.operations.append(self._guard(b, node, known))
-                case ast.Run():
+                case ast.StatementNode():
                     self._run(b, node, known)
 
-    def _loop(self, b: Builder, node: ast.For, known: Variables) -> Operation:
+    def _loop(self, b: Builder, node: ast.LoopNode, known: Variables) -> Operation:
         inner = Builder(self.locations.get(node.name, b.location))
 
         def body(made: Builder, variable: Value) -> None:
@@ -129,7 +129,7 @@ class _Maker:
         self.body(inner, nodes, known)
         return single_block([*inner.operations, affine.yield_(())])
 
-    def _run(self, b: Builder, node: ast.Run, known: Variables) -> None:
+    def _run(self, b: Builder, node: ast.StatementNode, known: Variables) -> None:
         """Copies of the unit's operations, with new values for its variables."""
         piece = self.source.pieces[node.name]
         mapping = {

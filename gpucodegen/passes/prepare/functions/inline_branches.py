@@ -23,7 +23,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType, Type
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import Analysis, analyse
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.outline_blocks import runs_in_kernels
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.prepare.functions.affine_roles import with_roles
@@ -73,7 +73,7 @@ class _Inliner:
                 result.append(op)
         return result
 
-    def _loop(self, op: Operation, analysis: Analysis) -> list[Operation] | None:
+    def _loop(self, op: Operation, analysis: NestAnalysis) -> list[Operation] | None:
         """The loop with what it calls in it, if it is parallel."""
         if op.name != "affine.parallel" and not analysis.is_parallel(op):
             return None

@@ -27,7 +27,7 @@ from gpucodegen.tiling.machine.products.register_tile import (
     split_evenly,
     tile_cycles,
 )
-from gpucodegen.tiling.machine.products.tiling import Request
+from gpucodegen.tiling.machine.products.tiling import TileRequest
 
 LINES_PAY = 16
 """Rows of a result for which lines are copied: two register tiles."""
@@ -45,7 +45,7 @@ class _Split:
     tile: RegisterTile
 
 
-def in_lines(request: Request) -> Im2Row | None:
+def in_lines(request: TileRequest) -> Im2Row | None:
     """The kernel whose tasks copy lines, if the right factor is an image.
 
     >>> from gpucodegen.tiling.machine.model import Machine
@@ -55,7 +55,7 @@ def in_lines(request: Request) -> Im2Row | None:
     >>> image = Pixels(period=9, copies=3, width=14, below=2)
     >>> problem = Problem(256, 196, (2304,), 1, 32, False, False, 2304, image)
     >>> machine = Machine(2, VectorUnit(512, 32))
-    >>> found = in_lines(Request.of(problem, machine, TileSizes()))
+    >>> found = in_lines(TileRequest.of(problem, machine, TileSizes()))
     >>> found.tiling.row_block, found.tiling.stripes, found.packs
     (128, 1, True)
     """
@@ -80,7 +80,7 @@ def in_lines(request: Request) -> Im2Row | None:
 class _Lines:
     """What the kernel depends on."""
 
-    request: Request
+    request: TileRequest
     pixels: Pixels
     tiling: Tiling
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from gpucodegen.tiling.machine.model import WAYS, Level, Share
 from gpucodegen.tiling.machine.products.candidates import InPlace
-from gpucodegen.tiling.machine.products.tiling import Request
+from gpucodegen.tiling.machine.products.tiling import TileRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Streaming:
     ahead: int = 0
 
 
-def in_place(request: Request) -> InPlace | None:
+def in_place(request: TileRequest) -> InPlace | None:
     """The kernel that reads the right factor in place, if so few row tiles do.
 
     Rows of the factor that are long are streamed.
@@ -59,7 +59,7 @@ def in_place(request: Request) -> InPlace | None:
     return InPlace(tiling, stream.ahead if is_last else 0, stream.next_panel)
 
 
-def streaming(request: Request) -> Streaming:
+def streaming(request: TileRequest) -> Streaming:
     """How a tile reads a right factor of long rows in place.
 
     >>> from gpucodegen.tiling.machine.model import Machine
@@ -69,7 +69,7 @@ def streaming(request: Request) -> Streaming:
     >>> vector = Problem(1, 4096, (4096,), 1, 32, True, False)
     >>> for first in (32 << 10, 48 << 10):
     ...     machine = Machine(1, VectorUnit(512, 32), first=first)
-    ...     print(streaming(Request.of(vector, machine, TileSizes())))
+    ...     print(streaming(TileRequest.of(vector, machine, TileSizes())))
     Streaming(columns=64, steps=8, next_panel=False, ahead=8)
     Streaming(columns=128, steps=16, next_panel=True, ahead=0)
     """

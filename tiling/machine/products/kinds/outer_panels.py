@@ -22,7 +22,7 @@ from gpucodegen.tiling.machine.costs import COSTS
 from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import OuterPanels, Tiling
 from gpucodegen.tiling.machine.products.register_tile import RegisterTile, tile_cycles
-from gpucodegen.tiling.machine.products.tiling import Request
+from gpucodegen.tiling.machine.products.tiling import TileRequest
 
 EVEN = 0.9
 """Least share of the time of the largest task that threads compute on average."""
@@ -36,7 +36,7 @@ class _Split:
     stripes: int
 
 
-def in_outer_panels(request: Request) -> OuterPanels | None:
+def in_outer_panels(request: TileRequest) -> OuterPanels | None:
     """The kernel with loops over outer axes inside those over panels.
 
     It is taken where one thread packs all panels anyway, threads would meet for several
@@ -50,7 +50,7 @@ def in_outer_panels(request: Request) -> OuterPanels | None:
     ...     28, 128, (3, 384), 28, 32, True, False, lines=28, left_shares=(0.4, 0.1)
     ... )
     >>> machine = Machine(2, VectorUnit(512, 32))
-    >>> found = in_outer_panels(Request.of(layer, machine, TileSizes()))
+    >>> found = in_outer_panels(TileRequest.of(layer, machine, TileSizes()))
     >>> found.parts, found.tiling.stripes, found.packs
     (2, 1, True)
     """
@@ -75,7 +75,7 @@ def in_outer_panels(request: Request) -> OuterPanels | None:
 class _Tasks:
     """What the kernel depends on."""
 
-    request: Request
+    request: TileRequest
     tiling: Tiling
 
     @property

@@ -9,7 +9,7 @@ from gpucodegen.tiling.machine.products.candidates import Stripes
 from gpucodegen.tiling.machine.products.kinds.task_grid import choose_task_grid
 from gpucodegen.tiling.machine.products.problem import packed_stride
 from gpucodegen.tiling.machine.products.register_tile import split_reduction
-from gpucodegen.tiling.machine.products.tiling import K_BLOCK_LIMIT, Request
+from gpucodegen.tiling.machine.products.tiling import K_BLOCK_LIMIT, TileRequest
 
 STORED_STEPS = 12
 """Steps: shorter reduction blocks take less time than storing a result from memory."""
@@ -19,7 +19,7 @@ TOGETHER = 16
 """Cache lines that are fetched at once."""
 
 
-def in_stripes(request: Request) -> Stripes | None:
+def in_stripes(request: TileRequest) -> Stripes | None:
     """The kernel whose tasks pack stripes of their own, where nothing else is shared.
 
     It is taken where a task has not all rows; or threads had no columns otherwise; or
@@ -66,7 +66,7 @@ def in_stripes(request: Request) -> Stripes | None:
     return _fetching_in_parts(made, request) if is_last else made
 
 
-def _rows_together(request: Request, granule: int) -> int:
+def _rows_together(request: TileRequest, granule: int) -> int:
     """Rows to pack at once: squares, whole lines of a transposed left factor."""
     problem = request.problem
     if not problem.left_is_transposed:
@@ -74,7 +74,7 @@ def _rows_together(request: Request, granule: int) -> int:
     return -(-TRANSPOSED // (granule * problem.element_bits // 8)) * granule
 
 
-def _fetching_in_parts(made: Stripes, request: Request) -> Stripes:
+def _fetching_in_parts(made: Stripes, request: TileRequest) -> Stripes:
     """The kernel whose tiles fetch what comes next bit by bit.
 
     A burst of fetches would keep the lines of the panel waiting.

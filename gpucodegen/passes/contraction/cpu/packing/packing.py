@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
-from gpucodegen.passes.contraction.cpu.blocking import Lanes
+from gpucodegen.passes.contraction.cpu.blocking import LaneAxis
 from gpucodegen.passes.contraction.cpu.packing.transposed_packing import (
     TransposedPanel,
     copy_transposed,
@@ -156,7 +156,7 @@ def pack_panel(
     b: Builder,
     contraction: Contraction,
     ranges: Sequence[Range],
-    lanes: Lanes,
+    lanes: LaneAxis,
     at: Positions,
     target: tuple[Value, Sequence[Index]],
 ) -> None:
@@ -180,7 +180,7 @@ def copy_lanes(
     b: Builder,
     contraction: Contraction,
     at: Positions,
-    lanes: Lanes,
+    lanes: LaneAxis,
     target: tuple[Value, Sequence[Index]],
 ) -> None:
     """Copy ``lanes`` of the right factor for one step.

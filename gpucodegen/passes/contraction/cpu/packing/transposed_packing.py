@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import VectorType, element_type
-from gpucodegen.passes.contraction.cpu.blocking import Lanes
+from gpucodegen.passes.contraction.cpu.blocking import LaneAxis
 from gpucodegen.passes.contraction.cpu.ranges import Positions, Range, in_pieces, nested
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
@@ -26,7 +26,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 
 
-def is_transposed(contraction: Contraction, steps: Range, lanes: Lanes) -> bool:
+def is_transposed(contraction: Contraction, steps: Range, lanes: LaneAxis) -> bool:
     """Whether rows along the steps are contiguous, and blocks begin at squares."""
     right, last = contraction.right, len(contraction.right.indices) - 1
     plain = getattr(right.memref.type, "layout", None) is None and not right.steps
@@ -48,7 +48,7 @@ class TransposedPanel:
 
     right: Operand
     ranges: Sequence[Range]
-    lanes: Lanes
+    lanes: LaneAxis
     target: tuple[Value, Sequence[Index]]
 
     def build(self, b: Builder, at: Positions) -> None:

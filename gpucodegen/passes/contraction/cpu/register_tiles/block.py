@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.passes.contraction.cpu.blocking import Blocking, Blocks, Lanes
+from gpucodegen.passes.contraction.cpu.blocking import Blocking, Blocks, LaneAxis
 from gpucodegen.passes.contraction.cpu.packing.im2row import LanesInLines, Lines
 from gpucodegen.passes.contraction.cpu.packing.packing import (
     Left,
@@ -33,7 +33,7 @@ from gpucodegen.tiling.machine.products.candidates import (
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Rows from ``first_row``, panels of one stripe, all of the reduction.
 
     ``part``: that of the longest outer axis, if panels meet the rows of all of them.
@@ -159,7 +159,7 @@ class Block:
         return Corners(contraction.guards, contraction.result, copy)
 
     def _right(
-        self, b: Builder, step: _Step, panel: Value | None, lanes: Lanes
+        self, b: Builder, step: _Step, panel: Value | None, lanes: LaneAxis
     ) -> Right:
         if panel is None:
             return step.right

@@ -45,7 +45,7 @@ from gpucodegen.passes.contraction.cpu.packing.packing import (
     pack_panel,
 )
 from gpucodegen.passes.contraction.cpu.ranges import Positions, Range, grid, nested
-from gpucodegen.passes.contraction.cpu.register_tiles.block import Block
+from gpucodegen.passes.contraction.cpu.register_tiles.block import RowBlock
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -152,7 +152,7 @@ class _Lowering:
             part, block, stripe = (Index.of(numbers.get(name, 0)) for name in parts)
             places = zip(outer, ivs, strict=False)
             where = at | {axis.iv: Index.of(iv) for axis, iv in places}
-            task = Block(cut, right, stripe, block * tiling.row_block, part)
+            task = RowBlock(cut, right, stripe, block * tiling.row_block, part)
             task.build(inner, where, reduction)
 
         axes = {axis.name: axis.extent for axis in outer}

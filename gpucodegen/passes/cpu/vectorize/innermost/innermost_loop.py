@@ -19,7 +19,7 @@ from gpucodegen.passes.cpu.vectorize.innermost.sliding import (
 )
 from gpucodegen.passes.cpu.vectorize.loop_site import Addresses, LoopSite
 from gpucodegen.passes.cpu.vectorize.loops import (
-    LoopRange,
+    IterationRange,
     in_blocks,
     until_aligned,
     vector_loop,
@@ -76,7 +76,7 @@ class _VectorLoop:
     neighbours: tuple[NeighbourLoads, ...]
     addresses: Addresses
 
-    def build(self, b: Builder, part: LoopRange) -> None:
+    def build(self, b: Builder, part: IterationRange) -> None:
         """Run the iterations of a part of the range."""
         body, lanes = self.body, self.lanes
         slides = part.is_single and bool(self.neighbours)

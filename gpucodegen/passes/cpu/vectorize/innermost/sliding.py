@@ -18,7 +18,7 @@ from gpucodegen.passes.cpu.vectorize.innermost.neighbour_loads import (
     NeighbourLoads,
     neighbour_loads,
 )
-from gpucodegen.passes.cpu.vectorize.loops import LoopRange
+from gpucodegen.passes.cpu.vectorize.loops import IterationRange
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
@@ -41,7 +41,7 @@ def loads_in_registers(
 def sliding_loop(
     b: Builder,
     body: LoopBody,
-    range_: LoopRange,
+    range_: IterationRange,
     lanes: int,
     neighbours: Sequence[NeighbourLoads],
 ) -> None:
@@ -58,7 +58,7 @@ class _Sliding:
     lanes: int
     neighbours: tuple[NeighbourLoads, ...]
 
-    def build(self, b: Builder, range_: LoopRange) -> None:
+    def build(self, b: Builder, range_: IterationRange) -> None:
         lanes, name = self.lanes, self.body.iv.name
         start, (end,) = Index.of(b.index(range_.lowers[0], "start")), range_.uppers
         ahead = end - (2 * lanes - 1)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.cpu.vectorize.accumulations import Order, accumulating
 from gpucodegen.passes.cpu.vectorize.loop_site import LoopSite
-from gpucodegen.passes.cpu.vectorize.loops import LoopRange, range_of
+from gpucodegen.passes.cpu.vectorize.loops import IterationRange, range_of
 from gpucodegen.passes.cpu.vectorize.operations import cost
 from gpucodegen.passes.cpu.vectorize.outer_loops.strip_mining import (
     OuterBody,
@@ -45,7 +45,7 @@ def outer_loop(site: LoopSite) -> list[Operation]:
 class _OuterLoopChoice:
     """Which inner loops of a range of ``rows`` run on a row in each lane."""
 
-    rows: LoopRange
+    rows: IterationRange
     machine: Machine
     order: Order
 
@@ -71,7 +71,7 @@ class _OuterLoopChoice:
         free = found and all(map(self.order.frees, found.accumulations))
         return found.body if found and free else None
 
-    def strips(self, op: Operation, analysis: Analysis) -> list[Operation]:
+    def strips(self, op: Operation, analysis: NestAnalysis) -> list[Operation]:
         """The loop over the rows in strips, if it is parallel and there are any."""
         if op.name != "affine.parallel" and not analysis.is_parallel(op):
             return []
@@ -101,7 +101,7 @@ def _bits(body: OuterBody) -> int:
     return max(32, min(widths))
 
 
-def _shape(op: Operation, body: OuterBody, range_: LoopRange) -> OuterLoopShape:
+def _shape(op: Operation, body: OuterBody, range_: IterationRange) -> OuterLoopShape:
     trips = [(r.end - r.first).constant for r in body.recurrences]
     known = [count for count in trips if count is not None]
     arrays = {

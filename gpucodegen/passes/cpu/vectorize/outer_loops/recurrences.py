@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.analysis.queries import Analysis
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.cpu.vectorize.accumulations import same_cell
 from gpucodegen.passes.cpu.vectorize.loops import range_of
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
@@ -95,7 +95,7 @@ class PlacedRecurrence:
 
 
 def recurrence_of(
-    loop: Operation, rows: OuterLoop, analysis: Analysis
+    loop: Operation, rows: OuterLoop, analysis: NestAnalysis
 ) -> PlacedRecurrence | None:
     """The parts of an ``affine.for`` in a loop over rows, if its chain has lanes."""
     range_ = range_of(loop)
@@ -130,7 +130,7 @@ def recurrence_of(
     return PlacedRecurrence(before, made, after)
 
 
-def _conflict(parts: _Parts, analysis: Analysis) -> bool:
+def _conflict(parts: _Parts, analysis: NestAnalysis) -> bool:
     """Whether parts must not be moved: ahead of the chain, or after its loop."""
     is_early = analysis.conflicts(parts.chain, parts.ahead)
     is_late = analysis.conflicts(parts.written, parts.chain)
@@ -163,7 +163,7 @@ class _Cell:
         return self.store.with_(operands=operands)
 
 
-def _cells(loop: Operation, analysis: Analysis) -> list[_Cell]:
+def _cells(loop: Operation, analysis: NestAnalysis) -> list[_Cell]:
     """The cells that only their own load and store touch, in this order."""
     operations = inner_operations(loop)
     moved = {*loop.body.arguments, *(v for op in operations for v in op.results)}

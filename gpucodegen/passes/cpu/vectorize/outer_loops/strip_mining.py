@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.analysis.queries import Analysis
-from gpucodegen.passes.cpu.vectorize.loops import LoopRange, in_blocks
+from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.cpu.vectorize.loops import IterationRange, in_blocks
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
 from gpucodegen.passes.cpu.vectorize.outer_loops.recurrence_lanes import (
     Scratch,
@@ -79,7 +79,7 @@ def _used(part: BodyPart) -> set[Value]:
 
 
 def outer_body(
-    loop: Operation, analysis: Analysis, is_vectorized: Callable[[Operation], bool]
+    loop: Operation, analysis: NestAnalysis, is_vectorized: Callable[[Operation], bool]
 ) -> OuterBody | None:
     """The parts of a loop over rows, if some of its inner loops are recurrences.
 
@@ -116,7 +116,7 @@ class StripMining:
     lanes: int
     width: int
 
-    def strips(self, op: Operation, range_: LoopRange) -> list[Operation]:
+    def strips(self, op: Operation, range_: IterationRange) -> list[Operation]:
         """The loop ``op`` over a range of rows, in strips."""
         if op.name == "affine.parallel":
             size = self.lanes
@@ -129,19 +129,19 @@ class StripMining:
         def strip(inner: Builder, at: Value) -> None:
             ends = (Index.of(at) + self.lanes,)
             more = () if range_.trips is not None else (end,)
-            self._strip(inner, LoopRange((Index.of(at),), (*ends, *more)))
+            self._strip(inner, IterationRange((Index.of(at),), (*ends, *more)))
 
         if full != first:
             b.loop(first, full, strip, step=self.lanes, hint=self.body.iv.name)
         if full != end:
-            self._strip(b, LoopRange((full,), (end,)))
+            self._strip(b, IterationRange((full,), (end,)))
         return b.operations
 
     def _whole(self, first: Index, trips: int) -> Index:
         """The end of the last strip that has all rows."""
         return compact(first + trips // self.lanes * self.lanes)
 
-    def _strip(self, b: Builder, range_: LoopRange) -> None:
+    def _strip(self, b: Builder, range_: IterationRange) -> None:
         """The rows of a range: as many as there are lanes, or fewer."""
         first, trips = range_.lowers[0], range_.trips
         saved = {

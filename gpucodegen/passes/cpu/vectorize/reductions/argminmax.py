@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine, arith
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType
-from gpucodegen.passes.cpu.vectorize.loops import LoopRange
+from gpucodegen.passes.cpu.vectorize.loops import IterationRange
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.reductions.vector_range import (
@@ -104,7 +104,9 @@ class ArgMinMax:
         """What is compared."""
         return self.kept[0].offered
 
-    def vector_range(self, range_: LoopRange, unit: VectorUnit) -> VectorRange | None:
+    def vector_range(
+        self, range_: IterationRange, unit: VectorUnit
+    ) -> VectorRange | None:
         """How the iterations are cut; None if vectors do not pay."""
         trips = range_.trips
         if trips is None or trips >= 1 << 31:

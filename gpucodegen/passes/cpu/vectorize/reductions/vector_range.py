@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.passes.cpu.vectorize.loops import LoopRange
+from gpucodegen.passes.cpu.vectorize.loops import IterationRange
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.tiling.machine.loops.accumulators import split_accumulators
@@ -56,7 +56,7 @@ class VectorRange:
 
 
 def vector_range(
-    range_: LoopRange, bits: frozenset[int], operations: int, unit: VectorUnit
+    range_: IterationRange, bits: frozenset[int], operations: int, unit: VectorUnit
 ) -> VectorRange | None:
     """How the iterations of a reduction are cut; None if vectors do not pay.
 
