@@ -23,6 +23,8 @@ mpf: Any = mpmath.mpf
 mpmath.mp.dps = 60
 POINTS = 6
 """Points of the fit per coefficient."""
+BITS = {"f32": 24, "f64": 53}
+"""Bits of a number's fraction, the leading one included."""
 SLACK = 5
 """Bits by which a fit is better than one ulp."""
 HEAD = '''"""Polynomials of the vector functions, lowest power first, for two formats.
@@ -79,6 +81,25 @@ def _erf(z: Any) -> Any:
     return mpmath.erf(x) / x - 1
 
 
+def _asin(z: Any) -> Any:
+    return series(
+        lambda n: mpmath.rf(0.5, n + 1) / mpmath.factorial(n + 1) * z**n / (2 * n + 3)
+    )
+
+
+def _atan(z: Any) -> Any:
+    return series(lambda n: -((-z) ** n) / (2 * n + 3))
+
+
+def _sinh(z: Any) -> Any:
+    return series(lambda n: z**n / mpmath.factorial(2 * n + 3))
+
+
+def _erfc(t: Any) -> Any:
+    x = 4 * (1 + t) / (1 - t)
+    return (1 + 2 * x) * mpmath.exp(x * x) * mpmath.erfc(x)
+
+
 HALF_LN2 = mpmath.log(2) / 2 * (1 + mpf(2) ** -8)
 LOG_END = (mpmath.sqrt(2) - 1) ** 2 / (mpmath.sqrt(2) + 1) ** 2 * (1 + mpf(2) ** -8)
 SIN_END = (mpmath.pi / 4) ** 2 * (1 + mpf(2) ** -8)
@@ -122,6 +143,35 @@ FITS = (
         lambda _: mpf(1),
     ),
 )
+
+WIDE_FITS = (
+    Fit(
+        "ASIN",
+        "(asin(x)/x - 1) / z, z = x^2, |x| <= 1/2",
+        mpf(0),
+        mpf(1) / 4,
+        _asin,
+        abs,
+    ),
+    Fit(
+        "ATAN",
+        "(atan(x)/x - 1) / z, z = x^2, |x| <= tan(pi/8)",
+        mpf(0),
+        (mpmath.sqrt(2) - 1) ** 2 * (1 + mpf(2) ** -8),
+        _atan,
+        abs,
+    ),
+    Fit("SINH", "(sinh(x)/x - 1) / z, z = x^2, |x| <= 1", mpf(0), mpf(1), _sinh, abs),
+    Fit(
+        "ERFC",
+        "(1 + 2x) e^(x^2) erfc(x), t = (x - 4) / (x + 4), 1/2 <= x <= 28",
+        -mpf(7) / 9,
+        mpf(3) / 4,
+        _erfc,
+        lambda _: mpf(1),
+    ),
+)
+"""Functions that float32 computes in float64."""
 
 
 def chebyshev(low: Any, high: Any, count: int) -> list[Any]:
@@ -178,11 +228,11 @@ def literal(value: Any, kind: str) -> str:
 def table(name: str, fits: dict[str, Fit]) -> str:
     """One table of the file."""
     lines = [f"{name}: dict[str, Polynomial] = {{"]
-    for kind, bits in (("f32", 24), ("f64", 53)):
-        numbers = polynomial(fits[kind], bits)
+    for kind, fit in fits.items():
+        numbers = polynomial(fit, BITS[kind])
         body = "".join(f"        {literal(c, kind)},\n" for c in numbers)
         lines.append(f'    "{kind}": (\n{body}    ),')
-    return "\n".join([*lines, "}", f'"""{fits["f32"].meaning}"""', ""])
+    return "\n".join([*lines, "}", f'"""{fits["f64"].meaning}"""', ""])
 
 
 def main() -> None:
@@ -191,7 +241,8 @@ def main() -> None:
     for fit in FITS:
         print(table(fit.name, {"f32": fit, "f64": fit}))
     outer = {kind: outer_error_function(kind) for kind in ERF_END}
-    print(table("ERF_OUTER", outer).rstrip())
+    print(table("ERF_OUTER", outer))
+    print("\n".join(table(fit.name, {"f64": fit}) for fit in WIDE_FITS).rstrip())
 
 
 if __name__ == "__main__":

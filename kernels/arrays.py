@@ -7,8 +7,8 @@ the emulated device are of a module of this package that stands in for CuPy.
 
 from __future__ import annotations
 
-import sys
 from ctypes import addressof, c_char
+from importlib import import_module
 from math import prod
 from typing import Any, Protocol, TypeVar, cast
 
@@ -67,7 +67,7 @@ def library(array: Array, *, function: str, argument: str) -> Any:
             expected="a NumPy or CuPy array",
             actual=kind.__name__,
         )
-    return sys.modules[kind.__module__ if name == "gpucodegen" else name]
+    return import_module(kind.__module__ if name == "gpucodegen" else name)
 
 
 ALIGNMENT = 64

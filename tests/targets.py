@@ -1,9 +1,8 @@
-"""The targets that a test of results runs on: parameters for ``target``."""
+"""The targets that a test of results runs on: parameters for ``target``.
+
+Kernels for CUDA run as PTX, on the emulated device.
+"""
 
 from __future__ import annotations
 
-import pytest
-
-EMULATED = pytest.param("cuda", marks=pytest.mark.cuda13)
-"""CUDA kernels as PTX, on the emulated device."""
-ALL = ("cpu", "sim", EMULATED)
+ALL = ("cpu", "sim", "cuda")

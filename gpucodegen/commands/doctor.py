@@ -15,7 +15,7 @@ PACKAGES: tuple[tuple[str, str], ...] = (
     ("numpy", "pip install gpucodegen"),
     ("numba", "pip install gpucodegen"),
     ("islpy", "pip install gpucodegen"),
-    ("numba-cuda", "pip install 'gpucodegen[cuda13]'"),
+    ("llvmlite", "pip install gpucodegen"),
     ("cupy", "pip install 'gpucodegen[cuda13]'"),
     ("rich", "pip install 'gpucodegen[cli]'"),
     ("matplotlib", "pip install 'gpucodegen[plot]'"),

@@ -306,3 +306,11 @@ class LaunchSizeDiffers(CompileError):
         " {actual}"
     )
     remedy = "Launch it with this size, or correct what the kernel states"
+
+
+class NoDeviceFunction(CompileError):
+    """A kernel for CUDA calls a function that no GPU has."""
+
+    code = "C182"
+    template = "a kernel calls {function}, which no GPU has"
+    remedy = "Report it with the program, or use target='cpu'"

@@ -10,14 +10,15 @@ Place = tuple[int, int, int]
 
 
 class SourceLocation(NamedTuple):
-    """What a ``.loc`` line says of the instructions after it."""
+    """What a ``.loc`` line says of the instructions after it; column 0 is unknown."""
 
     file: str
     line: int
     column: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        column = f":{self.column}" if self.column else ""
+        return f"{self.file}:{self.line}{column}"
 
 
 class Problem(NamedTuple):

@@ -125,7 +125,6 @@ def test_negative_numbers_survive_the_signed_ones(target: str):
             np.testing.assert_array_equal(row, a, err_msg=text)
 
 
-@pytest.mark.cuda13
 def test_cuda_text_compiles():
     (text,) = ptx(program("sim"))
     assert ".entry k(" in text

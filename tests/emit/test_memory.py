@@ -238,7 +238,6 @@ def test_switches(target: str):
     assert x.tolist() == [7, 10, 7, 30]
 
 
-@pytest.mark.cuda13
 def test_cuda_text_of_views_compiles():
     arguments = "%x: memref<6x?xf32>, %y: memref<2x4xf32>"
     (text,) = ptx(one_kernel(arguments, VIEWS, "sim"))

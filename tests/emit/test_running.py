@@ -86,7 +86,6 @@ def test_views_and_strides_in_the_emulator():
     np.testing.assert_allclose(y, want)
 
 
-@pytest.mark.cuda13
 @pytest.mark.parametrize("name", ["cuda_matmul", "cuda_stencil"])
 def test_cuda_text_compiles_to_ptx(name: str):
     from gpucodegen.emit import CUDA, emit_program

@@ -172,7 +172,6 @@ def test_integer_vectors(target: str):
     np.testing.assert_array_equal(y, want)
 
 
-@pytest.mark.cuda13
 @pytest.mark.parametrize(
     ("arguments", "body"),
     [

@@ -26,7 +26,6 @@ def test_a_stranger_can_follow_a_recipe(name: str, folder: Path) -> None:
     assert "python" in carry_out(PAGES[name].read_text("utf-8"), folder, cuda=False)
 
 
-@pytest.mark.cuda13
 def test_an_elementwise_operation_runs_on_cuda(folder: Path) -> None:
     page = PAGES["elementwise-operation"].read_text("utf-8")
     assert "relu.py cuda" in carry_out(page, folder, cuda=True)

@@ -270,9 +270,8 @@ def test_one_kernel_for_all_sizes(passes: str) -> None:
         np.testing.assert_array_equal(arrays[2], wanted[2])
 
 
-@pytest.mark.cuda13
 def test_the_hardware_copies_the_tiles() -> None:
-    from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
+    from gpucodegen.runtime.cuda.compilation import compile_ptx
 
     module = apply(
         "tile{sizes=[8,8,8]},promote{transfers=dma}", Matmul.text(16, 16, 16)
@@ -282,7 +281,6 @@ def test_the_hardware_copies_the_tiles() -> None:
     assert made == ["cp.async", "cp.async", "cp.async", "copy"]
     (spec,) = program["f"].executable().kernels
     assert "cp.async" in compile_ptx(spec, (9, 0))
-    assert compile_cubin(spec, (9, 0)).spills == 0
 
 
 def outline(op: Operation, depth: int = 0) -> list[str]:

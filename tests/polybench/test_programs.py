@@ -64,7 +64,6 @@ def test_emulator(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
 
 
-@pytest.mark.cuda13
 @pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "cuda", None)

@@ -169,7 +169,6 @@ INSTRUCTIONS = {
 """What the hardware does at once."""
 
 
-@pytest.mark.cuda13
 @pytest.mark.parametrize("ty", [*INSTRUCTIONS, "i16", "f16"])
 def test_ptx_has_atomics_of_the_hardware_and_swaps_for_the_rest(ty: str):
     from gpucodegen.runtime.cuda.compilation import compile_ptx

@@ -27,7 +27,6 @@ def test_emulator(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
 
 
-@pytest.mark.cuda13
 def test_emulated_device(program: Program) -> None:
     program.run(gcg.compile(program.path, target="cuda")[program.entry])
 

@@ -114,7 +114,6 @@ def test_with_barriers_the_cpu_names_the_target_that_runs_it(name: str):
     assert caught.value.location is not None
 
 
-@pytest.mark.cuda13
 @pytest.mark.parametrize("name", [name for name in CASES if name != "filled"])
 def test_it_compiles_for_a_gpu(name: str):
     from gpucodegen.runtime.cuda.compilation import compile_ptx

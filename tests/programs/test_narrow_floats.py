@@ -408,7 +408,7 @@ def test_ml_dtypes_rounds_alike(name: str):
     assert same(values_of(s, name), wanted)
 
 
-@pytest.mark.cuda13
+@pytest.mark.ptxas
 @pytest.mark.parametrize("name", KINDS)
 def test_kernels_compile_to_ptx(name: str):
     from gpucodegen.runtime.cuda.compilation import compile_cubin

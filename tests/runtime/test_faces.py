@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from gpucodegen.intrinsics import cpu, sim
 
 HOST_ONLY = {"prange"}
@@ -12,7 +10,6 @@ def test_cpu_and_emulator_have_the_same_names() -> None:
     assert set(cpu.PLAIN) == set(sim.PLAIN)
 
 
-@pytest.mark.cuda13
 def test_cuda_and_emulator_have_the_same_names() -> None:
     from gpucodegen.intrinsics import cuda
 

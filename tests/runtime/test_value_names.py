@@ -10,7 +10,7 @@ import numba
 import pytest
 from numba.core import compiler, ir
 
-from gpucodegen.intrinsics.cpu.pipeline import KernelCompiler
+from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
 from gpucodegen.intrinsics.framework.value_names import ValueNames
 
 

@@ -13,12 +13,13 @@ from numba.core.extending import (
     unbox,
 )
 
+from gpucodegen.intrinsics.cpu.library import function
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.features import register_bytes
 from gpucodegen.intrinsics.framework.lowering import Face
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
 
-FACE = Face(intrinsic(prefer_literal=True), register_bytes())
+FACE = Face(intrinsic(prefer_literal=True), register_bytes(), function)
 
 
 class Address(types.CPointer):

@@ -17,8 +17,8 @@ from numba.core.extending import intrinsic
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature
 
-from gpucodegen.intrinsics.cpu.pipeline import KernelCompiler
 from gpucodegen.intrinsics.framework.lowering import I64
+from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
 from gpucodegen.intrinsics.pool.layout import ENTRY
 
 WORK = ir.FunctionType(ir.VoidType(), [I64] * 3)

@@ -1,4 +1,16 @@
-"""The CUDA face: tiles in registers, shared memory, asynchronous copies."""
+"""The CUDA face: tiles in registers, shared memory, asynchronous copies.
+
+- `target`: the compiler's target: global pointers, launches, no arrays
+- `integers`: arithmetic of 32 bits
+- `complexes`: products of complex numbers
+- `functions`: formulas in place of C's library
+- `threads`: what a thread knows of itself
+- `lines`: lines of MLIR in PTX
+- `unrolling`: how often loops are repeated
+- `assembly`: PTX of a kernel
+- `face`: models of parameters and tiles
+- `memory`: shared, private, asynchronous copies
+"""
 
 from __future__ import annotations
 
@@ -14,25 +26,11 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda.face import FACE, cuda
-from gpucodegen.intrinsics.cuda.memory import (
-    dma_start,
-    dma_wait,
-    heap,
-    heap_free,
-    local,
-    shared,
-)
+from gpucodegen.intrinsics.cuda import memory, threads
+from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.framework import faces
 
-FACTORIES = faces.shaped(FACE) | {
-    "dma_start": dma_start,
-    "dma_wait": dma_wait,
-    "heap": heap,
-    "heap_free": heap_free,
-    "local": local,
-    "shared": shared,
-}
+FACTORIES = faces.shaped(FACE) | memory.factories(FACE)
 PLAIN = faces.plain(FACE) | {
     "boolean": boolean,
     "complex64": complex64,
@@ -44,6 +42,7 @@ PLAIN = faces.plain(FACE) | {
     "int32": int32,
     "int64": int64,
 }
+cuda = threads.face(FACE)
 globals().update(FACTORIES | PLAIN)
 
 __all__ = ["FACTORIES", "PLAIN", "cuda"]

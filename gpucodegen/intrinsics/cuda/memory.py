@@ -6,16 +6,22 @@ groups complete in order, so a wait names how many may still be in flight.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.cuda.face import FACE, pointer
+from gpucodegen.intrinsics.cuda.threads import register
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.intrinsics.framework.lowering import I32, I64, Lowering, signature
+from gpucodegen.intrinsics.framework.lowering import (
+    I32,
+    I64,
+    Face,
+    Lowering,
+    signature,
+)
 from gpucodegen.intrinsics.tiles.memory import memory_scalar
 
 SHARED, GLOBAL = 3, 1
@@ -24,8 +30,17 @@ SHARED, GLOBAL = 3, 1
 ALIGNMENT = 16
 
 
-@cache
-def shared(n: int, name: str) -> Any:
+def factories(face: Face) -> dict[str, Any]:
+    """By name; the same request gives the same intrinsic."""
+    return {name: cache(partial(make, face)) for name, make in MADE.items()}
+
+
+def pointer(name: str) -> Any:
+    """The Numba type of a pointer to elements."""
+    return types.CPointer(getattr(types, element(name).pointee))
+
+
+def shared(face: Face, n: int, name: str) -> Any:
     """``shared()``: ``n`` elements of the block's shared memory, one array per call."""
 
     def lower(low: Lowering) -> Any:
@@ -39,11 +54,10 @@ def shared(n: int, name: str) -> Any:
         generic = low.builder.addrspacecast(array, ty.as_pointer())
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
-    return FACE.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-@cache
-def local(n: int, name: str) -> Any:
+def local(face: Face, n: int, name: str) -> Any:
     """``local()``: ``n`` elements private to the thread."""
 
     def lower(low: Lowering) -> Any:
@@ -53,16 +67,13 @@ def local(n: int, name: str) -> Any:
         slot.align = ALIGNMENT
         return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
 
-    return FACE.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return face.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-def heap(name: str) -> Any:
+def heap(face: Face, name: str) -> Any:
     """A GPU kernel allocates no memory while it runs."""
-    del name
+    del face, name
     raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
-
-
-heap_free = heap
 
 
 # Asynchronous copies.
@@ -81,8 +92,8 @@ def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> No
     low.builder.call(code, args)
 
 
-@cache
 def dma_start(
+    face: Face,
     name: str,
     source_space: str = "global",
     target_space: str = "shared",
@@ -130,7 +141,7 @@ def dma_start(
         if width:
             _assembly(low, "cp.async.commit_group;", "~{memory}", [])
 
-    return FACE.define(f"dma_start_{name}", 11, typing_rule, lower)
+    return face.define(f"dma_start_{name}", 11, typing_rule, lower)
 
 
 def _start_copy(low: Lowering, width: int, target: Any, source: Any) -> None:
@@ -148,15 +159,11 @@ def _element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -
     return builder.add(offset, builder.add(whole, builder.urem(e, run)))
 
 
-def _register(low: Lowering, name: str) -> Any:
-    return low.call(f"llvm.nvvm.read.ptx.sreg.{name}", I32, ())
-
-
 def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
     """The thread's number in its block, and the number of threads."""
     builder = low.builder
-    x, y, z = (_register(low, f"tid.{d}") for d in "xyz")
-    nx, ny, nz = (_register(low, f"ntid.{d}") for d in "xyz")
+    x, y, z = (register(low, f"tid.{d}") for d in "xyz")
+    nx, ny, nz = (register(low, f"ntid.{d}") for d in "xyz")
     row = builder.add(builder.mul(z, ny), y)
     thread = builder.add(builder.mul(row, nx), x)
     return thread, builder.mul(builder.mul(nx, ny), nz)
@@ -183,8 +190,7 @@ def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
     builder.position_at_end(done)
 
 
-@cache
-def dma_wait(name: str, pending: int = 0) -> Any:
+def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
     """``dma_wait(tag, tag_idx, count)``: the thread's own part has arrived.
 
     A block barrier must follow before other threads' parts are read.  ``pending``
@@ -198,4 +204,14 @@ def dma_wait(name: str, pending: int = 0) -> Any:
     def lower(low: Lowering, _tag: Any, _tag_idx: Any, _count: Any) -> None:
         _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
 
-    return FACE.define(f"dma_wait_{pending}", 3, typing_rule, lower)
+    return face.define(f"dma_wait_{pending}", 3, typing_rule, lower)
+
+
+MADE = {
+    "dma_start": dma_start,
+    "dma_wait": dma_wait,
+    "heap": heap,
+    "heap_free": heap,
+    "local": local,
+    "shared": shared,
+}

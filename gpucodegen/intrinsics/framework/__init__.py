@@ -5,7 +5,10 @@
 - `vector_type`: the type of register tiles
 - `value_names`: values that never meet get names of their own
 - `known_calls`: calls that are typed once
-- `lowering`: an intrinsic's type and code for both compilers
+- `contexts`: what both targets have in common
+- `pipeline`: the compiler's passes
+- `counting`: how far kernels for CUDA count
+- `lowering`: an intrinsic's type and code for both targets
 - `native`: functions of words as machine code
 - `faces`: the names that every face has
 """

@@ -112,9 +112,8 @@ def plain(face: Face) -> dict[str, Any]:
     divisions = arithmetic.INDEX_DIVISION
     made |= {n: arithmetic.index_division(face, n) for n in divisions}
     formulas = vector_math.formulas(face)
-    library = functions.UNARY | functions.BINARY
+    library = (*functions.UNARY, *functions.BINARY)
     made |= {n: functions.library(face, n, formulas.get(n)) for n in library}
-    made |= {n: functions.derived(face, n, formulas.get(n)) for n in functions.DERIVED}
     made |= {n: functions.power(face, n) for n in ("ipowi", "fpowi")}
     made |= {n: complexes.function(face, n) for n in complexes.FORMULAS}
     made |= {"cmplx": complexes.create(face), "cpowi": complexes.power(face)}

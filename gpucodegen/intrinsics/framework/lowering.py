@@ -1,7 +1,7 @@
-"""How an intrinsic is made: typing and code for both compilers, Numba and Numba CUDA.
+"""How an intrinsic is made: typing and code for both targets, the CPU and CUDA.
 
-A `Face` is one compiler.  `Face.define` makes an intrinsic from a rule for its
-types and a function that builds its code through a `Lowering`.
+A `Face` is one target of Numba's.  `Face.define` makes an intrinsic from a rule for
+its types and a function that builds its code through a `Lowering`.
 """
 
 from __future__ import annotations
@@ -21,25 +21,29 @@ I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 
 Signature = Any
 """A Numba signature; None where the argument types do not fit."""
+FORMULA = "formula."
+"""How the names of functions begin whose operations keep the flags that they have."""
 
 
 @dataclass(frozen=True)
 class Face:
-    """One compiler that intrinsics are made for.
+    """One target of Numba's that intrinsics are made for.
 
     ``intrinsic`` is its decorator, set to keep literal types.  ``register_bytes`` is
-    the width of a vector register, 0 for scalar code.  ``index_bits`` are those of an
-    index, ``global_space`` is the address space of constants, and no atomic is narrower
-    than ``atomic_bits``.  ``is_nvvm``: LLVM is NVIDIA's, which lacks some instructions
-    that others have, adds floats atomically, and calls libdevice.
+    the width of a vector register, 0 for scalar code.
+    ``function(low, name, type, arguments)`` computes a function of C's library.
+    ``index_bits`` are those of an index, ``global_space`` is the address space of
+    constants, and no atomic is narrower than ``atomic_bits``.  ``is_gpu``: instructions
+    convert halves and add floats atomically.
     """
 
     intrinsic: Callable[..., Any]
     register_bytes: int
+    function: Callable[..., Any]
     index_bits: int = 64
     global_space: int = 0
     atomic_bits: int = 1
-    is_nvvm: bool = False
+    is_gpu: bool = False
 
     def define(
         self,

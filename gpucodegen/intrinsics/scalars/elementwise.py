@@ -96,19 +96,6 @@ def _pick(method: str, predicate: str) -> Build:
     return build
 
 
-def _nan_aware(name: str) -> Build:
-    """``arith.maximumf`` and ``minimumf``: a NaN operand gives NaN, -0 is below +0."""
-
-    def build(low: Lowering, a: Any, b: Any) -> Any:
-        if not low.face.is_nvvm:
-            return largest(low, a, b) if name == "maxnum" else smallest(low, a, b)
-        unordered = low.builder.fcmp_unordered("uno", a, b)
-        chosen = low.overloaded(name, (a, b))
-        return low.builder.select(unordered, low.builder.fadd(a, b), chosen)
-
-    return build
-
-
 def _absi(low: Lowering, a: Any) -> Any:
     negative = low.builder.icmp_signed("<", a, number(a.type, 0))
     return low.builder.select(negative, low.builder.sub(number(a.type, 0), a), a)
@@ -163,41 +150,11 @@ def _rounded(*, up: bool) -> Build:
     return lambda low, a, b: _rounded_quotient(low, a, b, up=up)
 
 
-def _negf(low: Lowering, a: Any) -> Any:
-    """``-a``; NVVM's LLVM has no fneg, there ``-0.0 - a`` is the negation."""
-    if low.face.is_nvvm:
-        return low.builder.fsub(number(a.type, -0.0), a)
-    return low.builder.fneg(a)
-
-
-def absolute(low: Lowering, a: Any) -> Any:
-    """``|a|``; NVVM has no fabs, there the sign bit is cleared."""
-    if not low.face.is_nvvm:
-        return low.overloaded("fabs", (a,))
-    width = 32 if a.type == ir.FloatType() else 64
-    bits = low.builder.bitcast(a, ir.IntType(width))
-    magnitude = low.builder.and_(bits, number(bits.type, (1 << (width - 1)) - 1))
-    return low.builder.bitcast(magnitude, a.type)
-
-
 def _remf(low: Lowering, a: Any, b: Any) -> Any:
-    """C's ``fmod``; on a GPU by libdevice: NVVM's own is a division and not exact."""
-    if not low.face.is_nvvm:
+    """C's ``fmod``, which LLVM makes of ``frem`` where it has a library."""
+    if low.face.register_bytes:
         return low.builder.frem(a, b)
-    suffix_ = "f" if a.type == ir.FloatType() else ""
-    return low.call(f"__nv_fmod{suffix_}", a.type, (a, b))
-
-
-def _to_whole(name: str) -> Build:
-    """Rounding to an integer; on a GPU by libdevice, since NVVM has none."""
-
-    def build(low: Lowering, a: Any) -> Any:
-        if not low.face.is_nvvm:
-            return low.overloaded(name, (a,))
-        suffix_ = "f" if a.type == ir.FloatType() else ""
-        return low.call(f"__nv_{name}{suffix_}", a.type, (a,))
-
-    return build
+    return low.face.function(low, "fmod", None, (a, b))
 
 
 ELEMENTWISE: dict[str, tuple[int, Build]] = {
@@ -231,12 +188,12 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "subf": (2, _plain("fsub")),
     "mulf": (2, _plain("fmul")),
     "divf": (2, _plain("fdiv")),
-    "negf": (1, _negf),
+    "negf": (1, _plain("fneg")),
     "remf": (2, _remf),
-    "absf": (1, absolute),
+    "absf": (1, _llvm("fabs")),
     "fma": (3, _llvm("fma")),
-    "maximumf": (2, _nan_aware("maxnum")),
-    "minimumf": (2, _nan_aware("minnum")),
+    "maximumf": (2, largest),
+    "minimumf": (2, smallest),
     "maxnumf": (2, _llvm("maxnum")),
     "minnumf": (2, _llvm("minnum")),
     "copysign": (2, _copysign),
@@ -244,8 +201,8 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "floor": (1, _llvm("floor")),
     "ceil": (1, _llvm("ceil")),
     "trunc": (1, _llvm("trunc")),
-    "roundeven": (1, _to_whole("rint")),
-    "round": (1, _to_whole("round")),
+    "roundeven": (1, _llvm("rint")),
+    "round": (1, _llvm("round")),
 }
 """Name of an intrinsic: number of operands, code for one piece."""
 INDEX_DIVISION: dict[str, Build] = {

@@ -1,8 +1,7 @@
-"""Functions of the math dialect: the C library's or libdevice's, element by element."""
+"""Functions of the math dialect: the C library's or formulas, element by element."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,44 +11,14 @@ from gpucodegen.intrinsics.framework.features import has_fused_operations
 from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.arithmetic import common_type
-from gpucodegen.intrinsics.scalars.elementwise import absolute
 
-UNARY: dict[str, Callable[[float], float]] = {
-    "exp": math.exp,
-    "expm1": math.expm1,
-    "log": math.log,
-    "log10": math.log10,
-    "log1p": math.log1p,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "erf": math.erf,
-    "erfc": math.erfc,
-}
-BINARY: dict[str, Callable[[float, float], float]] = {
-    "atan2": math.atan2,
-    "powf": math.pow,
-}
-LN2 = math.log(2.0)
-
-
-def call_library(low: Lowering, function: Any, dtype: Any, args: Any) -> Any:
-    """Call the compiler's own implementation of a Python function."""
-    typing_context = low.context.typing_context
-    resolved = typing_context.resolve_value_type(function)
-    wanted = resolved.get_call_type(typing_context, (dtype,) * len(args), {})
-    implementation = low.context.get_function(resolved, wanted)
-    return implementation(low.builder, args)
-
+UNARY = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh"
+    " asinh acosh atanh erf erfc cbrt rsqrt"
+).split()
+BINARY = ("atan2", "powf")
+IN_C = {"powf": "pow"}
+"""Names of the dialect that C spells otherwise."""
 
 Formula = Callable[..., Any]
 """``formula(low, name, *pieces)``: a function on the pieces of tiles."""
@@ -57,22 +26,11 @@ Formula = Callable[..., Any]
 
 def library(face: Face, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of one library function."""
-    function = UNARY.get(name) or BINARY[name]
     arity = 1 if name in UNARY else 2
 
     def one(low: Lowering, dtype: Any, *args: Any) -> Any:
-        return call_library(low, function, dtype, args)
+        return face.function(low, IN_C.get(name, name), dtype, args)
 
-    return _lanewise(face, name, arity, one, formula)
-
-
-def _lanewise(
-    face: Face,
-    name: str,
-    arity: int,
-    one: Callable[..., Any],
-    formula: Formula | None,
-) -> Any:
     def typing_rule(*arguments: Any) -> Any:
         ty = common_type(*arguments)
         return None if ty is None else signature(ty, *[ty] * arity)
@@ -97,51 +55,6 @@ def _takes_formulas(low: Lowering, tile: Tile) -> bool:
     """
     is_real = isinstance(tile.dtype, types.Float) and low.lanes(tile) > 1
     return is_real and has_fused_operations() and bool(low.context.fastmath)
-
-
-def _exp2(low: Lowering, dtype: Any, x: Any) -> Any:
-    return call_library(low, math.pow, dtype, (number(x.type, 2.0), x))
-
-
-def _log2(low: Lowering, dtype: Any, x: Any) -> Any:
-    log = call_library(low, math.log, types.float64, (_double(low, x),))
-    quotient = low.builder.fdiv(log, number(log.type, LN2))
-    return _back(low, quotient, dtype)
-
-
-def _cbrt(low: Lowering, dtype: Any, x: Any) -> Any:
-    wide = _double(low, x)
-    size = absolute(low, wide)
-    third = number(wide.type, 1.0 / 3.0)
-    root = call_library(low, math.pow, types.float64, (size, third))
-    return _back(low, low.overloaded("copysign", (root, wide)), dtype)
-
-
-def _rsqrt(low: Lowering, _dtype: Any, x: Any) -> Any:
-    return low.builder.fdiv(number(x.type, 1.0), low.overloaded("sqrt", (x,)))
-
-
-def _double(low: Lowering, x: Any) -> Any:
-    wide = low.value_type(types.float64)
-    return x if x.type == wide else low.builder.fpext(x, wide)
-
-
-def _back(low: Lowering, x: Any, dtype: Any) -> Any:
-    narrow = low.value_type(dtype)
-    return x if x.type == narrow else low.builder.fptrunc(x, narrow)
-
-
-DERIVED: dict[str, Callable[..., Any]] = {
-    "exp2": _exp2,
-    "log2": _log2,
-    "cbrt": _cbrt,
-    "rsqrt": _rsqrt,
-}
-
-
-def derived(face: Face, name: str, formula: Formula | None = None) -> Any:
-    """The intrinsic of a function made of others."""
-    return _lanewise(face, name, 1, DERIVED[name], formula)
 
 
 def power(face: Face, name: str) -> Any:

@@ -42,7 +42,7 @@ def bits_type(name: str) -> ir.Type:
 
 def _in_steps(low: Lowering, name: str) -> bool:
     """Whether integers make what no instruction does."""
-    is_half = name == "f16" and not low.face.is_nvvm
+    is_half = name == "f16" and not low.face.is_gpu
     return name in SMALL or (is_half and not converts_halves())
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from gpucodegen.intrinsics.framework.lowering import Lowering, number
-from gpucodegen.intrinsics.scalars.elementwise import absolute
-from gpucodegen.intrinsics.scalars.functions import call_library
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +23,9 @@ class Real:
         return Real(self.low, self.ty, made)
 
     def function(self, name: str, *others: Real) -> Real:
-        """A function of the module `math`."""
+        """A function of C's library."""
         arguments = [x.value for x in (self, *others)]
-        implementation = getattr(math, name)
-        return self.of(call_library(self.low, implementation, self.ty, arguments))
+        return self.of(self.low.face.function(self.low, name, self.ty, arguments))
 
     def _combined(self, method: str, other: Real | float) -> Real:
         value = other.value if isinstance(other, Real) else self.of(other).value
@@ -51,7 +47,7 @@ class Real:
         return self.of(-0.0) - self
 
     def __abs__(self) -> Real:
-        return self.of(absolute(self.low, self.value))
+        return self.of(self.low.overloaded("fabs", (self.value,)))
 
     def root(self) -> Real:
         """The square root."""

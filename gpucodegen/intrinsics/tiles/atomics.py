@@ -98,7 +98,7 @@ def atomic(face: Face, operation: str, name: str) -> Any:
             new = coding.code(x)
             old = low.builder.atomic_rmw("xchg", cell, new, "monotonic")
             return coding.value(old)
-        if operation == "addf" and face.is_nvvm:
+        if operation == "addf" and face.is_gpu:
             return _hardware_sum(low, place, x)
         return _swap_whole(coding, cell, x, operation)
 

@@ -11,7 +11,9 @@ errors, in units of the last place, are stated in docs/vector-math.md and tested
 - `power`: pow
 - `trigonometric`: sin, cos
 - `error_function`: erf
-- `rare`: the C library's function for what a formula leaves out
+- `rare`: what a formula leaves out
+- `large_angles`: the reduction of any angle
+- `without_library`: functions that only CUDA needs
 """
 
 from __future__ import annotations

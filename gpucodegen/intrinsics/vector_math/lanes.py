@@ -177,6 +177,29 @@ def sum_of(a: Lanes, b: Lanes) -> Pair:
     return Pair(total, b - (total - a).fenced())
 
 
+def any_sum(a: Lanes, b: Lanes | float) -> Pair:
+    """``a + b`` exactly, whichever is larger (D. E. Knuth, 1969)."""
+    other = b if isinstance(b, Lanes) else a.of(b)
+    total = (a + other).fenced()
+    part = (total - a).fenced()
+    return Pair(total, (a - (total - part).fenced()) + (other - part))
+
+
+def quotient_of(a: Pair, b: Pair) -> Pair:
+    """``a / b`` with nearly twice the digits of a float."""
+    near = (a.high / b.high).fenced()
+    rest = near.fma(-b.high, a.high) + (a.low - near * b.low)
+    return Pair(near, rest / b.high)
+
+
+def root_of(a: Pair) -> Pair:
+    """The square root, with nearly twice the digits of a float."""
+    near = a.high.llvm("sqrt")
+    rest = near.fma(-near, a.high) + a.low
+    low = rest / (near + near)
+    return Pair(near, low.of(0.0).if_(near.compared("==", 0.0), low))
+
+
 def product_of(a: Lanes, b: Lanes | float) -> Pair:
     """``a * b`` exactly."""
     high = (a * b).fenced()

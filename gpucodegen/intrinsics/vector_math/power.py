@@ -1,19 +1,18 @@
 """pow of the lanes of a register: ``2^(y log2(x))`` with a logarithm of two floats.
 
 float32 computes in float64.  Bases that are not positive normal numbers and exponents
-without a size go to the C library, which knows all special cases.
+without a size go to the C library, which knows all special cases, or to their table.
 """
 
 from __future__ import annotations
 
-import math
-from math import inf
+from math import inf, nan
 from typing import Any
 
 from gpucodegen.intrinsics.vector_math import exponential, logarithm
 from gpucodegen.intrinsics.vector_math.coefficients import EXP, LOG_TAIL
 from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes, Pair, product_of, sum_of
-from gpucodegen.intrinsics.vector_math.rare import or_library
+from gpucodegen.intrinsics.vector_math.rare import otherwise
 from gpucodegen.intrinsics.vector_math.scaling import scaled
 
 THIRD = (0.6666666666666666, 3.700743415417188e-17)
@@ -22,8 +21,37 @@ THIRD = (0.6666666666666666, 3.700743415417188e-17)
 
 def power(x: Lanes, y: Lanes) -> Lanes:
     """``x ** y``."""
-    value = _single(x, y) if x.scalar == F32 else _double(x, y)
-    return or_library(value, _is_special(x, y), math.pow, x, y)
+    return otherwise(_regular(x, y), _is_special(x, y), "pow", _special, x, y)
+
+
+def _regular(x: Lanes, y: Lanes) -> Lanes:
+    """Of a positive finite base and a finite exponent."""
+    return _single(x, y) if x.scalar == F32 else _double(x, y)
+
+
+def _special(x: Lanes, y: Lanes) -> Lanes:
+    """The power of the base's size, and then the cases of C99, annex F.9.4.4."""
+    builder, size = x.low.builder, abs(x)
+    one, endless, zero = x.of(1.0), x.of(inf), x.of(0.0)
+    is_whole = y.llvm("trunc").compared("==", y)
+    half = y * 0.5
+    is_odd = builder.and_(is_whole, half.llvm("trunc").compared("!=", half))
+    grows = builder.xor(size.compared(">", 1.0), y.compared("<", 0.0))
+    ends = endless.if_(grows, zero)
+    at_an_end = builder.or_(size.compared("==", 0.0), size.compared("==", inf))
+    at_an_end = builder.or_(at_an_end, abs(y).compared("==", inf))
+    value = ends.if_(at_an_end, _regular(size, y))
+    value = one.if_(size.compared("==", 1.0), value)
+    is_finite = size.compared("!=", inf)
+    is_below = builder.and_(x.compared("<", 0.0), is_finite)
+    has_none = builder.and_(is_below, builder.not_(is_whole))
+    sign = x.bits().integer("and_", 0).if_(builder.not_(is_odd), x.bits())
+    negative = sign.integer("lshr", x.format.bits - 1).compared("!=", 0)
+    value = (-value).if_(negative, value)
+    value = x.of(nan).if_(has_none, value)
+    value = (x + y).if_(builder.fcmp_unordered("uno", x.value, y.value), value)
+    is_one = builder.or_(x.compared("==", 1.0), y.compared("==", 0.0))
+    return one.if_(is_one, value)
 
 
 def _is_special(x: Lanes, y: Lanes) -> Any:

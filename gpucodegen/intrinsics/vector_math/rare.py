@@ -1,5 +1,6 @@
-"""Arguments that a formula leaves out: the C library's function, lane by lane.
+"""Arguments that a formula leaves out.
 
+On the CPU they are the C library's, lane by lane; what has none has a second formula.
 The branch is taken where some lane needs it; the other lanes keep their result, so no
 lane depends on its neighbours.
 """
@@ -13,30 +14,33 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from gpucodegen.intrinsics.framework.lowering import I1, I64, suffix
-from gpucodegen.intrinsics.scalars.functions import call_library
 from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes
 
 
-def or_library(
-    result: Lanes, is_rare: Any, function: Callable[..., float], *args: Lanes
+def otherwise(
+    result: Lanes, is_rare: Any, name: str, formula: Callable[..., Lanes], *args: Lanes
 ) -> Lanes:
-    """``result``, and the function of the module `math` where the bit is set."""
+    """``result``, and where the bit is set the library's function or the formula."""
     low, builder = result.low, result.low.builder
-    some = low.call(f"llvm.vector.reduce.or.{suffix(is_rare.type)}", I1, [is_rare])
+    is_vector = isinstance(is_rare.type, ir.VectorType)
+    some = is_rare
+    if is_vector:
+        some = low.call(f"llvm.vector.reduce.or.{suffix(is_rare.type)}", I1, [is_rare])
     before = builder.block
     with builder.if_then(some, likely=False):
-        value = _one_by_one(result, function, args)
-        chosen = builder.select(is_rare, value, result.value)
+        if is_vector:
+            value = _one_by_one(result, name, args)
+            value = builder.select(is_rare, value, result.value)
+        else:
+            value = formula(*args).value
         inside = builder.block
     merged = builder.phi(result.value.type)
     merged.add_incoming(result.value, before)
-    merged.add_incoming(chosen, inside)
+    merged.add_incoming(value, inside)
     return result.of(merged)
 
 
-def _one_by_one(
-    result: Lanes, function: Callable[..., float], args: Sequence[Lanes]
-) -> Any:
+def _one_by_one(result: Lanes, name: str, args: Sequence[Lanes]) -> Any:
     """The library's function of every lane, in a loop: its code stands there once."""
     low, builder = result.low, result.low.builder
     dtype = types.float32 if result.scalar == F32 else types.float64
@@ -44,7 +48,7 @@ def _one_by_one(
     count = ir.Constant(I64, result.value.type.count)
     with cgutils.for_range(builder, count) as loop:
         lanes = [builder.extract_element(arg.value, loop.index) for arg in args]
-        value = call_library(low, function, dtype, lanes)
+        value = low.face.function(low, name, dtype, lanes)
         changed = builder.insert_element(builder.load(target), value, loop.index)
         builder.store(changed, target)
     return builder.load(target)

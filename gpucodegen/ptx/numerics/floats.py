@@ -51,6 +51,8 @@ def fma64(a: Value, b: Value, c: Value) -> Value:
     >>> x = np.float64(1 + 2**-30)
     >>> fma64(x, x, np.float64(-1 - 2**-29)) == 2**-60
     np.True_
+    >>> fma64(np.float64(-0.0), x, np.float64(-0.0))
+    np.float64(-0.0)
     """
     product = a * b
     a_high = a * _SPLITTER
@@ -63,8 +65,9 @@ def fma64(a: Value, b: Value, c: Value) -> Value:
     )
     total = product + c
     part = total - product
-    result = total + (((product - (total - part)) + (c - part)) + error)
-    return select(np.isfinite(result) | ~np.isfinite(total), result, total)
+    rest = ((product - (total - part)) + (c - part)) + error
+    result = total + rest
+    return select(np.isfinite(result) & (rest != 0), result, total)
 
 
 def fma16(a: Value, b: Value, c: Value) -> Value:

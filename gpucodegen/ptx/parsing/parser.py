@@ -60,7 +60,7 @@ class ModuleParser:
         self.weak_alignment = weak_alignment
         self.parsed = ParsedModule()
         self.functions: dict[str, Entry] = {}
-        self.files: dict[str, str] = {}
+        self.files: dict[str, str] = dict(_FILE.findall(text))
         self.loose: list[Loose] = []
         self.entry: Entry | None = None
         self.pending: Entry | None = None
@@ -104,8 +104,6 @@ class ModuleParser:
         elif (found := _LOC.match(statement.text)) is not None:
             file = self.files.get(found[1], found[1])
             self.location = SourceLocation(file, int(found[2]), int(found[3] or 0))
-        elif (found := _FILE.match(statement.text)) is not None:
-            self.files[found[1]] = found[2]
 
     def _header(self, statement: TextStatement) -> None:
         found = _HEADER.fullmatch(statement.text)

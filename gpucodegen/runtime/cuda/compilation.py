@@ -6,13 +6,11 @@ or a cubin for one architecture, with what the assembler said of it.
 
 from __future__ import annotations
 
-import math
 import re
 import struct
 from dataclasses import dataclass
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.inventory import require_cuda_compiler
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache
@@ -36,7 +34,6 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
             needed=spec.shared_bytes,
             limit=STATIC_SHARED_BYTES,
         )
-    require_cuda_compiler()
     key = _key(spec, cc)
     stored = PTX.get(key)
     if stored is not None:
@@ -47,14 +44,15 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:
-    from gpucodegen.intrinsics.cuda.face import assembly, parameter
+    from gpucodegen.intrinsics.cuda import assembly, lines
+    from gpucodegen.intrinsics.cuda.face import parameter
+    from gpucodegen.intrinsics.cuda.target import Kernel
 
     function = getattr(modules.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
-    threads = math.prod(spec.block) if spec.block else None
-    contract = "contract" in spec.fastmath
-    ptx, entry = assembly(function, types, cc, threads=threads, contract=contract)
-    return ptx.replace(entry, spec.name)
+    kernel = Kernel(spec.block, lines.places(spec.source))
+    text = assembly.llvm_text(function, types, kernel, spec.fastmath)
+    return assembly.ptx(text, assembly.known(architecture(cc)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +137,7 @@ def _link(ptx: str, cc: Capability) -> tuple[bytes, str]:
 
 
 def _key(spec: KernelSpec, cc: Capability) -> str:
-    from gpucodegen.intrinsics.cuda.face import compiler_version
+    from gpucodegen.intrinsics.cuda.assembly import compiler_version
 
     return cache.digest(
         RECORDS,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.protocol import Device
@@ -42,6 +44,8 @@ class CudaKernel:
             return
         blocks, threads = _triple(grid), _triple(block)
         problem = self.device.limits.problem(blocks, threads)
+        if max(map(mul, blocks, threads)) > MOST_THREADS:
+            problem = "it has more threads along a dimension than 32 bits count"
         if problem:
             raise errors.LaunchFailed(
                 kernel=self.name,

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
-
-MAX_OFFSET = 2**31 - 1
-"""Kernels index with 32 bits: the last element they reach from the first."""
 
 _FORMATS = {
     "boolean": "?",

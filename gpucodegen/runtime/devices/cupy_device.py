@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,12 +25,21 @@ _HINT = (
 )
 
 
+def _form() -> str:
+    """Machine code where a package links it, which the disk keeps; else PTX."""
+    try:
+        links = importlib.util.find_spec("cuda.core") is not None
+    except ModuleNotFoundError:
+        links = False
+    return "cubin" if links else "ptx"
+
+
 @dataclass(eq=False)
 class CupyDevice:
     """One GPU; `device` gives it by its number."""
 
     number: int
-    form: str = "cubin"
+    form: str = field(default_factory=_form)
     limits: LaunchLimits = field(default_factory=LaunchLimits)
     launched: list[str] = field(default_factory=list[str])
     """Kernels since the device was last waited for, the newest last."""
@@ -88,7 +98,7 @@ class CupyDevice:
             array[...] = value
 
     def load(self, name: str, code: bytes) -> Any:
-        """A kernel of a cubin."""
+        """A kernel of a cubin, or of PTX, of which the driver makes one."""
         cupy = _cupy()
         with self._calls(name):
             cupy.cuda.runtime.free(0)  # makes the context of a device that is new

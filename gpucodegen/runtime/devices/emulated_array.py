@@ -180,3 +180,7 @@ class EmulatedArray:
 
 def _address(array: npt.NDArray[Any]) -> int:
     return int(array.__array_interface__["data"][0])
+
+
+EmulatedArray.__module__ = "gpucodegen.runtime.devices.emulated_cupy"
+"""Where the functions for such arrays are, as CuPy's arrays say."""

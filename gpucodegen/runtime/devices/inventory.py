@@ -56,14 +56,10 @@ def _gpu(facts: dict[str, object]) -> Gpu:
 
 def missing_for_cuda() -> tuple[str, str] | None:
     """(what is missing to run CUDA kernels, the remedy), or None if nothing is."""
-    if choice.kind() == "emulated":
-        return None if has_cuda_compiler() else NO_COMPILER
-    if gpus():
+    if choice.kind() == "emulated" or gpus():
         return None
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed", "Run pip install 'gpucodegen[cuda13]'"
-    if not has_cuda_compiler():
-        return NO_COMPILER
     return "no CUDA device or driver was found", WITHOUT_A_GPU
 
 
@@ -71,7 +67,6 @@ WITHOUT_A_GPU = (
     "Run on a machine with an NVIDIA GPU, set GPUCODEGEN_DEVICE=emulated, or use"
     " target='cpu' or target='sim'"
 )
-NO_COMPILER = "numba-cuda is not installed", "Run pip install 'gpucodegen[cuda13]'"
 
 
 def require_cuda() -> None:
@@ -80,21 +75,6 @@ def require_cuda() -> None:
     if missing is not None:
         reason, hint = missing
         raise errors.NoDevice(reason=reason, hint=hint)
-
-
-def require_cuda_compiler() -> None:
-    """Refuse a request for PTX without the compiler that makes it."""
-    if not has_cuda_compiler():
-        reason, hint = NO_COMPILER
-        raise errors.NoDevice(reason=reason, hint=hint)
-
-
-def has_cuda_compiler() -> bool:
-    """Whether CUDA kernels can be compiled here, with or without a GPU."""
-    try:
-        return importlib.util.find_spec("numba_cuda") is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def describe() -> list[str]:
@@ -106,8 +86,6 @@ def describe() -> list[str]:
         lines.append(f"target cuda runs on {choice.current()} ({choice.VARIABLE})")
     if missing is not None:
         lines.append(f"GPU         none: {missing[0]}. {missing[1]}")
-    compiler = "yes" if has_cuda_compiler() else "no: pip install 'gpucodegen[cuda13]'"
-    lines.append(f"CUDA text compiles without a GPU: {compiler}")
     return lines
 
 

@@ -16,6 +16,8 @@ SPACES = ("param", "global", "shared", "shared:cta", "local", "const")
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 _PARAMETER = re.compile(r"\[([\w$]+)(?:\+(\d+))?\]")
+UNSIGNED = {"b8": "u8", "b16": "u16", "b32": "u32"}
+"""Bits that a load extends with zeros in a wider register."""
 _WIDEST = 16
 
 
@@ -43,7 +45,7 @@ def _parts(
 def load(x: Instruction, o: OperandText) -> list[Line]:
     """``ld`` of one register or of a vector."""
     given = mods(x, (*SPACES, *VECTORS, "ca", "cg", "cs", "lu", "cv"))
-    kind = given[-1]
+    kind = UNSIGNED.get(given[-1], given[-1])
     registers = members(x.operands[0])
     if _space(given) == "param":
         return _load_parameter(x, o, kind, registers)

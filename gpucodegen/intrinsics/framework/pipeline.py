@@ -12,16 +12,37 @@ from typing import Any
 
 from numba.core import typed_passes, untyped_passes
 from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
 
 from gpucodegen.intrinsics.framework.value_names import ValueNames
+
+
+class _Lower(Lower):
+    """Numba's own, which would read a function's source to tell where it begins."""
+
+    def _compute_def_location(self) -> Any:
+        return self.func_ir.loc
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(typed_passes.BaseNativeLowering):
+    """Numba's passes end here: typed code becomes LLVM's."""
+
+    _name = "kernel_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        """What walks the typed code."""
+        return _Lower
+
 
 PASSES = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,
     ValueNames,
     typed_passes.NopythonTypeInference,
-    typed_passes.NativeLowering,
+    KernelLowering,
     typed_passes.NoPythonBackend,
 )
 

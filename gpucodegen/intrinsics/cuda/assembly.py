@@ -1,0 +1,122 @@
+"""PTX of a kernel, by the backend of LLVM that comes with llvmlite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+from numba.core import types
+from numba.core.compiler import Flags, compile_extra
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import FastMathOptions
+from numba.core.target_extension import target_override
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.cuda.target import NAME, TRIPLE, Kernel, KernelDispatcher
+from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
+
+ARCHITECTURES = {
+    "sm_80": 80,
+    "sm_86": 80,
+    "sm_87": 80,
+    "sm_89": 80,
+    "sm_90": 80,
+    "sm_90a": 80,
+    "sm_100": 86,
+    "sm_100a": 86,
+    "sm_120": 87,
+    "sm_120a": 87,
+}
+"""The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0."""
+_EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"
+_EXTERNAL = re.compile(
+    r"\.extern \.func[^;]*?([\w$]+)\s*\(?[^;()]*\)?[^;()]*;", re.DOTALL
+)
+
+
+@global_compiler_lock
+def llvm_text(
+    function: Callable[..., Any],
+    argument_types: tuple[Any, ...],
+    kernel: Kernel,
+    fastmath: Collection[str] = (),
+) -> str:
+    """A kernel as LLVM reads it, before any optimisation."""
+    flags = Flags()
+    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.error_model, flags.nrt = "numpy", False
+    if fastmath:
+        flags.fastmath = FastMathOptions(set(fastmath))
+    target = KernelDispatcher.targetdescr
+    with target_override(NAME):
+        made = compile_extra(
+            target.typing_context,
+            target.target_context.subtarget(kernel=kernel),
+            function,
+            argument_types,
+            types.void,
+            flags,
+            {},
+            pipeline_class=KernelCompiler,
+        )
+    return made.library.get_llvm_str()
+
+
+@global_compiler_lock
+def ptx(text: str, architecture: str) -> str:
+    """The PTX of a module of LLVM's; refused where a function is missing in it."""
+    module = llvm.parse_assembly(text)
+    module.verify()
+    machine = _machine(architecture)
+    builder = _passes(machine)
+    builder.getModulePassManager().run(module, builder)
+    made = str(machine.emit_assembly(module)).replace(_EMPTY_SECTION, "")
+    missing = _EXTERNAL.search(made)
+    if missing:
+        raise errors.NoDeviceFunction(function=missing[1])
+    return made
+
+
+def known(architecture: str) -> str:
+    """The architecture itself, or of those that are known the newest before it.
+
+    PTX of an older one runs on every later one, but for features of its own.
+
+    >>> known("sm_90a"), known("sm_103")
+    ('sm_90a', 'sm_100')
+    """
+    if architecture in ARCHITECTURES:
+        return architecture
+    number = _number(architecture)
+    plain = [name for name in ARCHITECTURES if not name.endswith("a")]
+    return max((n for n in plain if _number(n) <= number), key=_number)
+
+
+def _number(architecture: str) -> int:
+    return int(architecture.strip("sm_af"))
+
+
+@cache
+def _machine(architecture: str) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    version = ARCHITECTURES[architecture]
+    target = llvm.Target.from_triple(TRIPLE)
+    return target.create_target_machine(
+        cpu=architecture, opt=3, features=f"+ptx{version}"
+    )
+
+
+def _passes(machine: Any) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    return llvm.create_pass_builder(machine, options)
+
+
+def compiler_version() -> str:
+    """The versions of what makes the PTX."""
+    return f"numba {numba.__version__}, llvmlite {llvmlite.__version__}"

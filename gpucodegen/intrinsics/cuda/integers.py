@@ -1,0 +1,99 @@
+"""Arithmetic of 32-bit integers that stays 32 bits wide.
+
+Numba computes with 64 bits, and generated text cuts the result back.  LLVM does not
+always see that the upper half is lost: addresses and trip counts then take 64 bits, and
+loops are not unrolled.  Literals that fit count as 32 bits here.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from numba.core import types, typing
+from numba.core.typing import templates
+
+from gpucodegen.intrinsics.cuda.target import CODE, NAME, TYPES
+
+COMBINED = {
+    operator.add: "add",
+    operator.sub: "sub",
+    operator.mul: "mul",
+    operator.and_: "and_",
+    operator.or_: "or_",
+    operator.xor: "xor",
+    operator.lshift: "shl",
+    operator.rshift: "ashr",
+}
+COMPARED = {
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+CHANGED = {operator.neg: "neg", operator.invert: "not_"}
+EXTREMES: dict[Callable[..., Any], str] = {min: "<", max: ">"}
+Build = Callable[..., Any]
+"""The code of an operation: of a builder and of its operands."""
+
+
+def provide() -> None:
+    """Let the target prefer these."""
+    for function, method in COMBINED.items():
+        _define(function, types.int32, 2, _method(method))
+    for function, relation in COMPARED.items():
+        _define(function, types.boolean, 2, _comparison(relation))
+    for function, method in CHANGED.items():
+        _define(function, types.int32, 1, _method(method))
+    for function, relation in EXTREMES.items():
+        _define(function, types.int32, None, _extreme(relation))
+
+
+def _fits(ty: Any) -> bool:
+    if isinstance(ty, types.IntegerLiteral):
+        return -(1 << 31) <= ty.literal_value < 1 << 31
+    return ty == types.int32
+
+
+def _define(function: Any, result: Any, arity: int | None, build: Build) -> None:
+    """Operations of ``arity`` operands, or of two and more."""
+
+    class Narrow(templates.AbstractTemplate):
+        key = function
+        metadata = {"target": NAME}  # noqa: RUF012 - Numba reads it from the class
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            fits = len(args) == arity if arity else len(args) > 1
+            if kws or not fits or types.int32 not in args or not all(map(_fits, args)):
+                return None
+            return typing.signature(result, *[types.int32] * len(args))
+
+    def lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return build(builder, *args)
+
+    TYPES.register_global(function)(Narrow)
+    kinds = [types.int32] * arity if arity else [types.VarArg(types.int32)]
+    CODE.lower(function, *kinds)(lower)
+
+
+def _method(name: str) -> Build:
+    return lambda builder, *args: getattr(builder, name)(*args)
+
+
+def _comparison(relation: str) -> Build:
+    return lambda builder, a, b: builder.icmp_signed(relation, a, b)
+
+
+def _extreme(relation: str) -> Build:
+    def build(builder: Any, *args: Any) -> Any:
+        def better(first: Any, second: Any) -> Any:
+            chosen = builder.icmp_signed(relation, second, first)
+            return builder.select(chosen, second, first)
+
+        return reduce(better, args)
+
+    return build

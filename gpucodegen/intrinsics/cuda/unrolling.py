@@ -1,0 +1,108 @@
+"""How often LLVM repeats the body of innermost loops that multiply.
+
+Left alone, it stops at a size that suits processors with few registers.  A body is
+repeated until it has `PRODUCTS` of floats, so that few of its instructions count and
+compare.  Loops of single sums, and those that call functions, wait for other threads or
+hold assembly, stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from gpucodegen.intrinsics.framework.lowering import I32
+
+FEWEST = 4
+"""Products of a body that is repeated: of tiles, not of one sum."""
+PRODUCTS = 128
+"""Of a repeated body, at most."""
+MOST = 16
+"""Repetitions."""
+_FUSED = ("llvm.fma.", "llvm.fmuladd.")
+_PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
+
+
+class _Identity(ir.MDValue):
+    """Metadata that names itself first: so LLVM tells loops apart."""
+
+    def descr(self, buf: list[str]) -> None:
+        """Append the definition."""
+        others = ", ".join(each.get_reference() for each in self.operands)
+        buf += (f"distinct !{{ {self.get_reference()}, {others} }}", "\n")
+
+
+def unroll(function: Any) -> None:
+    """Mark the loops of a function."""
+    edges = list(_back_edges(function.blocks[0]))
+    heads = {head for _, head in edges}
+    for tail, head in edges:
+        body = _body(function, tail, head)
+        work = _products(body)
+        if work >= FEWEST and not heads & (body - {head}):
+            count = min(MOST, PRODUCTS // work)
+            if count > 1:
+                _repeat(function.module, tail, count)
+
+
+def _repeat(module: Any, tail: Any, count: int) -> None:
+    asked = module.add_metadata(["llvm.loop.unroll.count", I32(count)])
+    identity = _Identity(module, [asked], str(len(module.metadata)))
+    tail.terminator.set_metadata("llvm.loop", identity)
+
+
+def _following(block: Any) -> list[Any]:
+    """Where a block may go on."""
+    operands: Sequence[Any] = block.terminator.operands if block.terminator else ()
+    return [each for each in operands if isinstance(each, ir.Block)]
+
+
+def _back_edges(entry: Any) -> Iterator[tuple[Any, Any]]:
+    """Jumps to a block that the way from the entry has passed."""
+    way, seen = [(entry, iter(_following(entry)))], {entry}
+    open_ = {entry}
+    while way:
+        block, rest = way[-1]
+        target = next(rest, None)
+        if target is None:
+            way.pop()
+            open_.discard(block)
+        elif target in open_:
+            yield block, target
+        elif target not in seen:
+            seen.add(target)
+            open_.add(target)
+            way.append((target, iter(_following(target))))
+
+
+def _body(function: Any, tail: Any, head: Any) -> set[Any]:
+    """The blocks of a loop: all that reach the jump back without its head."""
+    before: dict[Any, list[Any]] = {}
+    for block in function.blocks:
+        for target in _following(block):
+            before.setdefault(target, []).append(block)
+    body, left = {head, tail}, [tail]
+    while left:
+        block = left.pop()
+        if block is head:
+            continue
+        new = [each for each in before.get(block, ()) if each not in body]
+        body.update(new)
+        left += new
+    return body
+
+
+def _products(body: set[Any]) -> int:
+    """Multiplications of floats in a loop; 0 where it has to stay as it is."""
+    count = 0
+    for block in body:
+        for instruction in block.instructions:
+            if instruction.opname == "call":
+                name = getattr(instruction.callee, "name", "")
+                if not name.startswith(_PLAIN):
+                    return 0
+                count += name.startswith(_FUSED)
+            count += instruction.opname == "fmul"
+    return count

@@ -1,0 +1,45 @@
+"""The CUDA face for numba-cuda's compiler: another decorator, all else is ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba_cuda  # noqa: F401  # pyright: ignore[reportMissingImports]
+from numba import cuda
+from numba.core.types import float32, float64, int32, int64
+from numba.cuda import extending
+
+from gpucodegen.intrinsics.cpu.library import function
+from gpucodegen.intrinsics.cuda import memory
+from gpucodegen.intrinsics.framework import faces
+from gpucodegen.intrinsics.framework.lowering import Face, Lowering, signature
+from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
+
+_intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)
+FACE = Face(
+    _intrinsic,
+    0,
+    function,
+    index_bits=32,
+    global_space=1,
+    atomic_bits=32,
+    is_gpu=True,
+)
+
+
+@extending.register_model(Tile)
+class _TileModel(extending.models.PrimitiveModel):
+    def __init__(self, manager: Any, tile: Tile) -> None:
+        super().__init__(manager, tile, llvm_tile(tile, 0))
+
+
+def _larger(low: Lowering, a: Any, b: Any) -> Any:
+    """NVVM has no maximum that keeps a NaN."""
+    is_nan = low.builder.fcmp_unordered("uno", a, b)
+    largest = low.overloaded("maxnum", (a, b))
+    return low.builder.select(is_nan, low.builder.fadd(a, b), largest)
+
+
+globals().update(faces.shaped(FACE) | memory.factories(FACE) | faces.plain(FACE))
+maximumf = FACE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
+__all__ = ["cuda", "float32", "float64", "int32", "int64"]
