@@ -26,10 +26,10 @@ RECORDS: dict[str, str] = {
     "Dim": "gpucodegen.ir.affine.expressions",
     "FileLoc": "gpucodegen.ir.locations",
     "KernelSpec": "gpucodegen.runtime.host.spec",
-    "Launch": "gpucodegen.runtime.host.spec",
     "Param": "gpucodegen.runtime.host.spec",
     "Parameter": "gpucodegen.runtime.host.parameters",
     "PlannedTransfer": "gpucodegen.emit.tables.memory.copy_plan",
+    "StatedLaunch": "gpucodegen.runtime.host.spec",
     "Sym": "gpucodegen.ir.affine.expressions",
 }
 """The classes of records, by name, and their modules, imported when one is read."""
