@@ -10,6 +10,7 @@ import pytest
 import gpucodegen as gcg
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_matmul(dtype: str, xp: Any) -> None:
     a = xp.asarray((np.arange(70 * 33).reshape(70, 33) % 7).astype(dtype))
@@ -19,6 +20,7 @@ def test_matmul(dtype: str, xp: Any) -> None:
     np.testing.assert_array_equal(xp.asnumpy(result), xp.asnumpy(a) @ xp.asnumpy(b))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 def test_conv2d_agrees_with_the_cpu(layout: Any, xp: Any) -> None:
     rng = np.random.default_rng(0)

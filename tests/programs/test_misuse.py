@@ -13,6 +13,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors, kernels
+from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.inventory import missing_for_cuda
 
 TEXT = """func.func @f(%x: memref<4xf32>, %n: index, %a: f32, %b: i1) -> index {
@@ -178,7 +179,10 @@ def test_elements_that_numpy_has_no_name_for() -> None:
     assert str(caught.value).endswith("or of its bits, such as .view(uint16)")
 
 
-def test_an_array_on_no_gpu_names_what_is_missing() -> None:
+def test_an_array_on_no_gpu_names_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(choice.VARIABLE, raising=False)
     missing = missing_for_cuda()
     if missing is None:
         pytest.skip("there is a GPU")
