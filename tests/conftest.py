@@ -91,15 +91,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def thin_out(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(n)` every nth case is quick, the others are slow."""
-    places: Counter[str] = Counter()
+    """Of a test marked `sampled(n)` every nth case is quick, the others are slow.
+
+    So is every third of its cases for the target ``cuda``: ``sim`` runs the same
+    kernels, from the text of which the PTX is made.
+    """
+    places: Counter[tuple[str, bool]] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark is not None:
-            name = item.nodeid.partition("[")[0]
-            if places[name] % mark.args[0]:
-                item.add_marker(pytest.mark.slow)
-            places[name] += 1
+        call = getattr(item, "callspec", None)
+        params = call.params.values() if call is not None else ()
+        is_cuda = any(isinstance(p, str) and p == "cuda" for p in params)
+        if mark is None and not is_cuda:
+            continue
+        place = item.nodeid.partition("[")[0], is_cuda
+        if places[place] % (3 if mark is None else mark.args[0]):
+            item.add_marker(pytest.mark.slow)
+        places[place] += 1
 
 
 @pytest.fixture(autouse=True)

@@ -130,6 +130,7 @@ def test_what_is_reported_copies_the_cells(name: str) -> None:
     np.testing.assert_array_equal(target.reshape(4, 16), want)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_hardware_is_asked_for_what_is_reported(name: str) -> None:
     from gpucodegen.runtime.cuda.compilation import compile_ptx

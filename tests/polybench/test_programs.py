@@ -64,6 +64,7 @@ def test_emulator(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "cuda", None)

@@ -68,6 +68,7 @@ def add() -> Any:
     return gcg.compile(ADD, target="cuda").add
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_numpy_arguments_of_any_layout(layout: str, add: Any) -> None:
     view = LAYOUTS[layout](numbers(6, 7))
