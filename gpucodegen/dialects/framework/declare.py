@@ -59,8 +59,6 @@ def op(
     targets = tuple((successors or "").split())
     operands, _, results = signature.partition("->")
     groups = tuple(frozenset(group.split()) for group in same.split(";") if group)
-    parse: ParseOp | None = None
-    print_: PrintOp | None = None
     if isinstance(syntax, str):
         assembly = Assembly(
             syntax,
@@ -72,9 +70,8 @@ def op(
             targets,
             custom or {},
         )
-        parse, print_ = assembly.parse, assembly.print
-    elif syntax is not None:
-        parse, print_ = syntax
+        syntax = assembly.parse, assembly.print
+    parse, print_ = syntax or (None, None)
     return Op(
         name,
         slots(operands),
