@@ -36,8 +36,8 @@ FOLDER = Path(__file__).parent
 class Program:
     """One function of an example file, and the problem it must solve.
 
-    ``small`` is a size for the emulator, with odd extents where the program allows
-    them; ``large`` is the size that is measured.
+    ``small`` is a size for the emulated device, with odd extents where the program
+    allows them; ``large`` is the size that is measured.
 
     >>> PROGRAMS["jacobi_2d"].arguments()[0]
     3

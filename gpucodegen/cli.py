@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",
     "deps": "exact dependences of every function",
     "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
+    "report": "what limits the kernels on a GPU, found without one",
     "emit": "the generated Python source",
     "run": "run a function on arrays",
     "tune": "find and store the fastest legal schedule",

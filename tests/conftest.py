@@ -43,6 +43,13 @@ def has_ptxas() -> bool:
         return False
 
 
+@cache
+def has_disassembler() -> bool:
+    from gpucodegen.runtime.cuda import compilation, tools
+
+    return compilation.has_assembler() and bool(tools.tool("nvdisasm"))
+
+
 def has_documents() -> bool:
     return Path(os.environ.get("GPUCODEGEN_DOCUMENTS") or "nowhere").is_dir()
 
@@ -50,6 +57,7 @@ def has_documents() -> bool:
 NEEDS = {
     "gpu": (has_gpu, "no CUDA device"),
     "ptxas": (has_ptxas, "numba-cuda of the extra peers is not installed"),
+    "sass": (has_disassembler, "nvdisasm of the extra report is not installed"),
     "documents": (has_documents, "GPUCODEGEN_DOCUMENTS names no folder"),
 }
 
@@ -91,21 +99,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def thin_out(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(n)` every nth case is quick, the others are slow.
-
-    So is every third of its cases for the target ``cuda``: ``sim`` runs the same
-    kernels, from the text of which the PTX is made.
-    """
-    places: Counter[tuple[str, bool]] = Counter()
+    """Of a test marked `sampled(n)` every nth case is quick, the others are slow."""
+    places: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
-        call = getattr(item, "callspec", None)
-        params = call.params.values() if call is not None else ()
-        is_cuda = any(isinstance(p, str) and p == "cuda" for p in params)
-        if mark is None and not is_cuda:
+        if mark is None:
             continue
-        place = item.nodeid.partition("[")[0], is_cuda
-        if places[place] % (3 if mark is None else mark.args[0]):
+        place = item.nodeid.partition("[")[0]
+        if places[place] % mark.args[0]:
             item.add_marker(pytest.mark.slow)
         places[place] += 1
 

@@ -1,8 +1,8 @@
 """The targets that a test of results runs on: parameters for ``target``.
 
-Kernels for CUDA run as PTX, on the emulated device.
+``sim`` runs the kernels for CUDA as PTX, on the emulated device.
 """
 
 from __future__ import annotations
 
-ALL = ("cpu", "sim", "cuda")
+ALL = ("cpu", "sim")

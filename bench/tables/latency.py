@@ -21,6 +21,9 @@ import gpucodegen as gcg
 from bench.harness import Times, race
 from bench.row import OURS, Row, Settings
 from examples.polybench.catalogue import KERNELS
+from gpucodegen.calls.function import Function
+from gpucodegen.runtime.devices import choice
+from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
 
 ROOT = Path(__file__).parents[2]
 FIRST_RESULT = """
@@ -118,11 +121,48 @@ SMALL = """func.func @{name}({arguments}) {{
 
 def small_call(count: int, *, bound: bool) -> Callable[[], object]:
     """A call with ``count`` arrays that does next to nothing."""
-    arguments = ", ".join(f"%x{i}: memref<16xf32>" for i in range(count))
-    text = SMALL.format(name="small", arguments=arguments, last=count - 1)
-    function = gcg.compile(text, target="cpu")["small"]
+    function = small_function(count, "cpu")
     arrays = [np.zeros(16, np.float32) for _ in range(count)]
     return function.bind(*arrays) if bound else lambda: function(*arrays)
+
+
+def small_function(count: int, target: str) -> Function:
+    """A function of ``count`` arrays that copies the first to the last."""
+    arguments = ", ".join(f"%x{i}: memref<16xf32>" for i in range(count))
+    text = SMALL.format(name="small", arguments=arguments, last=count - 1)
+    return gcg.compile(text, target=target)["small"]
+
+
+class NullDevice(EmulatedDevice):
+    """An emulated device whose launches do nothing."""
+
+    def launch(self, *_: object, **__: object) -> None:
+        """What a launch takes has been checked and packed by now."""
+
+
+def null_launch(count: int, *, kind: str) -> Callable[[], object]:
+    """The same on a device that does nothing: what a launch costs before a driver."""
+    device = NullDevice(0)
+    arrays = [device.empty((16,), np.dtype(np.float32)) for _ in range(count)]
+    before = os.environ.get(choice.VARIABLE)
+    os.environ[choice.VARIABLE] = "emulated"  # which first calls on target cuda need
+    try:
+        function = small_function(count, "cuda")
+        function(*arrays)
+        graph = function.bind(*arrays, graph=True)
+        bound = function.bind(*arrays)
+    finally:
+        os.environ.pop(choice.VARIABLE)
+        if before is not None:
+            os.environ[choice.VARIABLE] = before
+    stream = device.new_stream()
+    calls: dict[str, Callable[[], object]] = {
+        "bound": bound,
+        "graph": graph,
+        "unbound": lambda: function(*arrays),
+        "unbound, on a stream": lambda: function(*arrays, stream=stream),
+    }
+    return calls[kind]
 
 
 TEXT = "\n".join(kernel.text for kernel in KERNELS.values())
@@ -157,6 +197,21 @@ LINES = (
             each=1000,
         )
         for kind, seconds in (("bound", 3e-6), ("unbound", 15e-6))
+        for count in (1, 3, 6)
+    ),
+    *(
+        Repeated(
+            f"CUDA, no device: {kind} call, {count} arrays",
+            lambda count=count, kind=kind: null_launch(count, kind=kind),
+            seconds,
+            each=1000,
+        )
+        for kind, seconds in (
+            ("bound", 3e-6),
+            ("graph", 3e-6),
+            ("unbound", 10e-6),
+            ("unbound, on a stream", 10e-6),
+        )
         for count in (1, 3, 6)
     ),
     *(

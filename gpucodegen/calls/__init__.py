@@ -21,6 +21,8 @@ The rooms, in the order in which a call passes through them:
     are compared, and run; `bind` keeps the words.
 `addresses`
     How an array becomes a word; `gpucodegen.runtime.host.scalars` says it of numbers.
+`streams`
+    The stream that a caller names.
 `launch`
     The action of one launch: results are made, the kernel runs, and what it noted is
     looked at.  As a function of words, and as one of arrays that machine code checks

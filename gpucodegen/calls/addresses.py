@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -44,3 +45,23 @@ address = _read if _is_there() else _asked
 >>> address(a) == a.ctypes.data, address(a[:, 1:].T) == a[:, 1:].ctypes.data
 (True, True)
 """
+
+
+def device_address(size: int) -> Callable[[Any], int]:
+    """Where arrays of a device begin whose elements have so many bytes.
+
+    The function raises `ValueError` for one between two elements.
+
+    >>> from gpucodegen.runtime.devices import emulated_cupy as xp
+    >>> a = xp.zeros((4,), "f4")
+    >>> device_address(4)(a[1:]) - device_address(4)(a)
+    4
+    """
+
+    def place(array: Any) -> int:
+        found = array.data.ptr
+        if found % size:
+            raise ValueError(found)
+        return found
+
+    return place

@@ -19,7 +19,8 @@ Form = Hashable
 def form_of(arguments: Sequence[object]) -> Form:
     """The target that the environment asks for, and the form of each argument.
 
-    That is its type, and of an array its element type, extents, strides and access.
+    That is its type, and of an array its element type, extents, strides and access, or
+    the device that it lies on.
 
     >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
     >>> form_of((a, 1)) == form_of((b, 2)), form_of((a, 1)) == form_of((a.T, 1))
@@ -41,7 +42,8 @@ NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 def _other(kind: type[object], value: Any) -> Hashable:
     """The form of an array of another library; the type alone of anything else."""
     try:
-        form: Hashable = kind, value.shape, value.strides, value.dtype
+        place = getattr(value.data, "device_id", None)
+        form: Hashable = kind, value.shape, value.strides, value.dtype, place
         hash(form)
     except Exception:  # noqa: BLE001 - whatever other libraries raise
         return kind

@@ -17,6 +17,7 @@ from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
 from gpucodegen.calls.plan import Plan, checked_apart, plan_of
 from gpucodegen.calls.signature import Signature
+from gpucodegen.calls.streams import current, device_of, place_of
 from gpucodegen.compiling.executable import Executable, Specialization, build
 from gpucodegen.compiling.targets import registry
 from gpucodegen.compiling.winners import final_options
@@ -59,32 +60,64 @@ class Function:
         """Names and types of the arguments."""
         return Signature(self.name, self.source.defined[self.name])
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, stream: object = None) -> Any:
         """Compile if these argument types are new, check, run, return the results.
+
+        ``stream``: of CuPy, of PyTorch, or its pointer, on which the device works; by
+        default that is the current one of CuPy, or of the emulated device.
 
         `KeyboardInterrupt` leaves arrays that are written partly written; it comes
         between pieces of loops that threads share, and after a kernel of one thread.
         """
         try:
+            if stream is not None:
+                return self._call(arguments, stream)
             done = self._entry(*arguments)
             return self._call(arguments) if done is NotImplemented else done
         except errors.LaunchError as error:
             self._show(error)
             raise
 
-    def _call(self, arguments: tuple[Any, ...]) -> Any:
+    def _call(self, arguments: tuple[Any, ...], stream: object = None) -> Any:
         """Any call but one like the last."""
         form = form_of(arguments)
         plan = self._plans.get(form)
         words = plan.take(arguments) if plan is not None else None
         if plan is None or words is None:
-            return self._first(form, arguments)()
+            return self._first(form, arguments, stream)()
         self._last, self._entry = plan.executable, plan.entry
-        return plan.run(arguments, words)
+        if stream is None:
+            return plan.run(arguments, words)
+        return plan.on(stream, arguments, words)
 
-    def bind(self, *arguments: Any) -> Callable[[], Any]:
-        """Check the arguments once; the returned callable only runs."""
-        return self._first(form_of(arguments), arguments)
+    def bind(
+        self, *arguments: Any, stream: object = None, graph: bool = False
+    ) -> Callable[[], Any]:
+        """Check the arguments once; the returned callable only runs.
+
+        ``stream``: as for a call.  ``graph``: what the device is to do is captured now,
+        as a CUDA graph, and each call replays it: that pays for a function of several
+        launches.  The function must not need to know what the device computes: with a
+        branch on an element, for example, this raises NotRecordable.
+
+        >>> import gpucodegen as gcg, numpy as np
+        >>> from gpucodegen.runtime.devices import emulated_cupy as xp
+        >>> steps = gcg.compile('''
+        ... func.func @steps(%a: memref<8xf32>, %n: index) {
+        ...   affine.for %t = 0 to %n { affine.for %i = 0 to 8 {
+        ...     %v = affine.load %a[%i] : memref<8xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %a[%i] : memref<8xf32>
+        ...   } }
+        ...   return
+        ... }
+        ... ''', target="cuda").steps
+        >>> a = xp.asarray(np.ones(8, np.float32))
+        >>> replay = steps.bind(a, 3, graph=True)
+        >>> replay(), replay(), a.get().tolist()[:2]
+        (None, None, [64.0, 64.0])
+        """
+        return self._first(form_of(arguments), arguments, stream, graph=graph)
 
     def again(self, *arguments: Any) -> Entry:
         """What repeats a call that was made: with other arrays, and a new last one.
@@ -115,7 +148,14 @@ class Function:
             return unlike
         return plan.making_last(arguments, self.signature.parameters[-1].dtype)
 
-    def _first(self, form: Form, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    def _first(
+        self,
+        form: Form,
+        arguments: tuple[Any, ...],
+        stream: object = None,
+        *,
+        graph: bool = False,
+    ) -> Callable[[], Any]:
         """A call after all checks; the next of its form follows its plan."""
         signature, target = self.signature, self._target(arguments)
         values = signature.convert(arguments)
@@ -123,14 +163,20 @@ class Function:
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
         apart = checked_apart(executable, signature, values) if refuses else ()
-        plan = plan_of(executable, signature, arguments, values, apart)
-        words = plan.take(arguments) if plan is not None else None
-        if plan is None or words is None:
-            return executable.launcher(arguments, values)
+        runtime = executable.runtime.for_call(values)
+        place = place_of(runtime, target, stream)
+        if graph:
+            device_of(runtime, target, "graph")
+        with current(place):
+            plan = plan_of(executable, signature, arguments, values, apart)
+            words = plan.take(arguments) if plan is not None else None
+            if graph or plan is None or words is None:
+                call = executable.launcher(arguments, values, graph=graph)
+                return call if place is None else place.of(call)
         if len(self._plans) >= MAX_FORMS:
             self._plans.clear()
         self._plans[form], self._entry = plan, plan.entry
-        return plan.bound(arguments, words)
+        return plan.bound(arguments, words, place)
 
     def executable(
         self, target: str = "", known: tuple[Known | None, ...] | None = None

@@ -35,22 +35,39 @@ def unlike(*arguments: object) -> Any:
     return NotImplemented
 
 
-def on_words(launch: StatedLaunch, runtime: Any, count: int) -> Callable[..., Any]:
-    """A call as a function of ``count`` words: the addresses of arrays, and numbers.
+def on_words(
+    launch: StatedLaunch, runtime: Any, values: Sequence[Any]
+) -> Callable[..., Any]:
+    """A call as a function of words: the addresses of arrays, and numbers.
+
+    ``values``: the buffers and numbers of one such call.
 
     >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
     >>> from gpucodegen.runtime.host.host import HostApi
     >>> made = StatedLaunch("k", (1, 0), (((2,), "f32"), ((3,), "f64")))
     >>> runtime = HostApi(NumpyEngine(compiled))
     >>> runtime.kernel = lambda *_: lambda *words: print(words[1])
-    >>> [array.shape for array in on_words(made, runtime, 1)(7)]
+    >>> [array.shape for array in on_words(made, runtime, [7])(7)]
     7
     [(2,), (3,)]
     """
-    kernel = runtime.kernel(launch.kernel, None, None)
+    kernel = runtime.kernel(launch.kernel, launch.grid, launch.block, values)
     makers = _makers(launch, runtime)
-    core = _in_order(kernel, launch.order, count + len(makers))
+    core = _in_order(kernel, launch.order, len(values) + len(makers))
     return _with_results(launch, runtime, core, makers, ADDRESS)
+
+
+def prepared(
+    launch: StatedLaunch, runtime: Any, words: Sequence[Any]
+) -> Callable[..., None] | None:
+    """A call with these words, which are packed now; it takes a stream by its name.
+
+    None where a call makes arrays.
+    """
+    if launch.results or launch.words:
+        return None
+    given = [words[n] for n in launch.order]
+    return runtime.prepared(launch.kernel, launch.grid, launch.block, given)
 
 
 def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:

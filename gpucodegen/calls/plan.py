@@ -16,9 +16,17 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.addresses import address
-from gpucodegen.calls.launch import Entry, Touching, on_arrays, on_words, unlike
+from gpucodegen.calls.addresses import address, device_address
+from gpucodegen.calls.launch import (
+    Entry,
+    Touching,
+    on_arrays,
+    on_words,
+    prepared,
+    unlike,
+)
 from gpucodegen.calls.signature import Signature
+from gpucodegen.calls.streams import Place, current, place_of
 from gpucodegen.compiling.executable import Executable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.runtime.host.buffers import CPU, Buffer
@@ -27,21 +35,24 @@ from gpucodegen.runtime.host.scalars import scalar_conversion
 
 Word = Callable[[Any], Any]
 """How an argument becomes a word."""
-Taken = Callable[[np.ndarray[Any, Any], int], Buffer]
+Taken = Callable[[Any, int], Buffer]
 """How an array and its address become a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How calls of one form are made; their arguments are used where they are.
+    """How calls of one form are made.
 
-    Guards: the form itself, ``words``, which raise for a number that does not fit, and
-    ``apart``.  Action: ``launch`` of words, where the artifact states one, else the
-    host program, for which ``buffers`` describe the arrays among the arguments.
-    ``entry``: the same call of arrays in machine code, or `unlike`.
+    Guards: the form itself, ``words``, which raise for a number or an address that does
+    not fit, and ``apart``.  Action: ``launch`` of words, where the artifact states one,
+    else the host program, for which ``buffers`` describe the arrays among the
+    arguments.  ``runtime``: what reaches the arguments where they are; None where some
+    of them travel to a device.  ``entry``: the same call of arrays in machine code, or
+    `unlike`.
     """
 
     executable: Executable
+    runtime: Any
     words: tuple[Word, ...]
     apart: tuple[Touching, ...]
     buffers: tuple[tuple[int, Taken], ...]
@@ -64,18 +75,32 @@ class Plan:
         if self.launch is not None:
             return self.launch(*words)
         executable, values = self.executable, self._values(arguments, words)
-        return executable.run(executable.runtime, arguments, values)
+        if self.runtime is None:
+            return executable.launcher(arguments, values)()
+        return executable.run(self.runtime, arguments, values)
+
+    def on(self, stream: object, arguments: Sequence[Any], words: Sequence[Any]) -> Any:
+        """A call on a stream of the caller's."""
+        executable, runtime = self.executable, self.runtime
+        if runtime is None:
+            runtime = executable.runtime.for_call(self._values(arguments, words))
+        with current(place_of(runtime, executable.target, stream)):
+            return self.run(arguments, words)
 
     def bound(
-        self, arguments: Sequence[Any], words: Sequence[Any]
+        self, arguments: Sequence[Any], words: Sequence[Any], place: Place | None = None
     ) -> Callable[[], Any]:
         """A callable for calls with the same arguments."""
-        if self.launch is None:
-            values = self._values(arguments, words)
-            return self.executable.launcher(arguments, values)
-        call = partial(self.launch, *words)
-        vars(call)["arrays"] = arguments  # they live as long as what leads to them
-        return call
+        stated = self.executable.artifact.launch
+        if self.launch is None or stated is None:
+            call = self.executable.launcher(arguments, self._values(arguments, words))
+            return call if place is None else place.of(call)
+        start = prepared(stated, self.runtime, words)
+        if start is None:
+            call = _keeping(arguments, self.launch, *words)
+            return call if place is None else place.of(call)
+        named = {} if place is None else {"stream": place.stream}
+        return _keeping(arguments, start, **named)
 
     def _values(self, arguments: Sequence[Any], words: Sequence[Any]) -> list[Any]:
         values = [*words]
@@ -95,7 +120,16 @@ class Plan:
         if last.dtype != storage(dtype) or not last.flags.c_contiguous:
             return unlike
         made = replace(launch, results=((last.shape, dtype),), single=True)
-        return on_arrays(made, self.executable.runtime, arguments[:-1], self.apart)
+        return on_arrays(made, self.runtime, arguments[:-1], self.apart)
+
+
+def _keeping(
+    arguments: Sequence[Any], call: Callable[..., Any], *given: Any, **named: Any
+) -> Callable[[], Any]:
+    """A call with what it is given; the arguments live as long as that."""
+    made = partial(call, *given, **named)
+    vars(made)["arguments"] = arguments
+    return made
 
 
 def plan_of(
@@ -105,30 +139,47 @@ def plan_of(
     values: Sequence[Any],
     apart: tuple[Touching, ...],
 ) -> Plan | None:
-    """The plan of a first call; None where arguments are not used where they are.
+    """The plan of a first call; None where an argument is not an array that is known.
 
     ``values`` are those that the ``arguments`` were checked and turned into, and
     ``apart`` is what they have to fulfil.
     """
-    if not find(executable.target).repeats_calls:
+    target = find(executable.target)
+    if not target.repeats_calls:
         return None
     words: list[Word] = []
     buffers: list[tuple[int, Taken]] = []
     for n, (argument, value) in enumerate(zip(arguments, values, strict=True)):
         if not isinstance(value, Buffer):
             words.append(scalar_conversion(signature.parameters[n].dtype) or _unknown)
-        elif type(argument) is np.ndarray and value.array is argument:
-            words.append(address)
+        elif value.array is argument and _is_plain(value):
+            words.append(_address_of(value))
             buffers.append((n, _taken(value)))
         else:
             return None
-    stated, runtime = executable.artifact.launch, executable.runtime
-    launch, entry = None, unlike
-    if stated is not None:
-        launch = on_words(stated, runtime, len(words))
-        if len(buffers) == len(words):
+    runtime = executable.runtime
+    if target.has_own_memory:
+        stays = buffers and all(values[n].device != CPU for n, _ in buffers)
+        runtime = runtime.for_call(values) if stays else None
+    stated, launch, entry = executable.artifact.launch, None, unlike
+    if stated is not None and runtime is not None:
+        launch = on_words(stated, runtime, values)
+        if len(buffers) == len(words) and not target.has_own_memory:
             entry = on_arrays(stated, runtime, arguments, apart)
-    return Plan(executable, tuple(words), apart, tuple(buffers), launch, entry)
+    parts = tuple(words), apart, tuple(buffers)
+    return Plan(executable, runtime, *parts, launch, entry)
+
+
+def _is_plain(buffer: Buffer) -> bool:
+    """Whether the form of an array says all of it but its address and contents."""
+    return buffer.device != CPU or type(buffer.array) is np.ndarray
+
+
+def _address_of(buffer: Buffer) -> Word:
+    """How an array like that of a buffer becomes a word."""
+    if buffer.device == CPU:
+        return address
+    return device_address(buffer.array.itemsize)
 
 
 def checked_apart(
@@ -136,15 +187,10 @@ def checked_apart(
 ) -> tuple[Touching, ...]:
     """The arguments that must not overlap.  Raises OverlappingArguments.
 
-    One of the two is written, and no group has both.  Arguments of a group may overlap
-    where they stay in place.
+    One of the two is written, and no group has both.
     """
     written = executable.artifact.written
-    travels = find(executable.target).has_own_memory
-    groups = [
-        None if travels and getattr(value, "device", "") == CPU else g
-        for value, g in zip(values, executable.artifact.groups, strict=True)
-    ]
+    groups = executable.artifact.groups
     found: list[Touching] = []
     for one, other in combinations(range(len(values)), 2):
         a, b = values[one], values[other]
@@ -187,10 +233,10 @@ def _touching(one: Buffer, other: Buffer) -> tuple[int, int] | None:
 def _taken(first: Buffer) -> Taken:
     """How arrays of the form of ``first`` become buffers."""
     dtype, shape, strides = first.dtype, first.shape, first.strides
-    writable = first.writable
+    device, writable = first.device, first.writable
 
-    def take(array: np.ndarray[Any, Any], place: int) -> Buffer:
-        return Buffer(array, dtype, shape, strides, place, CPU, writable)
+    def take(array: Any, place: int) -> Buffer:
+        return Buffer(array, dtype, shape, strides, place, device, writable)
 
     return take
 

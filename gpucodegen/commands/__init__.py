@@ -4,6 +4,7 @@
 - `opt`: parse, verify, run passes, print
 - `deps`: exact dependences
 - `explain`: loops, tiles, mapping, pictures
+- `report`: what limits the kernels on a GPU
 - `emit`: the generated Python source
 - `run`: one function on arrays from files
 - `tune`: legal schedules timed, the best one stored

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpucodegen.commands.inputs import (
@@ -14,6 +12,7 @@ from gpucodegen.commands.inputs import (
     add_input_options,
     modules,
     printed_warnings,
+    write,
 )
 from gpucodegen.compiling.targets.registry import mappings
 from gpucodegen.report import PICTURES
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
                 )
                 shown.append(form(explanation))
                 failures.note(explanation.refused.values())
-    _write(SPLIT_MARKER.join(shown), options.output)
+    write(SPLIT_MARKER.join(shown), options.output)
     return failures.status
 
 
@@ -114,10 +113,3 @@ def _numbers(text: str) -> tuple[int, ...]:
         int(part) if part.isascii() and part.isdigit() else -1
         for part in text.split(",")
     )
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-    elif text:
-        Path(output).write_text(text, encoding="utf-8")

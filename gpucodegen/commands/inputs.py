@@ -103,3 +103,11 @@ def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]
                 )
             )
         yield from found
+
+
+def write(text: str, output: str | None) -> None:
+    """Results to a file; to standard output where none is named."""
+    if output is None:
+        sys.stdout.write(text)
+    elif text:
+        Path(output).write_text(text, encoding="utf-8")

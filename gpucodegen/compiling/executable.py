@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 from warnings import catch_warnings, simplefilter
@@ -68,16 +69,22 @@ class Executable:
         return {spec.name: text_of(spec) for spec in self.kernels}
 
     def launcher(
-        self, arguments: Sequence[Any], values: Sequence[Any]
+        self, arguments: Sequence[Any], values: Sequence[Any], *, graph: bool = False
     ) -> Callable[[], Any]:
-        """A callable without arguments: runs and converts the results."""
+        """A callable without arguments: runs and converts the results.
+
+        ``graph``: what the device is to do is noted now, and done as one.
+        """
         runtime = self.runtime.for_call(values)
         to_device, from_device = runtime.transfers(
             values, self.artifact.written, self.artifact.overwritten
         )
+        run = partial(self.run, runtime, arguments)
+        if graph:
+            run = self._recorded(runtime, arguments, to_device())
 
         def launch() -> Any:
-            result = self.run(runtime, arguments, to_device())
+            result = run(to_device())
             from_device()
             return result
 
@@ -85,13 +92,47 @@ class Executable:
 
     def run(self, runtime: Any, arguments: Sequence[Any], values: Sequence[Any]) -> Any:
         """One call on values that kernels reach where they are."""
+        result = self._result(runtime, values)
+        return self._returned(runtime, result, arguments, values)
+
+    def _recorded(
+        self, runtime: Any, arguments: Sequence[Any], values: Sequence[Any]
+    ) -> Callable[[Sequence[Any]], Any]:
+        """Calls on these very values; each returns arrays of its own."""
+        recorder, finish = runtime.recording()
+        kept = self._result(recorder, values)
+        replay = finish()
+        own = {id(value) for value in values}
+
+        def fresh(one: Any) -> Any:
+            return one if id(one) in own else runtime.copied(one)
+
+        def run(_: Sequence[Any]) -> Any:
+            replay()
+            several = isinstance(kept, tuple)
+            parts = cast("tuple[Any, ...]", kept) if several else (kept,)
+            made = tuple(map(fresh, parts))
+            result = made if several else made[0]
+            return self._returned(runtime, result, arguments, values)
+
+        vars(run)["constants"] = recorder  # which the graph reads
+        return run
+
+    def _result(self, runtime: Any, values: Sequence[Any]) -> Any:
+        """What the host function returns."""
         try:
-            result = self.host(runtime, *values)
+            return self.host(runtime, *values)
         except RecursionError as problem:
             from sys import getrecursionlimit
 
             depth = getrecursionlimit()
             raise errors.CallsTooDeep(function=self.name, depth=depth) from problem
+
+    @staticmethod
+    def _returned(
+        runtime: Any, result: Any, arguments: Sequence[Any], values: Sequence[Any]
+    ) -> Any:
+        """It as the caller gets it."""
         if result is None:
             return None
 

@@ -23,6 +23,7 @@ from gpucodegen.passes.checks.shapes import CheckShapes
 from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
+from gpucodegen.passes.gpu.collectives import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
 from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
@@ -130,15 +131,17 @@ def front_passes(
 def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove.
 
-    >>> [p.name for p in mapping_passes("cuda", Options())][-3:]
-    ['map-gpu', 'check-size', 'verify-kernels']
+    >>> [p.name for p in mapping_passes("cuda", Options())][-4:]
+    ['map-gpu', 'check-size', 'verify-kernels', 'lower-collectives']
     """
+    record = find(target)
     return [
         CheckMemorySpaces(target),
         NormalizeMemrefs(),
-        *find(target).passes(options),
+        *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),
         *([VerifyKernels()] if options.verify else []),
+        *([LowerCollectives()] if record.runs_launches else []),
     ]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling.artifact import situation
@@ -108,6 +107,8 @@ def tuning_identity(
     That is the function's IR, target, argument types, options, host and versions.  What
     tuning itself chooses, and checks around the same code, have no part in it.
     """
+    from importlib.metadata import version
+
     from gpucodegen.tiling.tuning.store import tuning_key
 
     target, known = key

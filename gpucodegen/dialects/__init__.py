@@ -19,6 +19,7 @@
 - `vector`: registers
 - `gpu`: launches and threads
 - `nvgpu`: matrix units and copies of NVIDIA's devices
+- `nvvm`: instructions of NVIDIA's devices
 - `ub`: values that must not be used
 - `gcg`: what this compiler adds
 - `verifier`: the rules of every module

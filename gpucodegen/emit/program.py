@@ -30,7 +30,7 @@ from gpucodegen.emit.tables.vectors.types import numbers_in
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.errors import CompileError
-from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
+from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
 
@@ -56,7 +56,6 @@ class EntryPoint:
     is_private: bool
     written: tuple[bool, ...]
     overwritten: tuple[bool, ...]
-    argument_names: tuple[str, ...] = ()
 
 
 class GlobalConstant(NamedTuple):
@@ -180,7 +179,6 @@ def _entries(
             function.is_private,
             tuple(value in written for value in function.arguments),
             _overwritten(function),
-            tuple(value.name for value in function.arguments),
         )
     return entries
 
@@ -196,8 +194,7 @@ def _written(function: Function, stores: _Stores) -> set[Value]:
 
 
 def _overwritten(function: Function) -> tuple[bool, ...]:
-    found = function.operation.attributes.get(OVERWRITTEN)
-    positions = found.values if isinstance(found, DenseArrayAttr) else ()
+    positions = function.operation.numbers(OVERWRITTEN)
     return tuple(n in positions for n in range(len(function.arguments)))
 
 

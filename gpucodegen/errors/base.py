@@ -60,14 +60,14 @@ class Diagnostic(Exception):
         """The file position, if one is known."""
         return file_location(self.location)
 
-    def with_source(self, text: str, first_line: int = 1) -> Self:
-        """Remember the lines this message points at; ``first_line`` is that of text."""
+    def with_source(self, text: str) -> Self:
+        """Remember the lines this message points at."""
         if self.focus is not None:
             self.location = self.focus.find(text, self.location) or self.location
         lines = text.split("\n")
         for location in (self.location, *(loc for loc, _ in self.notes)):
             place = file_location(location)
-            index = place.line - first_line if place else -1
+            index = place.line - 1 if place else -1
             if place and 0 <= index < len(lines):
                 self.source_lines[place.line] = lines[index].rstrip("\r")
         return self
@@ -81,9 +81,13 @@ class Diagnostic(Exception):
         place = file_location(location)
         if place is None:
             return f"{severity}: {text}"
-        head = f"{visible(str(place))}: {severity}: {text}"
+        where = str(place) if place.column else f"{place.filename}:{place.line}"
+        head = f"{visible(where)}: {severity}: {text}"
         line = self.source_lines.get(place.line)
-        return head if line is None else f"{head}\n{excerpt(line, place.column)}"
+        if line is None:
+            return head
+        column = place.column or len(line) - len(line.lstrip()) + 1
+        return f"{head}\n{excerpt(line, column)}"
 
 
 _WIDTH = 160

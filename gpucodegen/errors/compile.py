@@ -259,6 +259,14 @@ class NoPicture(CompileError):
     remedy = "{hint}"
 
 
+class NoKernel(CompileError):
+    """A report on kernels of a function that launches none."""
+
+    code = "C042"
+    template = "function '{function}' launches no kernel on a GPU: {reason}"
+    remedy = "{hint}"
+
+
 class NoBenchmarks(CompileError):
     """Benchmarks asked of an installation without them."""
 
@@ -306,6 +314,18 @@ class LaunchSizeDiffers(CompileError):
         " {actual}"
     )
     remedy = "Launch it with this size, or correct what the kernel states"
+
+
+class ThreadsApart(RaceFound):
+    """Some threads reach an operation at which others wait for them in vain."""
+
+    code = "C183"
+    template = "threads do not meet: {witness}"
+    remedy = (
+        "Move it out of the condition, so that all of them reach it; those without work"
+        " bring a value that changes nothing. A block's size must be a constant, or"
+        " stated as known_block_size"
+    )
 
 
 class NoDeviceFunction(CompileError):

@@ -90,24 +90,6 @@ class IndexOutOfBounds(LaunchError):
     remedy = "Correct the index or the loop bounds"
 
 
-class DivergentBarrier(LaunchError):
-    """Threads of one block that do not meet at one barrier."""
-
-    code = "L011"
-    template = "threads of block {block} diverge at a barrier: {problem}"
-    remedy = "Let every thread of the block reach the same barriers"
-
-
-class SharedRace(LaunchError):
-    """Two threads that touch one element without order, found while running."""
-
-    code = "L012"
-    template = (
-        "race on {buffer}[{index}]: {first} and {second} without a barrier between them"
-    )
-    remedy = "Put a barrier between the two accesses"
-
-
 class UnfinishedTransfer(LaunchError):
     """Data of a transfer touched before its wait."""
 
@@ -219,4 +201,36 @@ class NotEmulated(LaunchError):
 
     code = "L162"
     template = "the emulated device cannot execute kernel {kernel}: {reason}"
-    remedy = "Run it on a GPU, or with target='sim'"
+    remedy = "Run it on a GPU"
+
+
+class NotRecordable(LaunchError):
+    """A program for a graph that needs to know what the device computes."""
+
+    code = "L163"
+    template = "a graph cannot hold {operation}, which the host program asks for"
+    remedy = "Bind the call without graph=True"
+
+
+class NoStreams(LaunchError):
+    """A stream or a graph for a target that has none."""
+
+    code = "L164"
+    template = "target '{target}' takes no {option}="
+    remedy = "Leave it out, or use target='cuda'"
+
+
+class UnknownStream(LaunchError):
+    """Something that is no stream, or none of the device of a call."""
+
+    code = "L165"
+    template = "{given} is not a stream of {device}"
+    remedy = "Pass a stream of CuPy or PyTorch on that device, or its pointer"
+
+
+class UnorderedStreams(LaunchError):
+    """Operations of two streams on the same bytes in an order that nothing fixes."""
+
+    code = "L166"
+    template = "{one} and {other} touch the same bytes of {device} in no fixed order"
+    remedy = "Record an event after the first, and let the other's stream wait for it"

@@ -1,4 +1,4 @@
-"""What generated code calls: one name, three faces (``cpu``, ``cuda``, ``sim``).
+"""What generated code calls: one name, two faces (``cpu`` and ``cuda``).
 
 The only place with LLVM IR or PTX.  A generated module names the intrinsics it needs in
 its header, ``zeros = intrinsics.constant((12, 32), "f32", 0.0)``, and the text runs
@@ -10,7 +10,6 @@ on every face that has its target.
 - `tiles`: tiles in registers
 - `cpu`: the face of the CPU
 - `cuda`: the face of CUDA
-- `sim`: the face of the emulator
 - `pool`: threads of CPU kernels
 - `direct`: repeated calls in machine code
 """

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from types import MappingProxyType
 
-from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    IntegerAttr,
+    StringAttr,
+)
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.types import Type
 
@@ -69,6 +75,27 @@ class Operation:
         """A copy with some fields replaced; values keep their identity."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
+    def integer(self, name: str, default: int = 0) -> int:
+        """The value of an integer attribute, or ``default``."""
+        value = self.attributes.get(name)
+        return value.value if isinstance(value, IntegerAttr) else default
+
+    def string(self, name: str, default: str = "") -> str:
+        """The value of a string attribute, or ``default``."""
+        value = self.attributes.get(name)
+        return value.value if isinstance(value, StringAttr) else default
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """The integers of a dense array attribute, or none."""
+        value = self.attributes.get(name)
+        values = value.values if isinstance(value, DenseArrayAttr) else ()
+        return tuple(map(int, values))
+
+    def entries(self, name: str) -> tuple[Attribute, ...]:
+        """The members of an array attribute, or none."""
+        value = self.attributes.get(name)
+        return value.values if isinstance(value, ArrayAttr) else ()
+
     def with_attribute(self, name: str, value: Attribute | None) -> Operation:
         """A copy with one attribute set, or removed when ``value`` is None."""
         attributes = {k: v for k, v in self.attributes.items() if k != name}
@@ -85,6 +112,12 @@ class Operation:
         if block is self.body:
             return self
         return replace(self, regions=(Region((block,)), *self.regions[1:]))
+
+    def with_blocks(self, rewrite: Callable[[Block], Block]) -> Operation:
+        """A copy with every block of its regions rewritten; itself, if all stay."""
+        regions = tuple([region.with_blocks(rewrite) for region in self.regions])
+        same = all(map(is_, regions, self.regions))
+        return self if same else replace(self, regions=regions)
 
     @property
     def body(self) -> Block:
@@ -144,6 +177,11 @@ class Region:
 
     blocks: tuple[Block, ...] = ()
 
+    def with_blocks(self, rewrite: Callable[[Block], Block]) -> Region:
+        """The region with every block rewritten; itself, if all stay."""
+        blocks = tuple(map(rewrite, self.blocks))
+        return self if all(map(is_, blocks, self.blocks)) else Region(blocks)
+
 
 def single_block(
     operations: Sequence[Operation], arguments: Sequence[Value] = ()
@@ -161,26 +199,16 @@ def rewrite_bottom_up(op: Operation, rewrite: Rewrite) -> list[Operation]:
     ``rewrite`` gets each operation with its regions already rewritten and returns the
     operations to put in its place, or None to keep it.
     """
-    rebuilt = op
-    if op.regions:
-        regions = tuple(_rewrite_region(region, rewrite) for region in op.regions)
-        if any(a is not b for a, b in zip(regions, op.regions, strict=True)):
-            rebuilt = replace(op, regions=regions)
+
+    def inside(block: Block) -> Block:
+        operations: list[Operation] = []
+        for inner in block.operations:
+            operations += rewrite_bottom_up(inner, rewrite)
+        return block.with_operations(operations)
+
+    rebuilt = op.with_blocks(inside) if op.regions else op
     replacement = rewrite(rebuilt)
     return [rebuilt] if replacement is None else list(replacement)
-
-
-def _rewrite_region(region: Region, rewrite: Rewrite) -> Region:
-    blocks = tuple(_rewrite_block(block, rewrite) for block in region.blocks)
-    same = all(a is b for a, b in zip(blocks, region.blocks, strict=True))
-    return region if same else Region(blocks)
-
-
-def _rewrite_block(block: Block, rewrite: Rewrite) -> Block:
-    operations: list[Operation] = []
-    for op in block.operations:
-        operations += rewrite_bottom_up(op, rewrite)
-    return block.with_operations(operations)
 
 
 def replaced(

@@ -8,12 +8,16 @@ knows neither MLIR nor Numba: it needs the standard library and NumPy.
 
     text -> parsing -> translation -> execution (with numerics) -> counters
 
-What is not modelled: orders finer than a block's barrier (``bar.warp.sync``, ordinary
-stores that an mbarrier orders, fences and atomics between blocks), so kernels that rely
-on them may be told of a race; bounds of single arrays in shared memory.  What is not
-there, and refused with its line: named barriers, clusters and multicast, stores of
-tensors and im2col, wgmma with A in registers or transposed operands, sparse mma,
-8-bit floats, textures, calls that are external, indirect or recursive.
+Two accesses by different threads race unless something orders them: a barrier of the
+block, a numbered one, ``bar.warp.sync``, the phase of an mbarrier, a chain of releases
+and acquires.  Shuffles and votes order no memory, as on a GPU.  The schedule is one of
+many, so a race is found where the accesses are not ordered in it.
+
+What is modelled coarsely: an arrival from another block of a cluster makes known all
+that this block did before; bounds of single arrays in shared memory are unknown.  What
+is not there, and refused with its line: im2col and reductions by bulk copies, sparse
+mma, scaled f4 and f6 products, ``tcgen05``, textures, video instructions, calls that
+are external, indirect or recursive.
 
 - `types`: types, and NumPy's that carry them
 - `faults`: what ends a kernel
@@ -22,6 +26,7 @@ tensors and im2col, wgmma with A in registers or transposed operands, sparse mma
 - `parsing`: text to instructions
 - `numerics`: arithmetic
 - `translation`: instructions to Python
+- `analysis`: what the text says without running it
 - `execution`: lanes at work
 - `module`: a module, loaded and launched
 """

@@ -66,7 +66,12 @@ class Fault(Exception):
     instruction: str = ""
 
     def __str__(self) -> str:
-        parts = [f"{self.kernel}: {self.message}" if self.kernel else self.message]
+        return f"{self.kernel}: {self.details}" if self.kernel else self.details
+
+    @property
+    def details(self) -> str:
+        """What happened and where, but for the name of the kernel."""
+        parts = [self.message]
         if self.block is not None:
             parts.append(f"block {self.block} thread {self.thread}")
         if self.line:

@@ -68,8 +68,12 @@ class Memory:
 
     @property
     def top(self) -> int:
-        """Where the last allocation ends, from the start of the arena."""
-        return self._ends[-1] if self._ends else 0
+        """Where the last word of the last allocation ends, from the arena's start."""
+        return align(self._ends[-1], 4) if self._ends else 0
+
+    def spans(self) -> list[tuple[int, int]]:
+        """First bytes and ends of all allocations, from the start of the arena."""
+        return list(zip(self._bases, self._ends, strict=True))
 
     def allocate(self, nbytes: int) -> int:
         """The address of new memory, a multiple of 256; raises `OutOfMemory`."""
@@ -122,6 +126,15 @@ class Memory:
         if nbytes < 0 or at < 0 or start + nbytes > self._ends[at]:
             raise ValueError(f"{nbytes} bytes at {address:#x} are not allocated")
         return self.data[start : start + nbytes]
+
+    def allocation(self, address: int) -> tuple[int, int]:
+        """Where the allocation at an address starts, and where it ends."""
+        at = bisect_right(self._bases, address - BASE) - 1
+        return BASE + self._bases[at], BASE + self._ends[at]
+
+    def allocations(self) -> list[tuple[int, int]]:
+        """First bytes and ends of all allocations, from the start of the arena."""
+        return list(zip(self._bases, self._ends, strict=True))
 
     def outside(self, starts: Array, width: int) -> Array | None:
         """Which accesses leave the allocation they start in; None: none does.

@@ -6,7 +6,8 @@ changed memory and a `Run` with counters, or a `Fault`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -16,22 +17,30 @@ import numpy as np
 from gpucodegen.ptx.execution.batch import Batch
 from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.launch import Extents, Launch
-from gpucodegen.ptx.execution.marks import Marks
+from gpucodegen.ptx.execution.order.marks import Marks
+from gpucodegen.ptx.execution.order.readers import LastReaders
+from gpucodegen.ptx.execution.spaces.clusters import cluster_order
 from gpucodegen.ptx.memory import Memory, reserved
 from gpucodegen.ptx.parsing.entries import Entry
 from gpucodegen.ptx.parsing.parser import ModuleParser, ParsedModule
 from gpucodegen.ptx.translation.program import EntryProgram
 
+CLUSTER = 16
+"""Blocks of the largest cluster."""
 LANES = 4096
 """Threads of as many blocks as fit here run side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A launch that went well; ``counters`` if it was measured."""
+    """A launch that went well; ``counters`` if it was measured.
+
+    ``marks`` of global memory if it was checked: which cells it read and wrote.
+    """
 
     launch: Launch
     counters: Counters | None = None
+    marks: Marks | None = None
 
     def totals(self) -> dict[str, int]:
         """Sums over the launch: see `Counters.totals`; empty if it was not measured."""
@@ -110,22 +119,34 @@ class Module:
         memory: Memory,
         *,
         dynamic_shared: int = 0,
+        cluster: int | Sequence[int] | None = None,
         check: bool = True,
         measure: bool = False,
+        output: Callable[[str], object] | None = None,
+        only: Sequence[int] | None = None,
+        patience: int = -1,
+        trace: bool = False,
     ) -> Run:
         """Run a kernel to its end.
 
         ``parameters`` are packed as `Entry.parameters` says; ``dynamic_shared`` is in
-        bytes.  ``check=False`` leaves out races and unwritten shared memory, bounds
-        and alignment stay.  Raises `Fault`, `Unsupported`, and `ValueError` for a
-        launch that no driver would take.
+        bytes.  ``cluster`` has the blocks of a cluster along x, y, z; without it the
+        text says.  ``check=False`` leaves out races and unwritten shared memory, bounds
+        and alignment stay.  ``output`` takes what the kernel prints, in place of the
+        standard output.  ``measure`` counts what is executed; then ``only`` may name
+        the blocks that run, with their clusters, by their numbers in the grid, x
+        fastest, and ``patience`` the visits to basic blocks after which they end.
+        ``trace`` notes in the run's marks also what a single thread touches.  Raises
+        `Fault`, `Unsupported`, and `ValueError` for a launch that no driver
+        would take.
         """
         entry = self.entries[name]
         program = self.program(name)
+        extents, blocks = _cluster(entry, cluster), _extents(grid)
         launch = Launch(
             entry,
             program,
-            _extents(grid),
+            blocks,
             _extents(block),
             bytes(parameters),
             memory,
@@ -133,22 +154,53 @@ class Module:
             {key: np.int64(at) for key, at in self.load(memory).items()},
             check,
             measure,
+            output or sys.stdout.write,
+            extents,
+            patience,
+            trace,
         )
         _check(launch)
         counters = Counters(program) if measure else None
         marks = _global_marks(launch) if check else None
-        side_by_side = max(1, LANES // launch.threads)
+        together = launch.cluster_blocks
+        side_by_side = max(1, LANES // launch.threads // together) * together
         with np.errstate(all="ignore"):
-            for first in range(0, launch.blocks, side_by_side):
-                blocks = min(side_by_side, launch.blocks - first)
-                Batch(launch, first, blocks, marks, counters).run()
-        return Run(launch, counters)
+            numbers = _blocks_in_order(launch, only)
+            for first in range(0, len(numbers), side_by_side):
+                some = np.array(numbers[first : first + side_by_side])
+                Batch(launch, some, marks, counters).run()
+                if counters is not None:
+                    counters.end_of_batch(len(some))
+        return Run(launch, counters, marks)
+
+
+def _blocks_in_order(launch: Launch, only: Sequence[int] | None) -> Sequence[int]:
+    """The blocks that run, those of one cluster after each other; all without ``only``.
+
+    A grid has up to 2**31 blocks: without clusters, none of them is listed.
+    """
+    if launch.cluster_blocks == 1:
+        return range(launch.blocks) if only is None else only
+    numbers = cluster_order(launch.grid, launch.cluster)
+    if only is not None:
+        clusters = numbers.reshape(-1, launch.cluster_blocks)
+        numbers = clusters[np.isin(clusters, only).any(1)].reshape(-1)
+    return numbers.tolist()
 
 
 def _extents(sizes: int | Sequence[int]) -> Extents:
     given = [sizes] if isinstance(sizes, (int, np.integer)) else list(sizes)
     x, y, z = (int(size) for size in [*given, 1, 1, 1][:3])
     return x, y, z
+
+
+def _cluster(entry: Entry, given: int | Sequence[int] | None) -> Extents:
+    """The extents of a cluster, said by the text or by the launch."""
+    said = None if entry.cluster is None else _extents(entry.cluster)
+    wanted = said or (1, 1, 1) if given is None else _extents(given)
+    if said not in (None, wanted):
+        raise ValueError(f"{entry.name}: a cluster of {wanted} blocks, not {said}")
+    return wanted
 
 
 def _check(launch: Launch) -> None:
@@ -159,6 +211,12 @@ def _check(launch: Launch) -> None:
     if entry.max_threads is not None and launch.threads > entry.max_threads:
         raise ValueError(
             f"{entry.name}: {launch.threads} threads, at most {entry.max_threads}"
+        )
+    uneven = any(g % c for g, c in zip(launch.grid, launch.cluster, strict=True))
+    if uneven or not 1 <= launch.cluster_blocks <= CLUSTER:
+        raise ValueError(
+            f"{entry.name}: clusters of {launch.cluster} blocks in a grid of "
+            f"{launch.grid}, at most {CLUSTER} blocks each"
         )
     if len(launch.parameters) < entry.parameter_bytes:
         raise ValueError(
@@ -171,5 +229,10 @@ def _global_marks(launch: Launch) -> Marks:
     """Marks for all cells of global memory, none of which is touched yet."""
     shift = launch.program.granule("global")
     cells = (launch.memory.top >> shift) + 1
-    writers, readers = (np.frombuffer(reserved(8 * cells), np.int64) for _ in range(2))
-    return Marks(writers, readers, shift, shared=False)
+    writers, *others = (np.frombuffer(reserved(8 * cells), np.int64) for _ in range(3))
+    program = launch.program
+    readers, atomics = (
+        LastReaders(words, shared=False, fine=program.is_fine) for words in others
+    )
+    changed = atomics if program.has_atomics else None
+    return Marks(writers, readers, changed, shift, shared=False)

@@ -15,25 +15,34 @@ Mask = Array | None
 Chosen = Mask | Literal[False]
 """Lanes of which there may be none, which False says."""
 
-DTYPES: dict[str, str] = {
-    "pred": "?",
-    "f16": "f2",
-    "bf16": "i2",
-    "f32": "f4",
-    "f64": "f8",
-    "f16x2": "i4",
-    "bf16x2": "i4",
-    "tf32": "i4",
-} | {
-    f"{sign}{8 * size}": f"{kind}{size}"
-    for sign, kind in (("u", "u"), ("s", "i"), ("b", "i"))
-    for size in (1, 2, 4, 8)
-}
+DTYPES: dict[str, str] = (
+    {
+        "pred": "?",
+        "f16": "f2",
+        "bf16": "i2",
+        "f32": "f4",
+        "f64": "f8",
+        "f16x2": "i4",
+        "bf16x2": "i4",
+        "tf32": "i4",
+        "s16x2": "i4",
+        "u16x2": "i4",
+        "f32x2": "i8",
+        "e2m1x2": "i1",
+        "b128": "c16",
+    }
+    | {
+        f"{sign}{8 * size}": f"{kind}{size}"
+        for sign, kind in (("u", "u"), ("s", "i"), ("b", "i"))
+        for size in (1, 2, 4, 8)
+    }
+    | dict.fromkeys(("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2"), "i2")
+)
 """PTX type -> NumPy type in which an instruction computes with it."""
 
 FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
 
-_WORDS = {1: "i2", 2: "i2", 4: "i4", 8: "i8"}
+_WORDS = {1: "i2", 2: "i2", 4: "i4", 8: "i8", 16: "c16"}
 
 
 def dtype(name: str) -> np.dtype[Any]:

@@ -13,6 +13,7 @@ Comes in: MLIR.  Goes out: an `explanation.Explanation`.
 - `pictures`: the same as SVG
 - `page`: one page of HTML
 - `explanation`: all of it
+- `gpu`: what limits kernels on a GPU
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ from itertools import product
 from math import prod
 
 from gpucodegen import errors
-from gpucodegen.compiling.lowering import map_module
+from gpucodegen.compiling.lowering import Stages, map_module
 from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
@@ -25,6 +24,7 @@ from gpucodegen.options import Options
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.framework.reachable import reachable
+from gpucodegen.passes.gpu.collectives import LowerCollectives
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
@@ -114,16 +114,21 @@ class Mapping:
 def mapping(
     module: Module, name: str, target: str, types: Sequence[Type | None]
 ) -> Mapping:
-    """What `gpucodegen.compile` makes of a function for arguments of these types."""
+    """What `gpucodegen.compile` makes of a function for arguments of these types.
+
+    Kernels are shown as they are proven: before exchanges between threads become
+    shuffles.
+    """
     options = Options(target=find(target).name, verify=False, tuned=False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.CodegenWarning)
-            mapped = map_module(
-                reachable(module, name), name, (target, tuple(types)), options, []
-            )
+            stages: Stages = []
+            key = target, tuple(types)
+            map_module(reachable(module, name), name, key, options, stages)
     except errors.Error as refusal:
         return Mapping(target, (), refusal.message)
+    mapped = next(made for done, made in stages[::-1] if done != LowerCollectives.name)
     around = Surroundings.of(mapped)
     return Mapping(target, tuple(_kernel(op, around) for op in _kernels(mapped)))
 
@@ -137,7 +142,7 @@ def _kernels(module: Module) -> Iterator[Operation]:
 def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
     lifted = lift_function(op, surroundings)
     built = model(lifted.scop)
-    grid, block = (_extents(op, f"gcg.{part}") for part in ("grid", "block"))
+    grid, block = (op.numbers(f"gcg.{part}") for part in ("grid", "block"))
     return MappedKernel(
         symbol_name(op),
         tuple(None if extent < 0 else extent for extent in grid),
@@ -149,11 +154,6 @@ def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
         _objection(op, surroundings),
         frozenset(_places(lifted)),
     )
-
-
-def _extents(op: Operation, attribute: str) -> tuple[int, ...]:
-    found = op.attributes.get(attribute)
-    return tuple(map(int, found.values)) if isinstance(found, DenseArrayAttr) else ()
 
 
 def _objection(op: Operation, surroundings: Surroundings) -> str:

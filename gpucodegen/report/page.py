@@ -14,12 +14,13 @@ from gpucodegen.report.pictures.svg import Element, printable
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A heading of some level, text set as it is, and pictures."""
+    """A heading of some level, text set as it is, other blocks, and pictures."""
 
     level: int
     title: str
     text: str = ""
     pictures: Sequence[Element] = ()
+    blocks: Sequence[Element] = ()
 
 
 STYLE = """
@@ -33,10 +34,20 @@ figure { display: inline-block; margin: 0.6rem 0.8rem 0.6rem 0; max-width: 100%;
   vertical-align: top; overflow-x: auto; }
 h2 { margin-top: 2.4rem; border-bottom: 1px solid #d0d7de; }
 h3, h4 { margin-bottom: 0.4rem; }
+table { margin: 1rem 0; border-collapse: collapse; font-size: 14px;
+  display: block; overflow-x: auto; }
+caption { text-align: left; font-weight: 600; padding-bottom: 0.3rem; }
+th { text-align: left; font-weight: 600; }
+th, td { padding: 0.2rem 1rem 0.2rem 0; white-space: nowrap; }
+tr + tr > td, tr + tr > th { border-top: 1px solid #d0d7de; }
+.bars td, .bars th { border: 0; }
+.bars th { font-weight: 400; }
+.bar { height: 0.9rem; border-radius: 3px; background: #8b949e; }
+.binding { background: #cf4f2b; }
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; }
   pre { background: #14181d; }
-  h2 { border-color: #30363d; }
+  h2, tr + tr > td, tr + tr > th { border-color: #30363d; }
 }
 """
 
@@ -72,6 +83,7 @@ def _elements(part: PagePart) -> Iterator[Element]:
         block = Element("pre")
         block.text = printable(part.text)
         yield block
+    yield from part.blocks
     for picture in part.pictures:
         figure = Element("figure")
         figure.append(_inline(picture))

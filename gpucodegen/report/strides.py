@@ -67,16 +67,6 @@ def walks(nest: Nest) -> tuple[AccessWalk, ...]:
     )
 
 
-def meaning(distance: str | None) -> str:
-    """What a distance means for the memory system.
-
-    >>> meaning("0"), meaning("1"), meaning("N"), meaning(None)
-    ('reused', 'contiguous', 'strided', 'not known')
-    """
-    known = {"0": "reused", "1": "contiguous", "-1": "contiguous", None: "not known"}
-    return known.get(distance, "strided")
-
-
 def element_bytes(value: Value) -> int:
     """Bytes of one element of a buffer; ``index`` takes 8.
 

@@ -156,10 +156,10 @@ def _contractions(found: Sequence[ContractionShape]) -> Lines:
         output, left, right = map(_operand, operands)
         yield f"{output} += {left} * {right}"
         parts = {
-            "batch": contraction.batch,
-            "M": contraction.m,
-            "N": contraction.n,
-            "K": contraction.k,
+            "batch": contraction.roles.batch,
+            "M": contraction.roles.m,
+            "N": contraction.roles.n,
+            "K": contraction.roles.k,
         }
         yield ", ".join(
             f"{name}: {', '.join(loop.name for loop in loops)}"

@@ -1,4 +1,4 @@
-"""Devices, buffers, compilation, disk cache, launches and the emulator.
+"""Devices, buffers, compilation, disk cache and launches.
 
 Source text and `KernelSpec` records come in, running kernels go out.
 
@@ -7,6 +7,6 @@ Source text and `KernelSpec` records come in, running kernels go out.
 - `threads`: threads of CPU kernels
 - `devices`: a GPU, or the emulated device
 - `host`: what host programs call
-- `cpu`: kernels of the CPU and of the emulator
+- `cpu`: kernels of the CPU
 - `cuda`: kernels of CUDA
 """

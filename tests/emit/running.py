@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.compiling.targets import find
+from gpucodegen.dialects.builtin import Module
 from gpucodegen.emit import CUDA, emit_program
 from gpucodegen.parser import parse_module
 from gpucodegen.runtime.host.buffers import Buffer
@@ -33,9 +34,10 @@ def sample(name: str) -> str:
     return (SAMPLES / f"{name}.mlir").read_text("utf-8")
 
 
-def loaded(text: str, target: str, name: str) -> Callable[..., Any]:
+def loaded(source: str | Module, target: str, name: str) -> Callable[..., Any]:
     """The function ``name`` of kernel-level MLIR, taking arrays and numbers."""
-    emitted = emit_program(parse_module(text, "test.mlir"), find(target).emission())
+    module = parse_module(source, "test.mlir") if isinstance(source, str) else source
+    emitted = emit_program(module, find(target).emission())
     program = load_program(emitted, find(target).engine())
     entry = emitted.entries[name]
     function = program.functions[entry.python_name]

@@ -20,7 +20,7 @@ PRINTED = {name.partition(".")[2] for name in OPERATIONS} | {
 }
 
 
-@pytest.mark.parametrize("face", ["cpu", "sim", "cuda"])
+@pytest.mark.parametrize("face", ["cpu", "cuda"])
 def test_faces_have_what_is_printed(face: str):
     module = import_module(f"gpucodegen.intrinsics.{face}")
     assert not {name for name in PRINTED if not hasattr(module, name)}
@@ -28,9 +28,8 @@ def test_faces_have_what_is_printed(face: str):
 
 def test_intrinsics_combine_by_the_operations_of_the_table():
     from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
-    from gpucodegen.intrinsics.sim.values import TWINS
     from gpucodegen.intrinsics.tiles.atomics import DIRECT
 
     combined = {row.operation for row in OF_ATOMICS.values()}
-    assert combined <= set(ELEMENTWISE) & set(TWINS)
+    assert combined <= set(ELEMENTWISE)
     assert set(DIRECT) < {name for name in combined if not COMBINERS[name].is_float}

@@ -69,14 +69,14 @@ def test_host_program(steps: int):
 
 @pytest.mark.parametrize("n", [33, 64])
 @pytest.mark.sampled(2)
-def test_shared_memory_kernel_in_the_emulator(n: int):
+def test_shared_memory_kernel_on_the_emulated_device(n: int):
     A, B, C = random(128, 64), random(64, n), random(128, n)
     want = C + A.astype(float) @ B
     loaded(sample("cuda_matmul"), "sim", "mm")(A, B, C)
     np.testing.assert_allclose(C, want, rtol=1e-4, atol=1e-4)
 
 
-def test_views_and_strides_in_the_emulator():
+def test_views_and_strides_on_the_emulated_device():
     whole = random(11, 14, dtype=np.float64)
     x, y = whole[:9, 2:13], np.zeros((9, 11))
     want = y.copy()

@@ -1,4 +1,4 @@
-"""Vector operations on the CPU and in the emulator; their CUDA text compiles."""
+"""Vector operations on the CPU and on the emulated device; their CUDA text compiles."""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ from gpucodegen.parser import parse_module
 
 CLASSES = [
     value
-    for name in errors.__all__
-    for value in (getattr(errors, name),)
+    for value in vars(errors).values()
     if isinstance(value, type) and issubclass(value, errors.Diagnostic)
 ]
 CONCRETE = [kind for kind in CLASSES if kind.code]

@@ -53,12 +53,9 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def carry_out(page: str, folder: Path, *, cuda: bool) -> str:
-    """Do what a page says in a copy; what ran for CUDA, and what was printed, is told.
-
-    Commands for CUDA run only where ``cuda`` says so.
-    """
-    printed: str | None = ""
+def carry_out(page: str, folder: Path) -> str:
+    """Do what a page says in a copy; returns the commands that ran."""
+    printed = ""
     log: list[str] = []
     for step in steps(page):
         if step.kind == "edit":
@@ -67,12 +64,10 @@ def carry_out(page: str, folder: Path, *, cuda: bool) -> str:
             assert not (folder / step.path).exists(), step.path
             (folder / step.path).write_text(step.body, encoding="utf-8")
         elif step.kind == "text":
-            assert printed is None or printed == step.body, printed
-        elif cuda or "cuda" not in step.body:
+            assert printed == step.body, printed
+        else:
             printed = _run(step.body, folder)
             log.append(step.body)
-        else:
-            printed = None
     return "".join(log)
 
 

@@ -102,7 +102,7 @@ WIDTHS = st.sampled_from([128, 256, 512])
 
 
 @pytest.mark.parametrize("target", [pytest.param("cpu", marks=pytest.mark.slow), "sim"])
-@settings(max_examples=25, deadline=None, phases=[Phase.generate])
+@settings(max_examples=8, deadline=None, phases=[Phase.generate])
 @given(search=SEARCHES, bits=WIDTHS, seed=st.integers(0, 99))
 def test_records_are_those_of_the_loop(
     target: str, search: Search, bits: int, seed: int

@@ -11,7 +11,7 @@ import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 from gpucodegen.runtime.cuda.engine import CudaEngine
-from gpucodegen.runtime.devices.emulated_array import EmulatedArray
+from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
 from gpucodegen.runtime.host.buffers import Buffer
 
 TEXT = """func.func @f(%A: memref<4x8xf32>, %B: memref<4x8xf32>, %C: memref<4x8xf32>,
@@ -82,15 +82,17 @@ def test_the_mark_reaches_the_executable():
 
 
 def test_copies_of_one_call(monkeypatch: pytest.MonkeyPatch):
-    moves: dict[str, list[int]] = {"set": [], "get": []}
+    moves: dict[str, list[int]] = {"upload": [], "fetch": []}
     for name, noted in moves.items():
-        plain = getattr(EmulatedArray, name)
+        plain = getattr(EmulatedDevice, name)
 
-        def move(array: Any, *rest: Any, plain: Any = plain, noted: Any = noted) -> Any:
+        def move(
+            device: Any, array: Any, *rest: Any, plain: Any = plain, noted: Any = noted
+        ) -> Any:
             noted.append(array.data.ptr)
-            return plain(array, *rest)
+            return plain(device, array, *rest)
 
-        monkeypatch.setattr(EmulatedArray, name, move)
+        monkeypatch.setattr(EmulatedDevice, name, move)
     arrays = [np.full((4, 8), float(n), np.float32) for n in range(4)]
     buffers = [Buffer.of(a, "f32") for a in arrays]
     found = gcg.compile(text(), target="sim")["f"].executable("sim")
@@ -101,6 +103,6 @@ def test_copies_of_one_call(monkeypatch: pytest.MonkeyPatch):
     engine.fill(resident[1], 7)
     from_device()
     places = [buffer.pointer for buffer in resident]
-    assert moves == {"set": [places[0], *places[2:]], "get": places[1:]}
+    assert moves == {"upload": [places[0], *places[2:]], "fetch": places[1:]}
     assert np.all(arrays[1] == 7)
     assert engine.wants_numpy

@@ -23,9 +23,9 @@ def check(program: Recurrences, module: gcg.Module, target: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=12, deadline=None, phases=[Phase.generate])
 @given(recurrences(), WIDTHS, CACHES)
-def test_in_the_emulator(program: Recurrences, bits: int, cache: int):
+def test_on_the_emulated_device(program: Recurrences, bits: int, cache: int):
     text = kernel(program.arguments, program.kernel, "sim")
     check(program, vectorized(text, bits, cache), "sim")
 

@@ -221,7 +221,7 @@ def check(name: str, extents: tuple[int, ...], sizes: list[int], *how: str) -> M
 
 
 CPU = [("matmul", "loops"), ("symbolic", "dma"), ("recurrence", "loops")]
-"""What Numba compiles, which takes seconds each; the emulator runs all."""
+"""What Numba compiles, which takes seconds each; the emulated device runs all."""
 
 
 @pytest.mark.parametrize(

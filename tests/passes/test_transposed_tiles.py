@@ -59,7 +59,7 @@ TYPES = st.sampled_from(sorted(KINDS))
 
 @settings(max_examples=8, deadline=None, phases=[Phase.generate])
 @given(SHAPES, TYPES, ORDERS, st.tuples(WIDTHS, CACHES, st.just("sim")))
-def test_in_the_emulator(shape: Shape, ty: str, order: Order, how: How):
+def test_on_the_emulated_device(shape: Shape, ty: str, order: Order, how: How):
     check(shape, ty, order, how)
 
 

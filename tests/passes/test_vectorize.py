@@ -24,9 +24,9 @@ def result(nest: Nest, module: gcg.Module, target: str, values: list[Any]) -> An
     return z
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=12, deadline=None, phases=[Phase.generate])
 @given(nests(), WIDTHS, CACHES)
-def test_in_the_emulator(nest: Nest, bits: int, cache: int):
+def test_on_the_emulated_device(nest: Nest, bits: int, cache: int):
     values = nest.values(RNG)
     module = vectorized(kernel(nest.arguments, nest.kernel(), "sim"), bits, cache)
     got = result(nest, module, "sim", values)

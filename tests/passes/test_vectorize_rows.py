@@ -141,9 +141,9 @@ def vectorized(text: str, bits: int = 256, *, relaxed: bool = False) -> gcg.Modu
 WIDTHS = st.sampled_from([128, 256, 512])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=10, deadline=None, phases=[Phase.generate])
 @given(reductions(), WIDTHS, st.integers(0, 99), st.booleans())
-def test_in_the_emulator(found: Reduction, bits: int, seed: int, holes: bool):
+def test_on_the_emulated_device(found: Reduction, bits: int, seed: int, holes: bool):
     found.check("sim", bits, seed, holes)
 
 

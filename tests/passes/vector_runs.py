@@ -7,12 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
-from gpucodegen.compiling.targets import find
-from gpucodegen.emit import emit_program
 from gpucodegen.passes.cpu.vectorize import Vectorize
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.runtime.host.buffers import Buffer
-from gpucodegen.runtime.host.loader import load_program
+from tests.emit.running import loaded
 
 WIDTHS = st.sampled_from([128, 256, 512])
 CACHES = st.sampled_from([0, 1 << 20])
@@ -55,18 +52,6 @@ def kernel(arguments: str, body: str, target: str) -> str:
     }}"""
 
 
-def _buffer(value: Any) -> Any:
-    is_number = isinstance(value, int | float)
-    return value if is_number else Buffer.of(value, _element(value.dtype))
-
-
-def _element(dtype: Any) -> str:
-    return f"{dtype.kind}{8 * dtype.itemsize}"
-
-
 def run(module: gcg.Module, target: str, *arguments: Any) -> None:
     """Execute ``f`` of a module of kernels."""
-    emitted = emit_program(module, find(target).emission())
-    program = load_program(emitted, find(target).engine())
-    passed = [_buffer(a) for a in arguments]
-    program.functions[emitted.entries["f"].python_name](program.runtime, *passed)
+    loaded(module, target, "f")(*arguments)

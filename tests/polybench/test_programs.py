@@ -59,15 +59,8 @@ def test_cpu(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(3)
-def test_emulator(name: str) -> None:
-    run(name, KERNELS[name].path, "sim", None)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
-    run(name, KERNELS[name].path, "cuda", None)
+    run(name, KERNELS[name].path, "sim", None)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -79,7 +72,7 @@ def test_tiled_text_parses_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.sampled(3)
-def test_tiled_in_the_emulator(name: str) -> None:
+def test_tiled_on_the_emulated_device(name: str) -> None:
     run(name, tiled(name), "sim", None)
 
 

@@ -283,4 +283,4 @@ def test_a_complex_argument_is_two_parameters_of_a_cuda_kernel():
     params = Param("i", "scalar", "i32"), Param("z", "scalar", "complex<f32>")
     layout = ArgumentLayout.of(KernelSpec("k", "", params))
     assert layout.offsets == (0, 4, 8)
-    assert np.frombuffer(layout.pack([0, 1 + 2j]), "f4").tolist() == [0, 1, 2]
+    assert np.frombuffer(layout.pack([0, 1 + 2j]).contents, "f4").tolist() == [0, 1, 2]

@@ -98,7 +98,7 @@ def test_fills_of_the_same_cells_are_fused(filled: str, threads: int):
     assert ("affine.store %zero" in mapped) == (filled != "lower")
 
 
-def test_on_the_emulator():
+def test_on_the_emulated_device():
     bounds, inside = DOMAINS["band"]
     a, b = integers(ROWS, 4, dtype="f8"), integers(COLUMNS, 4, dtype="f8")
     c = integers(ROWS, COLUMNS, dtype="f8")

@@ -23,8 +23,9 @@ from gpucodegen.tiling.machine.products.candidates import (
     Stripes,
     TileSizes,
 )
-from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_pay
+from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_time
 from gpucodegen.tiling.machine.products.plan import plan_contraction as plan
+from gpucodegen.tiling.machine.products.plan import tiles_time
 from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from tests.programs.products import integers, product
@@ -388,7 +389,9 @@ def test_factors_in_place_are_streamed():
 def test_inner_products_pay_for_few_columns(m: int, n: int, k: int, pays: bool):
     problem = Problem(m, n, (k,), 1, 64, True, False, k)
     model = Machine(2, VectorUnit(512, 32))
-    assert dots_pay(Products(m, n, k, 64, copied=True), problem, model) == pays
+    products = Products(m, n, k, 64, copied=True)
+    dots = dots_time(products, model, problem.work)
+    assert (dots < tiles_time(problem, model)) == pays
 
 
 def test_rows_of_the_result_are_fetched_to_their_last_line():

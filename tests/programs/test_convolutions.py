@@ -178,7 +178,7 @@ def test_wide_images(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_in_the_emulator(name: str) -> None:
+def test_on_the_emulated_device(name: str) -> None:
     small = {"n": 1, "y": 3, "x": 4, "c": 3, "f": 5, "h": 2, "w": 2, "g": 2, "m": 2}
     Problem(name, small, (1, 2), (2, 1)).check(fill=True, target="sim")
 

@@ -23,12 +23,8 @@ def test_cpu_at_the_measured_size(program: Program) -> None:
     program.run(call, program.large)
 
 
-def test_emulator(program: Program) -> None:
-    program.run(gcg.compile(program.path, target="sim")[program.entry])
-
-
 def test_emulated_device(program: Program) -> None:
-    program.run(gcg.compile(program.path, target="cuda")[program.entry])
+    program.run(gcg.compile(program.path, target="sim")[program.entry])
 
 
 def test_one_program_serves_many_shapes() -> None:

@@ -218,7 +218,7 @@ def test_only_the_last_block_of_a_sum_goes_on(name: str):
 
 
 @pytest.mark.parametrize("name", ["bias along columns, relu", "transposed"])
-def test_on_the_emulator(name: str):
+def test_on_the_emulated_device(name: str):
     check({**FUSIBLE, **REFUSED}[name], 20, "sim", local=False)
 
 

@@ -1,4 +1,4 @@
-"""Hand-written gpu text: it runs in the emulator, compiles, and its races are found."""
+"""Hand-written gpu text: it runs emulated, it compiles, and its races are found."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_runs_in_the_emulator(name: str):
+def test_it_runs_on_the_emulated_device(name: str):
     check(CASES[name], "sim")
 
 
@@ -172,7 +172,7 @@ def test_a_race_names_both_statements(name: str):
         assert any(line.startswith(part) for line in found), (part, found)
 
 
-def test_the_emulator_sees_what_nobody_proved():
+def test_the_emulated_device_sees_what_nobody_proved():
     text, _ = RACES["transpose"]
     with pytest.raises(errors.SharedRace):
         gcg.compile(text, target="sim", verify=False).f(*CASES["transpose"].arrays())
@@ -227,3 +227,27 @@ def test_launches_print_and_parse_at_every_stage():
         program.f(*case.arrays())
         for stage, text in program.stages("f"):
             assert str(gcg.parse(text)) == text, (name, stage)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_a_block_without_threads_does_nothing(target: str) -> None:
+    program = gcg.compile(
+        """
+        func.func @ones(%a: memref<?xf32>) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %n = memref.dim %a, %c0 : memref<?xf32>
+          gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+                     threads(%tx, %ty, %tz) in (%sx = %n, %sy = %c1, %sz = %c1) {
+            %x = arith.constant 1.0 : f32
+            memref.store %x, %a[%tx] : memref<?xf32>
+            gpu.terminator
+          }
+          return
+        }""",
+        target=target,
+    )
+    for extent in (0, 5):
+        array = np.zeros(extent, "f4")
+        program.ones(array)
+        assert array.tolist() == [1] * extent

@@ -257,7 +257,7 @@ def test_sums_in_buffers(shape: str, at: str, target: str):
 
 @pytest.mark.parametrize("form", CARRIED)
 @pytest.mark.sampled(4)
-def test_carried_sums_on_the_emulator(form: str):
+def test_carried_sums_on_the_emulated_device(form: str):
     before, after, (factor, old) = CARRIED[form]
     _, product, c = run(carried(before, after), "sim")
     assert np.array_equal(c, factor * product + old * integers(M, N))

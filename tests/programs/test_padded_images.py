@@ -208,7 +208,7 @@ def test_a_result_that_may_overlap_the_image(threads: int):
     "name", ["cleared before", "both", "large window of a few channels"]
 )
 @pytest.mark.sampled(2)
-def test_in_the_emulator(name: str):
+def test_on_the_emulated_device(name: str):
     layer = LAYERS[name]
     channels, *_, filters = layer.extents
     small = Padded(

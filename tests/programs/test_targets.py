@@ -23,7 +23,9 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.runtime.cpu.engine import NumpyEngine, ReadyKernel, emulated
+from gpucodegen.runtime.cuda.engine import CudaEngine
+from gpucodegen.runtime.devices.choice import EMULATED
+from gpucodegen.runtime.host.engines import Launcher
 from gpucodegen.runtime.host.spec import KernelSpec
 
 TWO_KERNELS = """
@@ -43,8 +45,21 @@ func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
 LAUNCHES: Counter[str] = Counter()
 
 
+class CountingEngine(CudaEngine):
+    """CUDA's, with each launch counted."""
+
+    def launcher(self, spec: KernelSpec) -> Launcher:
+        start = super().launcher(spec)
+
+        def launch(grid: object, block: object, args: tuple[object, ...]) -> None:
+            LAUNCHES[spec.name] += 1
+            start(grid, block, args)
+
+        return launch
+
+
 def traced(target: str = "traced", version: str = "1") -> Target:
-    """GPU threads that Python runs, each store noted, each launch counted."""
+    """CUDA on the emulated device, each store noted, each launch counted."""
 
     def passes(options: Options) -> Sequence[ModulePass]:
         del options
@@ -58,22 +73,14 @@ def traced(target: str = "traced", version: str = "1") -> Target:
         spelling = replace(CUDA.spelling, name=target)
         return Emission(spelling, {**CUDA.handlers, "affine.store": store})
 
-    def counted(spec: KernelSpec) -> ReadyKernel:
-        ready = emulated(spec)
-
-        def launch(grid: object, block: object, args: tuple[object, ...]) -> None:
-            LAUNCHES[spec.name] += 1
-            ready.launch(grid, block, args)
-
-        return ReadyKernel(launch)
-
     return Target(
         target,
         passes,
         emission,
-        engine=lambda: NumpyEngine(counted),
+        engine=lambda: CountingEngine(EMULATED),
         assembly=lambda spec: spec.source,
         runs_launches=True,
+        has_own_memory=True,
         version=version,
     )
 
@@ -102,8 +109,8 @@ def test_a_program_of_two_kernels_runs_on_a_target_from_outside() -> None:
     run(program.f)
     assert list(LAUNCHES.values()) == [2, 2]
     assert program.source("f").count("# affine.store, version 1 ") == 2
-    last = [name for name, _ in program.stages("f")][-3:]
-    assert last == ["map-gpu", "check-size", "verify-kernels"]
+    last = [name for name, _ in program.stages("f")][-4:]
+    assert last == ["map-gpu", "check-size", "verify-kernels", "lower-collectives"]
     assert list(program.assembly("f")) == list(LAUNCHES)
 
 

@@ -13,7 +13,7 @@ from gpucodegen import ptx
 
 SAMPLES = Path(__file__).parent / "samples"
 REGISTERS = """
-    .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<99>; .reg .b64 %d<40>;
+    .reg .pred %p<10>; .reg .b16 %h<20>; .reg .b32 %r<99>; .reg .b64 %d<60>;
     .reg .f32 %f<40>; .reg .f64 %g<20>;
 """
 GLOBAL_ID = """

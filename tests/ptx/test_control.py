@@ -63,6 +63,21 @@ def test_registers_that_nobody_wrote() -> None:
     assert problem.kind == faults.UNINITIALISED
 
 
+LOCAL = """.local .align 4 .b8 stack[16]; mov.u32 %r1, %tid.x; mov.u32 %r2, stack;
+    and.b32 %r3, %r1, 3; shl.b32 %r3, %r3, 2; add.s32 %r2, %r2, %r3;
+    st.local.u32 [%r2], %r1; ld.local.u32 %r4, [%r2]; ret;"""
+
+
+def test_local_memory_that_nobody_wrote() -> None:
+    launch(entry("", LOCAL), 2, 32)
+    lost = LOCAL.replace("st.local", "setp.ne.u32 %p1, %r1, 9; @%p1 st.local")
+    problem = fault(entry("", lost), 2, 32)
+    assert (problem.kind, problem.thread) == (faults.UNINITIALISED, (9, 0, 0))
+    assert fault(entry("", LOCAL.replace("%r1, 3;", "%r1, 7;")), 1, 32).kind == (
+        faults.OUT_OF_BOUNDS
+    )
+
+
 def test_traps() -> None:
     body = """mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 5; @%p1 trap; ret;"""
     problem = fault(entry("", body), 1, 32)

@@ -61,7 +61,7 @@ HANDED_ON = entry(
     setp.ne.s32 %p1, %r1, 0; @%p1 bra $S;
     mbarrier.init.shared.b64 [%r2], 32; mbarrier.init.shared.b64 [%r2+8], 32;
 $S: bar.sync 0; setp.ge.u32 %p2, %r1, 32; @%p2 bra $SECOND;
-    st.global.u32 [%d1], %r3; mbarrier.arrive.shared.b64 _, [%r2];
+    @!%p1 st.global.u32 [%d1], %r3; mbarrier.arrive.shared.b64 _, [%r2];
 $A: mbarrier.try_wait.parity.shared.b64 %p3, [%r2+8], %r3; @!%p3 bra $A;
     ret;
 $SECOND:
@@ -71,7 +71,19 @@ $B: mbarrier.try_wait.parity.shared.b64 %p3, [%r2], %r3; @!%p3 bra $B;
 
 
 def test_warps_hand_on_to_each_other() -> None:
-    launch(HANDED_ON, 2, 64, np.zeros(1, "i4"), check=False)
+    launch(HANDED_ON, 1, 64, np.zeros(1, "i4"))
     lost = changed(HANDED_ON, ("mbarrier.arrive.shared.b64 _, [%r2+8];", ""))
-    problem = fault(lost, 1, 64, np.zeros(1, "i4"), check=False)
+    problem = fault(lost, 1, 64, np.zeros(1, "i4"))
     assert problem.kind == faults.DEADLOCK
+    assert "32 threads from 0 on wait at line" in problem.message
+    assert "mbarrier.try_wait.parity.shared.b64 %p3, [%r2+8], %r3" in problem.message
+
+
+def test_a_deadlock_tells_where_each_group_waits() -> None:
+    lost = changed(HANDED_ON, ("mbarrier.arrive.shared.b64 _, [%r2+8];", "bar.sync 0;"))
+    problem = fault(lost, 1, 64, np.zeros(1, "i4"))
+    assert problem.kind == faults.DEADLOCK
+    assert "32 of 32 arrivals are missing" in problem.message
+    assert problem.message.count("wait at line") == 2
+    assert "32 threads from 32 on wait at line" in problem.message
+    assert "bar.sync 0" in problem.message

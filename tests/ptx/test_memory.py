@@ -113,24 +113,28 @@ def test_launches_that_no_driver_takes(grid: int, block: int, parameters: int) -
 
 
 def test_what_cannot_be_translated_is_listed() -> None:
-    text = entry("", "add.s32 %r1, %r2, 1;\n tex.2d.v4 %r1, %r2;\n bar.sync 3;\n ret;")
+    text = entry(
+        "",
+        "add.s32 %r1, %r2, 1;\n tex.2d.v4 %r1, %r2;\n "
+        "bar.red.xor.pred %p1, 3, %p2;\n ret;",
+    )
     with pytest.raises(ptx.Unsupported) as caught:
         ptx.Module(text).program("k")
     found = [(p.line, p.reason) for p in caught.value.problems]
     lines = text.splitlines()
     assert [lines[line - 1].strip() for line, _ in found] == [
         "tex.2d.v4 %r1, %r2;",
-        "bar.sync 3;",
+        "bar.red.xor.pred %p1, 3, %p2;",
     ]
-    assert [reason for _, reason in found] == ["opcode", "a named or partial barrier"]
+    assert [reason for _, reason in found] == ["opcode", "no such barrier"]
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "add.rz.f64 %g1, %g2, %g3",
+        "rsqrt.rz.f64 %g1, %g2",
         "ld.global.strange.u32 %r1, [%d1]",
-        "cvt.rz.bf16.f32 %h1, %f1",
+        "cvt.rs.bf16x2.f32 %r1, %f1, %f2, %r2",
         "shfl.up.b32 %r1, %r2, 1, 0",
         "cp.async.ca.shared.global [%r1], [%d1], 3",
         "mov.u32 %r1, %nobody",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -85,7 +86,79 @@ FORMS = {
     ),
     "mov.b64 %d9, {A, B}; mov.b64 {%r20, O}, %d9": "b",
     "mov.b32 {%h1, %h2}, A; cvt.u32.u16 O, %h2": "u(a) >> 16",
+    "bfind.u32 O, A": "u(a).bit_length() - 1",
+    "bfind.s32 O, A": "(a if a >= 0 else ~a).bit_length() - 1",
+    "bfind.shiftamt.u32 O, C": "32 - c.bit_length() if c else -1",
+    "cvt.s64.s32 %d9, A; bfind.s64 O, %d9": "(a if a >= 0 else ~a).bit_length() - 1",
+    "szext.wrap.s32 O, A, C": "signed(a, c & 31) if c & 31 else 0",
+    "szext.clamp.u32 O, A, C": "u(a) & (1 << min(c, 32)) - 1",
+    "bmsk.clamp.b32 O, C, 5": "31 << min(c, 32)",
+    "bmsk.wrap.b32 O, C, 7": "127 << (c & 31)",
+    "fns.b32 O, A, 3, 2": "nth(a, 3, 2)",
+    "fns.b32 O, A, 29, -3": "nth(a, 29, -3)",
+    "fns.b32 O, A, 7, 0": "7 if a >> 7 & 1 else -1",
+    "prmt.b32.f4e O, A, B, C": "(u(b) << 32 | u(a)) >> 8 * (c & 3)",
+    "prmt.b32.rc8 O, A, B, C": "(u(a) >> 8 * (c & 3) & 255) * 0x1010101",
+    "prmt.b32.rc16 O, A, B, C": "(u(a) >> 16 * (c & 1) & 0xFFFF) * 0x10001",
+    "prmt.b32.b4e O, A, B, C": "picked(a, b, [((c & 3) - i) & 7 for i in range(4)])",
+    "prmt.b32.ecl O, A, B, C": "picked(a, b, [max(c & 3, i) for i in range(4)])",
+    "prmt.b32.ecr O, A, B, C": "picked(a, b, [min(c & 3, i) for i in range(4)])",
+    "mul24.lo.s32 O, A, B": "signed(a, 24) * signed(b, 24)",
+    "mul24.hi.u32 O, A, B": "(a & 0xFFFFFF) * (b & 0xFFFFFF) >> 16",
+    "mad24.lo.s32 O, A, B, C": "signed(a, 24) * signed(b, 24) + c",
+    "mad24.hi.sat.s32 O, A, B, A": ("clamp((signed(a, 24) * signed(b, 24) >> 16) + a)"),
+    "mad.hi.sat.s32 O, A, B, A": "clamp((a * b >> 32) + a)",
+    "add.sat.s32 O, A, B": "clamp(a + b)",
+    "sub.sat.s32 O, A, B": "clamp(a - b)",
+    "min.relu.s32 O, A, B": "max(min(a, b), 0)",
+    "max.s16x2 O, A, B": "halves(a, b, lambda x, y: max(signed(x, 16), signed(y, 16)))",
+    "min.u16x2 O, A, B": "halves(a, b, min)",
+    "add.u16x2 O, A, B": "halves(a, b, lambda x, y: x + y)",
+    "min.relu.s16x2 O, A, B": (
+        "halves(a, b, lambda x, y: max(0, min(signed(x, 16), signed(y, 16))))"
+    ),
+    "dp2a.lo.s32.u32 O, A, B, C": "halfwise(a, b, 0) + c",
+    "dp2a.hi.s32.u32 O, A, B, C": "halfwise(a, b, 2) + c",
+    "sad.u32 O, A, B, C": "abs(u(a) - u(b)) + c",
+    "cnot.b32 O, C": "int(c == 0)",
+    "lop3.or.b32 O|%p1, A, B, C, 0x80, %p9; selp.b32 O, 1, 0, %p1": (
+        "int(a & b & c != 0)"
+    ),
+    "set.lt.u32.s32 O, A, B": "-int(a < b)",
+    "set.ge.and.s32.u32 O, A, B, %p0": "-int(u(a) >= u(b))",
+    "slct.b32.s32 O, B, C, A": "b if a >= 0 else c",
+    "isspacep.global %p1, %d7; selp.b32 O, 1, 0, %p1": "1",
+    "isspacep.shared %p1, %d7; selp.b32 O, 1, 0, %p1": "0",
 }
+
+
+def nth(word: int, base: int, offset: int) -> int:
+    """The set bit with a number, counted from a bit up or down."""
+    places = range(base, 32) if offset > 0 else range(base, -1, -1)
+    found = [i for i in places if u(word) >> i & 1]
+    return found[abs(offset) - 1] if len(found) >= abs(offset) else -1
+
+
+def picked(a: int, b: int, numbers: list[int]) -> int:
+    """Bytes of two words by their numbers."""
+    pair = u(a) | u(b) << 32
+    return sum((pair >> 8 * n & 255) << 8 * i for i, n in enumerate(numbers))
+
+
+def clamp(value: int) -> int:
+    return max(-(2**31), min(2**31 - 1, value))
+
+
+def halves(a: int, b: int, form: Callable[[int, int], int]) -> int:
+    """An operation on the halves of two words."""
+    low = form(u(a) & 0xFFFF, u(b) & 0xFFFF) & 0xFFFF
+    return low | (form(u(a) >> 16, u(b) >> 16) & 0xFFFF) << 16
+
+
+def halfwise(a: int, b: int, first: int) -> int:
+    """Products of the two signed halves of a word and two bytes of another."""
+    words = [signed(u(a) >> 16 * i & 0xFFFF, 16) for i in range(2)]
+    return sum(w * (u(b) >> 8 * (first + i) & 255) for i, w in enumerate(words))
 
 
 def bytewise(a: int, b: int, bits: int) -> int:
@@ -99,7 +172,10 @@ def test_integers_are_python_integers_cut_to_a_word() -> None:
     a, b = (rng.integers(-(2**31), 2**31, COUNT).astype("i4") for _ in range(2))
     c = rng.integers(0, 40, COUNT).astype("i4")
     b[:4] = 0, 3, -7, 1
-    body = GLOBAL_ID + "setp.eq.s32 %p0, %r1, %r1; mul.wide.s32 %d8, %r4, 4;\n"
+    body = (
+        GLOBAL_ID + "setp.eq.s32 %p0, %r1, %r1; setp.ne.s32 %p9, %r1, %r1;"
+        "mul.wide.s32 %d8, %r4, 4;\n"
+    )
     for i in range(4):
         body += f"ld.param.u64 %d{i}, [k_{i}]; add.s64 %d{i + 4}, %d{i}, %d8;\n"
     for i in range(3):
@@ -114,5 +190,5 @@ def test_integers_are_python_integers_cut_to_a_word() -> None:
         dict(zip("abc", map(int, v), strict=True)) for v in zip(a, b, c, strict=True)
     ]
     for row, (form, meaning) in zip(out, FORMS.items(), strict=True):
-        right = [signed(int(eval(meaning, globals(), v))) for v in values]
+        right = [signed(int(eval(meaning, globals() | v))) for v in values]
         assert row.tolist() == right, form

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import xor
+
 import numpy as np
 import pytest
 
@@ -51,6 +54,7 @@ def each_lane(line: str, count: int = 32) -> list[int]:
     return out.tolist()
 
 
+FOURTHS = [(0x11111111 << i % 4) - (2**32 if i % 4 == 3 else 0) for i in range(32)]
 SQUARES = [lane * lane for lane in range(32)]
 
 
@@ -70,6 +74,60 @@ SQUARES = [lane * lane for lane in range(32)]
         ("vote.sync.all.pred %p2, !%p1, -1; selp.u32 %r9, 1, 0, %p2", [0] * 32),
         ("redux.sync.add.s32 %r9, %r1, -1", [496] * 32),
         ("redux.sync.min.u32 %r9, %r2, -1", [0] * 32),
+        ("redux.sync.xor.b32 %r9, %r2, -1", [reduce(xor, SQUARES)] * 32),
+        (
+            (
+                "cvt.rn.f32.s32 %f1, %r2; neg.f32 %f1, %f1; redux.sync.max.abs.f32 "
+                "%f2, "
+                "%f1, -1; cvt.rzi.s32.f32 %r9, %f2"
+            ),
+            [961] * 32,
+        ),
+        ("and.b32 %r3, %r1, 3; match.any.sync.b32 %r9, %r3, -1", FOURTHS),
+        (
+            (
+                "and.b32 %r3, %r1, 3; match.all.sync.b32 %r9|%p2, %r3, -1; "
+                "@%p2 mov.u32 %r9, 7"
+            ),
+            [0] * 32,
+        ),
+        ("cvt.u64.u32 %d9, %r1; match.all.sync.b64 %r9|%p2, 5, -1", [-1] * 32),
+        (
+            (
+                "mov.u32 %r3, 0xff; @%p1 mov.u32 %r3, 0xfffffff0; setp.gt.u32 %p2, "
+                "%r1, 3;"
+                "mov.u32 %r9, 9; @%p2 redux.sync.add.s32 %r9, %r1, 0xfffffff0"
+            ),
+            [9] * 4 + [490] * 28,
+        ),
+        (
+            "elect.sync %r9|%p2, -1; selp.u32 %r3, 5, %r9, %p2; mov.u32 %r9, %r3",
+            [5] + [0] * 31,
+        ),
+        (
+            (
+                "shr.u32 %r3, %r1, 4; mul.lo.u32 %r3, %r3, 16; shl.b32 %r4, 0xffff, "
+                "%r3;"
+                "redux.sync.add.s32 %r9, %r1, %r4"
+            ),
+            [120] * 16 + [376] * 16,
+        ),
+        (
+            (
+                "shr.u32 %r3, %r1, 4; mul.lo.u32 %r3, %r3, 16; shl.b32 %r4, 0xffff, "
+                "%r3;"
+                "vote.sync.ballot.b32 %r9, %p1, %r4"
+            ),
+            [0xFFF0] * 16 + [-65536] * 16,
+        ),
+        (
+            (
+                "shr.u32 %r3, %r1, 4; mul.lo.u32 %r3, %r3, 16; shl.b32 %r4, 0xffff, "
+                "%r3;"
+                "elect.sync %r9|%p2, %r4; match.any.sync.b32 %r9, 3, %r4"
+            ),
+            [0xFFFF] * 16 + [-65536] * 16,
+        ),
         ("activemask.b32 %r9", [-1] * 32),
         ("mov.u32 %r9, %lanemask_lt", [(1 << lane) - 1 for lane in range(32)]),
     ],

@@ -200,3 +200,25 @@ def test_nothing_to_explain():
     assert explanation.text() == ""
     with pytest.raises(errors.NoPicture, match="there are 0 nests"):
         explanation.svg()
+
+
+def test_kernels_are_judged_before_their_exchanges_are_lowered() -> None:
+    text = """
+    func.func @total(%a: memref<100xf32>, %sum: memref<f32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c100 = arith.constant 100 : index
+      gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+                 threads(%tx, %ty, %tz) in (%sx = %c100, %sy = %c1, %sz = %c1) {
+        %x = memref.load %a[%tx] : memref<100xf32>
+        %all = gpu.all_reduce add %x {} : (f32) -> f32
+        %first = arith.cmpi eq, %tx, %c0 : index
+        scf.if %first {
+          memref.store %all, %sum[] : memref<f32>
+        }
+        gpu.terminator
+      }
+      return
+    }"""
+    shown = str(gcg.explain(text, targets=["cuda"]))
+    assert "races: proven absent" in shown

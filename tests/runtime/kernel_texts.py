@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.runtime.cpu.emulator import compile_sim
 from gpucodegen.runtime.cpu.kernels import compile_cpu
+from gpucodegen.runtime.cuda.kernel import CudaKernel
+from gpucodegen.runtime.devices import emulated_cupy, emulated_device
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
-FACES = ("cpu", "sim")
+FACES = ("cpu", "cuda")
 NAMES = {
     "float32": "f32",
     "float64": "f64",
@@ -36,14 +37,13 @@ def kernel(
     **options: Any,
 ) -> KernelSpec:
     """The kernel ``k`` with the given header lines and body lines."""
-    target = "cpu" if face == "cpu" else "cuda"
-    plain = [*PLAIN, "cuda" if target == "cuda" else "prange"]
+    plain = [*PLAIN, "cuda" if face == "cuda" else "prange"]
     names = ", ".join(p.name for p in params)
     lines = [f"    {line}" for line in body.strip("\n").splitlines()]
     source = "\n".join(
         [
-            f"from gpucodegen.intrinsics import {target} as intrinsics",
-            f"from gpucodegen.intrinsics.{target} import {', '.join(plain)}",
+            f"from gpucodegen.intrinsics import {face} as intrinsics",
+            f"from gpucodegen.intrinsics.{face} import {', '.join(plain)}",
             header,
             f"def k({names}):",
             *lines,
@@ -51,6 +51,12 @@ def kernel(
         ]
     )
     return KernelSpec("k", source, tuple(params), block, **options)
+
+
+def loop(*lines: str, end: str = "n", step: int = 1) -> str:
+    """Lines for each ``i`` below an end; kernels of CUDA have no ``range``."""
+    inner = [f"    {line}" for line in (*lines, f"i = int32(i + {step})")]
+    return "\n".join(["i = int32(0)", f"while i < {end}:", *inner])
 
 
 def params_of(arguments: dict[str, Any]) -> list[Param]:
@@ -72,7 +78,7 @@ def run(face: str, header: str, body: str, **arguments: Any) -> None:
 def launch(
     spec: KernelSpec,
     arguments: dict[str, Any],
-    face: str = "sim",
+    face: str,
     grid: tuple[int, int, int] = (1, 1, 1),
 ) -> None:
     """Launch a kernel on arrays and numbers."""
@@ -83,9 +89,14 @@ def launch(
     assert spec.block is not None
     pairs = zip(spec.params, arguments.values(), strict=True)
     values = [
-        Buffer.of(v, p.dtype) if isinstance(v, np.ndarray) else v for p, v in pairs
+        Buffer.of(emulated_cupy.asarray(v), p.dtype) if isinstance(v, np.ndarray) else v
+        for p, v in pairs
     ]
-    compile_sim(spec).launch(grid, spec.block, values)
+    kernel = CudaKernel.on(emulated_device.current(), spec)
+    kernel.launch(grid, spec.block, values)
+    for given, value in zip(arguments.values(), values, strict=True):
+        if isinstance(given, np.ndarray):
+            given[...] = value.array.get()
 
 
 def _address(value: Any) -> Any:

@@ -107,7 +107,7 @@ def applied(name: str, *arguments: Any) -> Any:
     grid, block = (-(-count // THREADS), 1, 1), (THREADS, 1, 1)
     compiled(name, kind).launch(grid, block, (*buffers, count))
     device.synchronize()
-    return device.download(arrays[-1])
+    return device.fetch(arrays[-1])()
 
 
 def check(name: str, kind: str, *arguments: Any) -> None:

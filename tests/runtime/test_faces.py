@@ -1,21 +1,20 @@
 from __future__ import annotations
 
-from gpucodegen.intrinsics import cpu, sim
-
-HOST_ONLY = {"prange"}
-
-
-def test_cpu_and_emulator_have_the_same_names() -> None:
-    assert set(cpu.FACTORIES) == set(sim.FACTORIES)
-    assert set(cpu.PLAIN) == set(sim.PLAIN)
+from gpucodegen.emit.kernel.spelling import HOST
+from gpucodegen.intrinsics import cpu, cuda
+from gpucodegen.intrinsics.framework.faces import MEMORY, SHAPED
+from gpucodegen.runtime.cpu import arithmetic
 
 
-def test_cuda_and_emulator_have_the_same_names() -> None:
-    from gpucodegen.intrinsics import cuda
-
-    assert set(cuda.FACTORIES) == set(sim.FACTORIES)
-    assert set(cuda.PLAIN) == set(sim.PLAIN)
+def test_cpu_and_cuda_have_the_same_names() -> None:
+    assert set(cpu.FACTORIES) == set(cuda.FACTORIES)
+    assert set(cpu.PLAIN) == set(cuda.PLAIN)
 
 
-def test_factories_give_the_same_intrinsic_twice() -> None:
-    assert cpu.FACTORIES["vload"](8, "f32") is cpu.FACTORIES["vload"](8, "f32")
+def test_factories_have_the_shared_names() -> None:
+    assert set(cpu.FACTORIES) >= {*SHAPED, *MEMORY, "constant", "cmpi", "cmpf"}
+
+
+def test_host_programs_have_what_is_ready_for_them() -> None:
+    assert HOST.face == arithmetic.__name__
+    assert all(hasattr(arithmetic, name) for name in HOST.ready)

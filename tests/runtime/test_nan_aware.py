@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.runtime.kernel_texts import FACES, run
+from tests.runtime.kernel_texts import FACES, loop, run
 
 NUMBERS = [0.0, -0.0, 1.0, -1.5, 1e-40, -1e-40, np.inf, -np.inf, np.nan, -np.nan]
 
@@ -18,10 +18,7 @@ def on_vectors(face: str, name: str, lanes: int, a: np.ndarray, b: np.ndarray):
         f"{name}, vload = intrinsics.{name}, intrinsics.vload({lanes}, '{dtype}')\n"
         f"vstore = intrinsics.vstore({lanes}, '{dtype}')"
     )
-    body = (
-        f"for i in range(0, n, {lanes}):\n"
-        f"    vstore(R, i, {name}(vload(A, i), vload(B, i)))"
-    )
+    body = loop(f"vstore(R, i, {name}(vload(A, i), vload(B, i)))", step=lanes)
     result = np.zeros_like(a)
     run(face, header, body, A=a, B=b, R=result, n=len(a))
     return result

@@ -50,7 +50,8 @@ def parts(found: ContractionShape) -> str:
     def text(of: tuple[Loop, ...]) -> str:
         return "".join(loop.name for loop in of)
 
-    return "/".join(map(text, (found.batch, found.m, found.n, found.k)))
+    roles = found.roles
+    return "/".join(map(text, (roles.batch, roles.m, roles.n, roles.k)))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_convolutions_slide():
 
 def test_outer_repetition_and_scalars_are_set_apart():
     (found,) = recognised(BATCHED)
-    assert [loop.name for loop in found.outer] == ["t"]
+    assert [loop.name for loop in found.roles.outer] == ["t"]
     assert [operand.array for operand in found.scalars] == ["alpha"]
 
 

@@ -13,7 +13,6 @@ from gpucodegen.tiling.model.scop import Loop, Scop
 from gpucodegen.tiling.proof.bands import bands
 from gpucodegen.tiling.proof.dependences import Dependence, dependences
 from gpucodegen.tiling.proof.legality import (
-    check_fission,
     check_fusion,
     check_interchange,
     check_schedule,
@@ -91,13 +90,6 @@ def test_fusion_needs_values_to_be_ready():
     other = nest("for i in 0..N\n  A[i] = x[i]\nfor k in 0..M\n  B[k] = A[k]", "N M")
     refusal = check_fusion(analysed(other), other.body[:1], other.body[1:])
     assert str(refusal) == "loops i and k have different bounds"
-
-
-def test_fission_keeps_what_flows_back():
-    apart = nest("for i in 0..N\n  A[i] = x[i]\n  B[i] = A[i]", "N")
-    tied = nest("for i in 0..N\n  A[i] = B[i - 1]\n  B[i] = A[i]", "N")
-    assert check_fission(analysed(apart), apart.body[0], 1) is None
-    assert check_fission(analysed(tied), tied.body[0], 1) is not None
 
 
 def test_imperfect_chains_are_refused():

@@ -3,7 +3,7 @@
 | module | holds |
 |---|---|
 | `vector_unit`, `model` | a processor: registers, caches, threads; what it answers |
-| `costs` | what parts of a contraction cost a core |
+| `facts` | how caches are built, what parts of a kernel cost |
 | `contraction`, `pointwise`, `locality` | what a nest is, from its accesses |
 | `products` | plans of contractions on a CPU |
 | `loops` | plans of other loops on a CPU |

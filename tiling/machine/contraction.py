@@ -1,30 +1,85 @@
-"""Contractions, recognised from their access relations and not from names.
+"""What a contraction is: loops in roles, by the accesses that they move.
 
-Comes in: a `Model` with its dependences. Goes out: for each statement of the form
-``C[...] = C[...] + f(A[...], B[...])`` whose loops split into
+A statement ``C[...] = C[...] + f(A[...], B[...])`` with linear indices is one if each
+of its loops has a role:
 
-* batch: in the indices of A, B and C,
-* M: in C and A only,
-* N: in C and B only,
-* K: in A and B only, and a reduction,
+| role | moves | |
+|---|---|---|
+| batch | C, A and B | |
+| M | C and A | rows |
+| N | C and B | columns |
+| K | A or B, not C | reduces |
 
-a `ContractionShape`. Matrix products, batched ones, matrix-vector products, tensor
-contractions and convolutions (sliding indices such as ``2*h + kh``) are all of it.
+Matrix products, batched ones, matrix-vector products, tensor contractions and
+convolutions (sliding indices such as ``2*h + kh``) are all of it.
+
+`roles_of` is the one definition.  Two readers ask it: `contractions` here, of the
+relations of a `Model`, for any bounds; and, of operations, `recognize` in
+``passes/contraction/recognition``, which also describes what a kernel needs.  Whether a
+kernel pays is asked once for each target, in ``passes/contraction/{cpu,gpu}/forms.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TypeAlias
+from typing import Generic, TypeVar
 
 from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Instances, Model, header
 from gpucodegen.tiling.model.scop import Access, Loop, Statement
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.proof.legality import rectangular
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+
+LoopT = TypeVar("LoopT")
+Moves = tuple[bool, bool, bool]
+"""Whether a loop moves the output, the left and the right factor."""
+
+_ROLES: dict[Moves, str] = {
+    (True, True, True): "batch",
+    (True, True, False): "m",
+    (True, False, True): "n",
+    (False, True, True): "k",
+    (False, True, False): "k",
+    (False, False, True): "k",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Roles(Generic[LoopT]):
+    """The loops of a contraction by role, each role in nest order.
+
+    ``outer``: the outermost loops that move nothing: they repeat it all.
+    """
+
+    outer: tuple[LoopT, ...]
+    batch: tuple[LoopT, ...]
+    m: tuple[LoopT, ...]
+    n: tuple[LoopT, ...]
+    k: tuple[LoopT, ...]
+
+
+def roles_of(
+    loops: Sequence[LoopT], moves: Callable[[LoopT], Moves]
+) -> Roles[LoopT] | None:
+    """The roles of loops, outermost first; None if some loop has none.
+
+    >>> product = {"i": (True, True, False), "j": (True, False, True)}
+    >>> product["k"] = (False, True, True)
+    >>> roles_of("ikj", product.__getitem__).k
+    ('k',)
+    >>> roles_of("i", lambda _: (True, False, False)) is None
+    True
+    """
+    outer = tuple(takewhile(lambda loop: not any(moves(loop)), loops))
+    found: dict[str, list[LoopT]] = {"batch": [], "m": [], "n": [], "k": []}
+    for loop in loops[len(outer) :]:
+        role = _ROLES.get(moves(loop))
+        if role is None:
+            return None
+        found[role].append(loop)
+    return Roles(outer, *map(tuple, found.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +110,14 @@ class OperandAccess:
 class ContractionShape:
     """A statement that contracts ``left`` and ``right`` over K into ``output``.
 
-    Loops stand in nest order, without the ``outer`` ones that merely repeat it all.
     ``scalars`` are further operands that no loop moves.
     """
 
-    statement: Statement
-    outer: tuple[Loop, ...]
-    loops: tuple[Loop, ...]
     output: OperandAccess
     left: OperandAccess
     right: OperandAccess
     scalars: tuple[OperandAccess, ...]
-    batch: tuple[Loop, ...]
-    m: tuple[Loop, ...]
-    n: tuple[Loop, ...]
-    k: tuple[Loop, ...]
-    rectangular: bool
+    roles: Roles[Loop]
 
     @property
     def sliding(self) -> bool:
@@ -94,7 +141,7 @@ def contractions(
     >>> arrays = tuple(Array(name, (8, 8)) for name in "ABC")
     >>> built = model(Scop(arrays=arrays, body=nest(chain, (mac,))))
     >>> (product,) = contractions(built, dependences(built))
-    >>> [[loop.name for loop in part] for part in (product.m, product.n, product.k)]
+    >>> [[loop.name for loop in getattr(product.roles, role)] for role in "mnk"]
     [['i'], ['j'], ['k']]
     """
     kinds = {v.loop.name: v.kind for v in loop_verdicts(model, tuple(found))}
@@ -121,62 +168,27 @@ def _contraction(
     if len(moving) != 2 or any(operand.access.writes for operand in inputs):
         return None
     left, right = moving
-    used = output.loops | left.loops | right.loops
-    outer = tuple(takewhile(lambda loop: loop.name not in used, instances.loops))
-    loops = instances.loops[len(outer) :]
-    parts = _split(loops, output, left, right)
-    if parts is None or not _kinds_fit(parts, kinds):
-        return None
-    batch, m, n, k = parts
-    return ContractionShape(
-        statement=statement,
-        outer=outer,
-        loops=loops,
-        output=output,
-        left=left,
-        right=right,
-        scalars=tuple(operand for operand in inputs if not operand.loops),
-        batch=batch,
-        m=m,
-        n=n,
-        k=k,
-        rectangular=rectangular(loops),
-    )
 
-
-_Parts: TypeAlias = tuple[
-    tuple[Loop, ...], tuple[Loop, ...], tuple[Loop, ...], tuple[Loop, ...]
-]
-_MEMBERSHIP = ((True, True, True), (True, True, False), (True, False, True))
-_REDUCED = (False, True, True)
-
-
-def _split(
-    loops: Sequence[Loop],
-    output: OperandAccess,
-    left: OperandAccess,
-    right: OperandAccess,
-) -> _Parts | None:
-    """Batch, M, N and K; None if some loop is of no such kind or nothing is reduced."""
-    where = {
-        loop.name: tuple(
+    def moves(loop: Loop) -> Moves:
+        in_output, in_left, in_right = (
             loop.name in operand.loops for operand in (output, left, right)
         )
-        for loop in loops
-    }
-    batch, m, n, k = (
-        tuple(loop for loop in loops if where[loop.name] == membership)
-        for membership in (*_MEMBERSHIP, _REDUCED)
-    )
-    complete = len(batch) + len(m) + len(n) + len(k) == len(loops)
-    return (batch, m, n, k) if complete and k else None
+        return in_output, in_left, in_right
+
+    roles = roles_of(instances.loops, moves)
+    if roles is None or not _kinds_fit(roles, kinds):
+        return None
+    scalars = tuple(operand for operand in inputs if not operand.loops)
+    return ContractionShape(output, left, right, scalars, roles)
 
 
-def _kinds_fit(parts: _Parts, kinds: dict[str, LoopKind]) -> bool:
-    """K loops reduce, all others are parallel."""
-    batch, m, n, k = parts
-    return all(kinds[loop.name] is LoopKind.REDUCTION for loop in k) and all(
-        kinds[loop.name] is LoopKind.PARALLEL for loop in (*batch, *m, *n)
+def _kinds_fit(roles: Roles[Loop], kinds: dict[str, LoopKind]) -> bool:
+    """Something reduces, K loops do, and all others are parallel."""
+    reduced, free = roles.k, (*roles.batch, *roles.m, *roles.n)
+    return (
+        bool(reduced)
+        and all(kinds[loop.name] is LoopKind.REDUCTION for loop in reduced)
+        and all(kinds[loop.name] is LoopKind.PARALLEL for loop in free)
     )
 
 

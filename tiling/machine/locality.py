@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.facts import MEMORY
 from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Model, Reference, header
 from gpucodegen.tiling.model.scop import Loop
 
-LINE_ELEMENTS = LINE // 4
+LINE_ELEMENTS = MEMORY.line // 4
 """Elements of a cache line, of 32 bits."""
 
 

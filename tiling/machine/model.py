@@ -11,14 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import gcd
 
+from gpucodegen.tiling.machine.facts import COSTS, MEMORY
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
-
-LINE = 64
-"""Bytes of a cache line."""
-PAGE = 1 << 12
-"""Bytes of a page: offsets in it choose the set of a first cache."""
-WAYS = 8
-"""Lines that a set of a first cache holds, at least."""
 
 
 class Level(Enum):
@@ -47,19 +41,6 @@ PARALLEL_WORK = 2_000_000
 """Multiply-adds of 32 bits below which waking threads costs more than they save."""
 AWAKE = 4
 """The part of it that pays where threads are awake already."""
-FAR_FETCH = 5
-"""Multiply-adds that take as long as fetching an element from the second cache."""
-KEPT_SECOND = 4
-"""Second caches of data after which a loop nest finds nothing of it any more."""
-KEPT_SHARED = 2
-"""The part of its share of the common cache that a kernel finds its data in later: the
-rest holds what came between."""
-SLOW_SHARED = 48 << 10
-"""Bytes of the first cache of a core whose shared cache is no faster than memory.
-
-Copies on an Ice Lake server with 48 MiB of it and 1.25 MiB for each core: of 1 MiB at
-0.7, of 8 MiB at 0.5 of the rate of streaming stores.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +92,7 @@ class Machine:
         >>> Machine(first=48 << 10).ways
         12
         """
-        return self.first // PAGE
+        return self.first // MEMORY.page
 
     def pays_threads(self, work: float, *, awake: bool = False) -> bool:
         """Whether so many multiply-adds of 32 bits are worth waking threads.
@@ -132,12 +113,12 @@ class Machine:
         return self.threads if self.pays_threads(work) else 1
 
 
-def kept_bytes(second: int, shared: int = 0, first: int = SLOW_SHARED) -> int:
+def kept_bytes(second: int, shared: int = 0, first: int = MEMORY.slow_shared) -> int:
     """Bytes that a core finds again after it has touched so many.
 
     ``second``: bytes of the second level of a core.  ``shared``: bytes that the threads
     of a kernel may count on of the cache of all cores, 0 where that is not known.
-    ``first``: bytes of the first level, by which `SLOW_SHARED` knows a core.
+    ``first``: bytes of the first level, that knows a core whose shared cache is slow.
 
     On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run
     at 1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50;
@@ -150,19 +131,20 @@ def kept_bytes(second: int, shared: int = 0, first: int = SLOW_SHARED) -> int:
     >>> kept_bytes(5 << 18, 48 << 20, 3 << 14) == 5 << 20
     True
     """
-    near = KEPT_SECOND * second
-    return near if first >= SLOW_SHARED else max(near, shared // KEPT_SHARED)
+    near = MEMORY.kept_second * second
+    slow = first >= MEMORY.slow_shared
+    return near if slow else max(near, shared // MEMORY.kept_shared)
 
 
 def clashes(lines: int, stride: int) -> bool:
     """Whether so many lines, ``stride`` bytes apart, crowd sets of the first cache.
 
-    lines / (different sets that they fall into) > `WAYS`; they evict each other.
+    lines / (different sets that they fall into) > ways; they evict each other.
 
     >>> clashes(16, 4096), clashes(16, 4160)
     (True, False)
     """
-    return lines * gcd(stride, PAGE) > WAYS * PAGE
+    return lines * gcd(stride, MEMORY.page) > MEMORY.ways * MEMORY.page
 
 
 def product_work(extents: tuple[int, int, int], outer: int, element_bits: int) -> int:
@@ -175,5 +157,5 @@ def product_work(extents: tuple[int, int, int], outer: int, element_bits: int) -
     """
     rows, columns, steps = extents
     elements = rows * steps + steps * columns + rows * columns
-    each = max(rows * columns * steps, FAR_FETCH * elements)
+    each = max(rows * columns * steps, COSTS.fetch * elements)
     return outer * each * element_bits // 32

@@ -11,6 +11,8 @@ With AVX-512 9x3, 7x4 and 3x8 vectors spill and run at half the rate of 8x3 and 
 and 4x6 do if they prefetch); with AVX2 4x3 and 6x2 do not, 7x2 do; on ARM 6x4 do, 7x3
 and 5x4 do not.
 """
+FEWEST_LANES = 4
+"""Elements side by side for which a vector pays, whatever a register holds."""
 IN_FLIGHT = 1.5
 """Most accumulators of a sum, in those that a latency needs: registers are few."""
 

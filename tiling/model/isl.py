@@ -93,7 +93,6 @@ class Solver:
     """
 
     limits: Limits = field(default_factory=Limits)
-    overruns: int = 0
     spent: float = 0.0
     context: islpy.Context = field(default_factory=islpy.Context)
     _maps: dict[str, Map] = field(default_factory=dict[str, Map])
@@ -122,7 +121,6 @@ class Solver:
 
     def _limited(self, query: Callable[[], Answer]) -> Answer:
         if self.spent > self.limits.seconds:
-            self.overruns += 1
             raise _OverLimit
         self.asked += 1
         start = thread_time()
@@ -140,7 +138,6 @@ class Solver:
             self.spent += thread_time() - start
 
     def _tighten(self) -> None:
-        self.overruns += 1
         quota = self.limits.operations
         smaller = max(quota // 2, min(quota, SMALLEST_QUOTA))
         self.limits = replace(self.limits, operations=smaller)

@@ -18,10 +18,12 @@ class Doubt:
 
     ``depth`` counts the surrounding loops that fix it: two executions in the same
     iteration of these, with the same ``cause`` around, happen both or not at all.
+    ``uniform``: so do two in threads of one block that differ in nothing else.
     """
 
     depth: int
     cause: object
+    uniform: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Around:
     def branch(self, node: If, *, taken: bool) -> Around:
         """Inside one branch of a condition."""
         if node.constraints is None:
-            doubt = Doubt(len(self.loops), (id(node), taken))
+            doubt = Doubt(len(self.loops), (id(node), taken), node.uniform)
             return replace(self, doubts=(*self.doubts, doubt))
         holds = conjunction(node.constraints)
         condition = holds if taken else f"not ({holds})"

@@ -75,8 +75,8 @@ class Instances:
         match self.node:
             case Statement(name=name):
                 return name
-            case Barrier():
-                return "barrier"
+            case Barrier(what=what):
+                return what
             case Wait():
                 return "wait"
 

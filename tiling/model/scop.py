@@ -163,9 +163,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All threads of the block meet here."""
+    """All threads of the block meet here, or the lanes of each warp.
+
+    ``lanes`` has a bit for each lane of a warp that has to come; None stands for all
+    threads of the block.  ``orders`` are the memories whose accesses before it are
+    over: ``shared`` by a block, ``global``.  ``what`` is what the program calls it.
+    """
 
     loc: object = None
+    lanes: int | None = None
+    orders: frozenset[str] = frozenset({"shared", "global"})
+    what: str = "barrier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +216,15 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """``body`` where all constraints hold, ``orelse`` elsewhere; None is unknown."""
+    """``body`` where all constraints hold, ``orelse`` elsewhere; None is unknown.
+
+    ``uniform``: an unknown condition that all threads of a block decide alike.
+    """
 
     constraints: tuple[str, ...] | None
     body: tuple[Node, ...] = ()
     orelse: tuple[Node, ...] = ()
+    uniform: bool = False
     loc: object = None
 
 

@@ -65,39 +65,6 @@ def check_tiling(
     return None
 
 
-def check_tile_sizes(
-    found: Sequence[Dependence],
-    chain: Sequence[Loop],
-    sizes: Mapping[str, int],
-    *,
-    relaxed: bool = False,
-) -> Refusal | None:
-    """Whether these very tile sizes are legal for the nested loops ``chain``.
-
-    Loops without a size stay untiled inside the tiles. With z the sizes, c the values
-    counted from the lower bounds and / rounding down:
-    { x -> y in dependences, d_o = 0 : c(y)/z lex before c(x)/z } = {}.
-    """
-    if check_tiling(found, chain, relaxed=relaxed) is None:
-        return None
-    imperfect = check_perfect(chain)
-    if imperfect:
-        return imperfect
-    tile = [_tile_index(loop, sizes[loop.name]) for loop in chain if loop.name in sizes]
-    shown = ", ".join(f"{name}={size}" for name, size in sizes.items())
-    for dependence, _ in _inside(found, chain, relaxed=relaxed):
-        model, (source, sink) = dependence.model, _ends(dependence)
-        broken = model.solver.ask(
-            lambda d=dependence, m=model, s=source, t=sink: d.pairs.intersect(
-                m.times(s, tile).lex_gt_map(m.times(t, tile))
-            ),
-            dependence.pairs,
-        )
-        if not model.solver.is_empty(broken):
-            return _refuse(f"tiles ({shown}) reverse a dependence", dependence, broken)
-    return None
-
-
 def check_interchange(
     found: Sequence[Dependence],
     chain: Sequence[Loop],
@@ -150,27 +117,6 @@ def check_fusion(
             if not dependence.model.solver.is_empty(backward):
                 return _refuse("fusion reverses a dependence", dependence, backward)
             pairs = _level(dependence, pairs, d)
-    return None
-
-
-def check_fission(
-    found: Sequence[Dependence], loop: Loop, position: int
-) -> Refusal | None:
-    """Whether ``loop`` may be split in two: over ``body[:position]`` and the rest.
-
-    { x -> y in dependences carried by loop : x in the rest, y in body[:position] } = {}
-    """
-    early = {s.name for s in statements(loop.body[:position])}
-    late = {s.name for s in statements(loop.body[position:])}
-    for dependence in found:
-        source, sink = _ends(dependence)
-        backward = source in late and sink in early
-        if backward and dependence.carrier and dependence.carrier.name == loop.name:
-            return _refuse(
-                f"splitting loop {loop.name} reverses a dependence",
-                dependence,
-                dependence.pairs,
-            )
     return None
 
 
@@ -268,11 +214,6 @@ def _by_trip(dependence: Dependence, pairs: Map) -> Map:
         ),
         dependence.pairs,
     )
-
-
-def _tile_index(loop: Loop, size: int) -> str:
-    start = f"({loop.lowers[0]})" if len(loop.lowers) == 1 else "0"
-    return f"floor(({loop.name} - {start})/{size * loop.step})"
 
 
 def _kept(found: Sequence[Dependence], *, relaxed: bool) -> Iterator[Dependence]:

@@ -47,13 +47,10 @@ class Box:
         return total
 
 
-def footprints(
-    model: Model, array: str, sizes: Mapping[str, int], *, grouped: bool = True
-) -> tuple[Box, ...]:
+def footprints(model: Model, array: str, sizes: Mapping[str, int]) -> tuple[Box, ...]:
     """The boxes of ``array`` for one tile.
 
-    References whose indices differ by constants only form one group. With
-    ``grouped=False`` all references of the array share one box.
+    References whose indices differ by constants only form one group.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
@@ -67,8 +64,7 @@ def footprints(
     references = [r for r in model.references if r.access.array == array]
     groups: dict[object, list[Reference]] = {}
     for reference in references:
-        key = _shape(model, reference) if grouped else None
-        groups.setdefault(key, []).append(reference)
+        groups.setdefault(_shape(model, reference), []).append(reference)
     return tuple(_box(model, array, group, sizes) for group in groups.values())
 
 

@@ -73,20 +73,3 @@ class Space:
             if self.objection(point) is None:
                 return point
         return next(self.points(), None) if self.size <= attempts else None
-
-
-def tile_sizes(extent: int | None, limit: int = 256, least: int = 1) -> tuple[int, ...]:
-    """Sensible tile sizes of a loop: powers of two, half-way values, divisors.
-
-    >>> tile_sizes(100, limit=64, least=8)
-    (8, 10, 12, 16, 20, 24, 25, 32, 48, 50, 64)
-    """
-    top = limit if extent is None else min(limit, extent)
-    powers = [1 << k for k in range(top.bit_length())]
-    halves = [3 * power // 2 for power in powers if power > 1]
-    divisors = (
-        [] if extent is None else [d for d in range(1, top + 1) if extent % d == 0]
-    )
-    return tuple(
-        sorted({s for s in (*powers, *halves, *divisors) if least <= s <= top})
-    )

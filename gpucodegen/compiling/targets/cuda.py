@@ -59,4 +59,5 @@ CUDA = Target(
     require,
     runs_launches=True,
     has_own_memory=True,
+    repeats_calls=True,
 )

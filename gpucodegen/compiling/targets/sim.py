@@ -1,21 +1,23 @@
-"""CUDA's kernels without a GPU: Python runs their text, thread by thread."""
+"""CUDA on the emulated device: needs neither a GPU nor a variable."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpucodegen.compiling.targets.cuda import assembly, emission, passes
-from gpucodegen.compiling.targets.record import Target
+from gpucodegen.compiling.targets.cuda import CUDA
+from gpucodegen.compiling.targets.record import always
 
 if TYPE_CHECKING:
     from gpucodegen.runtime.host.engines import Engine
 
 
 def engine() -> Engine:
-    """NumPy's memory, the emulator."""
-    from gpucodegen.runtime.cpu.engine import NumpyEngine, emulated
+    """Memory and kernels of the emulated device."""
+    from gpucodegen.runtime.cuda.engine import CudaEngine
+    from gpucodegen.runtime.devices.choice import EMULATED
 
-    return NumpyEngine(emulated)
+    return CudaEngine(EMULATED)
 
 
-SIM = Target("sim", passes, emission, engine, assembly, runs_launches=True)
+SIM = replace(CUDA, name="sim", engine=engine, require=always)

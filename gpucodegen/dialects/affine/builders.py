@@ -25,12 +25,10 @@ def _as_map(bound: AffineMap | int) -> AffineMap:
     return AffineMap.constant(bound) if isinstance(bound, int) else bound
 
 
-def _terminated(
-    body: Sequence[Operation], location: Location, yielded: Sequence[Value] = ()
-) -> tuple[Operation, ...]:
+def _terminated(body: Sequence[Operation], location: Location) -> tuple[Operation, ...]:
     if body and body[-1].name == TERMINATOR:
         return tuple(body)
-    return (*body, yield_(yielded, location=location))
+    return (*body, yield_(location=location))
 
 
 def for_(

@@ -1,4 +1,4 @@
-"""Syntax of affine.for and affine.if."""
+"""Syntax of affine.for, and how bounds and subscripts are written."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.framework.declare import result_list
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared.carried import parse_carried, print_carried
 from gpucodegen.ir.affine.expressions import Const, Sym, text
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr, index_attr
-from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.attributes import AffineMapAttr, index_attr
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX
 
@@ -133,38 +132,7 @@ def applied(w: Writer, num_dims: int, operands: Sequence[Value]) -> str:
     return f"{dims}[{w.names(symbols)}]" if symbols else dims
 
 
-# -- if --------------------------------------------------------------------------------
-
-
-def parse_if(r: Reader, state: State) -> None:
-    """``#set(%i)[%n] -> types { .. } else { .. }``."""
-    condition = r.integer_set()
-    state.operands = r.affine_operands(condition.num_dims, condition.num_syms)
-    state.result_types = r.arrow_types()
-    terminator = "" if state.result_types else YIELD
-    then_region = r.region(terminator=terminator)
-    else_region = Region()
-    if r.token == "else":
-        r.advance()
-        else_region = r.region(terminator=terminator)
-    state.attributes |= r.attr_dict()
-    state.attributes["condition"] = IntegerSetAttr(condition)
-    state.regions = [then_region, else_region]
-
-
-def print_if(w: Writer, o: Operation) -> None:
-    """``affine_set<..>(%i)[%n] -> types { .. } else { .. }``."""
-    branch = view.If(o)
-    w.write(f" {IntegerSetAttr(branch.set)}")
-    w.write(applied(w, branch.set.num_dims, o.operands))
-    if o.results:
-        w.write(f" -> {result_list(o.results)}")
-    w.write(" ")
-    w.region(o.regions[0], elide=YIELD)
-    if len(o.regions) > 1 and o.regions[1].blocks:
-        w.write(" else ")
-        w.region(o.regions[1], elide=YIELD)
-    w.attr_dict(o, ("condition",))
+# -- subscripts ------------------------------------------------------------------------
 
 
 def subscripts_text(w: Writer, map_: AffineMap, operands: Sequence[Value]) -> str:

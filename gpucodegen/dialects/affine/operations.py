@@ -11,18 +11,27 @@ from gpucodegen.dialects.affine import (
 )
 from gpucodegen.dialects.affine import parallel_syntax as parallel
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import op
-from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.assembly_elements import (
+    ElseRegion,
+    RegionOf,
+    ResultTypes,
+)
+from gpucodegen.dialects.framework.declare import element_of, indices, like, op
+from gpucodegen.dialects.framework.definition import Infer, Op, Trait
+from gpucodegen.dialects.memref.operations import PREFETCH, PREFETCHED
 
 _INDEX = {"result": constraints.INDEX_TYPE}
+_BASIS_LIST = "custom<DynamicIndexList>($dynamic_basis, $static_basis, Paren)"
 _BASIS = {"dynamic_basis": constraints.INDEX_TYPE}
 
 
-def _map_op(name: str) -> Op:
+def _map_op(name: str, result: Infer = indices) -> Op:
     return op(
         f"affine.{name}",
         "mapOperands* -> result",
-        (accesses.parse_apply, accesses.print_apply),
+        "custom<Map> attr-dict",
+        custom={"Map": accesses.Applied("mapOperands", "map")},
+        implied={"result": result},
         attributes={"map": kinds.MAP},
         types={"mapOperands": constraints.INDEX_TYPE, **_INDEX},
         traits=Trait.PURE,
@@ -30,25 +39,23 @@ def _map_op(name: str) -> Op:
     )
 
 
-def _access(name: str, signature: str, position: int) -> Op:
-    pair = {
-        "load": (accesses.parse_load, accesses.print_load),
-        "store": (accesses.parse_store, accesses.print_store),
-        "vector_load": (accesses.parse_vector_load, accesses.print_vector_load),
-        "vector_store": (accesses.parse_vector_store, accesses.print_vector_store),
-    }
-    vector = "value" if position else "result"
+def _access(name: str, *, stored: bool) -> Op:
+    is_vector = name.startswith("vector")
+    vector = "value" if stored else "result"
     return op(
         f"affine.{name}",
-        signature,
-        pair[name],
+        "value memref indices*" if stored else "memref indices* -> result",
+        f"{'$value `,` ' if stored else ''}$memref `` custom<Subscripts> attr-dict"
+        f" `:` type($memref){f' `,` type(${vector})' if is_vector else ''}",
         attributes={"map": kinds.MAP},
+        implied={} if is_vector else {vector: element_of("memref")},
         types={
             "memref": constraints.MEMREF,
             "indices": constraints.INDEX_TYPE,
-            **({vector: constraints.VECTOR} if "vector" in name else {}),
+            **({vector: constraints.VECTOR} if is_vector else {}),
         },
-        checks=[checks.check_access(position)],
+        checks=[checks.check_access(int(stored))],
+        custom={"Subscripts": accesses.Subscripts()},
     )
 
 
@@ -74,7 +81,13 @@ OPERATIONS = (
     op(
         "affine.if",
         "operands* -> results*",
-        (loops.parse_if, loops.print_if),
+        "custom<Set> custom<Types> custom<Then> custom<Else> attr-dict",
+        custom={
+            "Set": accesses.Applied("operands", "condition"),
+            "Types": ResultTypes(bare=True),
+            "Then": RegionOf(loops.YIELD),
+            "Else": ElseRegion(loops.YIELD),
+        },
         attributes={"condition": kinds.SET},
         types={"operands": constraints.INDEX_TYPE},
         regions=2,
@@ -106,23 +119,19 @@ OPERATIONS = (
         traits=Trait.TERMINATOR,
         parents=["affine.for", "affine.if", "affine.parallel"],
     ),
-    _map_op("apply"),
+    _map_op("apply", accesses.one_per_result),
     _map_op("min"),
     _map_op("max"),
-    _access("load", "memref indices* -> result", 0),
-    _access("store", "value memref indices*", 1),
-    _access("vector_load", "memref indices* -> result", 0),
-    _access("vector_store", "value memref indices*", 1),
+    _access("load", stored=False),
+    _access("store", stored=True),
+    _access("vector_load", stored=False),
+    _access("vector_store", stored=True),
     op(
         "affine.prefetch",
         "memref indices*",
-        (accesses.parse_prefetch, accesses.print_prefetch),
-        attributes={
-            "map": kinds.MAP,
-            "isWrite": kinds.BOOL,
-            "localityHint": kinds.INT32,
-            "isDataCache": kinds.BOOL,
-        },
+        f"$memref `` custom<Subscripts> {PREFETCH} attr-dict `:` type($memref)",
+        custom={"Subscripts": accesses.Subscripts()},
+        attributes=PREFETCHED | {"map": kinds.MAP},
         types={"memref": constraints.MEMREF},
         checks=[checks.check_access(0), checks.check_locality],
     ),
@@ -135,15 +144,19 @@ OPERATIONS = (
     ),
     op(
         "affine.dma_wait",
-        "operands*",
-        (accesses.parse_dma_wait, accesses.print_dma_wait),
+        "tagMemRef tagIndices* numElements",
+        "$tagMemRef `` custom<Subscripts> `,` $numElements attr-dict"
+        " `:` type($tagMemRef)",
+        custom={"Subscripts": accesses.Subscripts("tagIndices", "tag_map")},
+        implied={"numElements": indices},
         attributes={"tag_map": kinds.MAP},
         checks=[checks.check_dma_wait],
     ),
     op(
         "affine.delinearize_index",
         "linear_index dynamic_basis* -> multi_index*",
-        (linear.parse_delinearize, linear.print_delinearize),
+        f"$linear_index `into` {_BASIS_LIST} attr-dict `:` type($multi_index)",
+        implied={"linear_index": like("multi_index")},
         attributes={"static_basis": kinds.integers()},
         types={"linear_index": linear.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,
@@ -153,7 +166,9 @@ OPERATIONS = (
     op(
         "affine.linearize_index",
         "multi_index* dynamic_basis* -> linear_index",
-        (linear.parse_linearize, linear.print_linearize),
+        f"(`disjoint` $disjoint^)? `[` $multi_index `]` `by` {_BASIS_LIST} attr-dict"
+        " `:` type($linear_index)",
+        implied={"multi_index": like("linear_index")},
         attributes={"static_basis": kinds.integers(), "disjoint": kinds.UNIT},
         types={"linear_index": linear.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,

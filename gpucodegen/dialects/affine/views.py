@@ -69,8 +69,7 @@ class For(CountedLoop):
     @property
     def step(self) -> int:
         """The positive step."""
-        step = self.operation.attributes.get("step")
-        return step.value if isinstance(step, IntegerAttr) else 1
+        return self.operation.integer("step", 1)
 
     @property
     def constant_bounds(self) -> tuple[int, int] | None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from gpucodegen.dialects.bufferization import checks, syntax
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import always, like, op
+from gpucodegen.dialects.framework.declare import always, indices, like, op
 from gpucodegen.dialects.memref.checks import check_copy
 from gpucodegen.ir.types import I1
+
+_FLAGS = "(`restrict` $restrict^)? (`writable` $writable^)?"
 
 OPERATIONS = (
     op(
         "bufferization.to_tensor",
         "buffer -> result",
-        (syntax.parse_to_tensor, syntax.print_to_tensor),
+        f"$buffer {_FLAGS} attr-dict `:` custom<Types>",
+        custom={"Types": syntax.TensorAndMemRef("buffer", "result")},
         attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
         types={"buffer": constraints.ANY_MEMREF, "result": constraints.ANY_TENSOR},
         checks=[checks.check_same_array],
@@ -20,7 +23,8 @@ OPERATIONS = (
     op(
         "bufferization.to_buffer",
         "tensor -> buffer",
-        (syntax.parse_to_buffer, syntax.print_to_buffer),
+        "$tensor (`read_only` $read_only^)? attr-dict `:` custom<Types>",
+        custom={"Types": syntax.TensorAndMemRef("tensor", "buffer")},
         attributes={"read_only": kinds.UNIT},
         types={"tensor": constraints.ANY_TENSOR, "buffer": constraints.ANY_MEMREF},
         checks=[checks.check_same_array],
@@ -28,7 +32,13 @@ OPERATIONS = (
     op(
         "bufferization.alloc_tensor",
         "dynamic_sizes* copy? size_hint? -> result",
-        (syntax.parse_alloc_tensor, syntax.print_alloc_tensor),
+        "`` `(` $dynamic_sizes `)` (`copy` `` `(` $copy^ `)`)?"
+        " (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
+        implied={
+            "dynamic_sizes": indices,
+            "size_hint": indices,
+            "copy": like("result"),
+        },
         attributes={"memory_space": kinds.OPTIONAL},
         types={"result": constraints.TENSOR},
         checks=[checks.check_alloc_tensor],
@@ -58,7 +68,7 @@ OPERATIONS = (
     op(
         "bufferization.materialize_in_destination",
         "source dest -> result?",
-        (syntax.parse_materialize, syntax.print_materialize),
+        f"$source `in` {_FLAGS} $dest attr-dict `:` functional-type(operands, results)",
         attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
         infer={"result": like("dest")},
         checks=[checks.check_materialize],

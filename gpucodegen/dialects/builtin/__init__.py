@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Value, single_block
-from gpucodegen.ir.types import Type
+from gpucodegen.ir.operation import Operation, single_block
 
 
 def symbol_name(op: Operation) -> str:
     """``sym_name`` of a symbol operation, or the empty string."""
-    name = op.attributes.get("sym_name")
-    return name.value if isinstance(name, StringAttr) else ""
+    return op.string("sym_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +60,3 @@ class Module:
         from gpucodegen.dialects.framework.printing import print_module
 
         return print_module(self.operation)
-
-
-def unrealized_cast(
-    values: Sequence[Value], types: Sequence[Type], location: Location = UNKNOWN
-) -> Operation:
-    """``builtin.unrealized_conversion_cast``."""
-    results = tuple(Value(ty, "", location) for ty in types)
-    name = "builtin.unrealized_conversion_cast"
-    return Operation(name, tuple(values), results, location=location)

@@ -5,7 +5,7 @@ A format is a sequence of elements, as in MLIR's assemblyFormat::
     `,` literal    $name operand, attribute or successor    type($name)
     attr-dict      attr-dict-with-keyword                   functional-type($ins, $outs)
     ( ... $anchor^ ... )? optional group, present when its anchor is
-    custom<DynamicIndexList>($dynamic, $static)
+    custom<DynamicIndexList>($dynamic, $static)    the same with Paren: ``(2, %a)``
     custom<Name> an element made by ``custom[Name]`` of the format
 """
 
@@ -30,7 +30,12 @@ from gpucodegen.dialects.framework.assembly_elements import (
     SuccessorOf,
     TypesOf,
 )
-from gpucodegen.dialects.framework.definition import Infer, Slot
+from gpucodegen.dialects.framework.definition import (
+    RESULT_SEGMENTS,
+    Infer,
+    Slot,
+    grouped,
+)
 from gpucodegen.dialects.framework.kinds import ANY, AttributeKind
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr
@@ -41,10 +46,12 @@ from gpucodegen.ir.types import I32, Type
 # -- compilation -----------------------------------------------------------------------
 
 _ITEM = re.compile(
-    r"\s*(?:(`[^`]*`)|\$(\w+)|type\(\$?(\w+)\)"
-    r"|functional-type\(\$?([\w$, ]+)\)|(attr-dict-with-keyword)|(attr-dict)"
-    r"|custom<DynamicIndexList>\(\$(\w+),\s*\$(\w+)\)|(\()|(\)\?)|(\^)"
-    r"|custom<(\w+)>)"
+    r"\s*(?:(?P<literal>`[^`]*`)|\$(?P<name>\w+)|type\(\$?(?P<typed>\w+)\)"
+    r"|functional-type\(\$?(?P<functional>[\w$, ]+)\)"
+    r"|(?P<keyword>attr-dict-with-keyword)|(?P<plain>attr-dict)"
+    r"|custom<DynamicIndexList>"
+    r"\(\$(?P<dynamic>\w+),\s*\$(?P<static>\w+)(?P<round>,\s*Paren)?\)"
+    r"|(?P<opens>\()|(?P<closes>\)\?)|(?P<anchor>\^)|custom<(?P<custom>\w+)>)"
 )
 
 
@@ -101,6 +108,8 @@ class Assembly:
                     types.setdefault(name, known[:1])
 
     def _resolve(self, parsed: ParsedElements, slot: Slot) -> list[Value]:
+        if slot.name in parsed.values:
+            return parsed.values[slot.name]
         uses = parsed.uses.get(slot.name, [])
         types = parsed.types.get(slot.name, [])
         if not types and slot.name in self.infer:
@@ -128,12 +137,10 @@ class Assembly:
 
     def print(self, writer: Writer, op: Operation) -> None:
         """Write an operation after its name."""
-        from gpucodegen.dialects.framework import registry
-
-        definition = registry.lookup(op.name)
-        if definition is None:
-            return
-        values = definition.operand_groups(op) | definition.result_groups(op)
+        sizes = op.attributes.get(OPERAND_SEGMENTS)
+        values = grouped(self.operands, op.operands, sizes)
+        sizes = op.attributes.get(RESULT_SEGMENTS)
+        values |= grouped(self.results, op.results, sizes)
         printed = Printed(writer, op, values)
         for element in self.elements:
             element.print(printed)
@@ -150,7 +157,7 @@ class _Compiler:
         self.assembly = assembly
         slots = (*assembly.operands, *assembly.results)
         self.slots = {slot.name: slot for slot in slots}
-        self.shown: set[str] = {OPERAND_SEGMENTS, "resultSegmentSizes"}
+        self.shown: set[str] = {OPERAND_SEGMENTS, RESULT_SEGMENTS}
 
     def compiled(self) -> tuple[FormatElement, ...]:
         """The elements, once all attributes that are shown are known."""
@@ -167,12 +174,11 @@ class _Compiler:
             if match is None:
                 raise ValueError(f"format error at {text[position:]!r}")
             position = match.end()
-            opens, closes, anchor = match[9], match[10], match[11]
-            if opens:
+            if match["opens"]:
                 stack.append([])
-            elif anchor:
+            elif match["anchor"]:
                 anchors.append(stack[-1][-1])
-            elif closes:
+            elif match["closes"]:
                 elements = tuple(stack.pop())
                 stack[-1].append(OptionalGroup(elements, anchors.pop()))
             else:
@@ -180,25 +186,30 @@ class _Compiler:
         return tuple(stack[0])
 
     def _element(self, match: re.Match[str]) -> FormatElement:
-        literal, name, typed, functional, keyword, _, dynamic, static, *_, custom = (
-            match.groups()
-        )
-        if custom is not None:
-            return self.assembly.custom[custom]
-        if literal is not None:
-            text = literal.strip("`")
-            return Literal(text.strip()) if text.strip() else Glue()
-        if name is not None:
-            return self._variable(name)
-        if typed is not None:
-            return TypesOf(self.slots[typed])
-        if functional is not None:
-            return self._functional(functional)
-        if dynamic is not None:
-            self.shown.add(static)
-            return IndexList(self.slots[dynamic], static)
-        own = frozenset(self.assembly.attributes)
-        return AttrDict(bool(keyword), frozenset(self.shown), own)
+        kind, text = str(match.lastgroup), match[str(match.lastgroup)]
+        match kind:
+            case "custom":
+                return self._shown(self.assembly.custom[text])
+            case "literal":
+                literal = text.strip("` ")
+                return Literal(literal) if literal else Glue()
+            case "name":
+                return self._variable(text)
+            case "typed":
+                return TypesOf(self.slots[text])
+            case "functional":
+                return self._functional(text)
+            case "static" | "round":
+                brackets = "()" if match["round"] else "[]"
+                found = IndexList(match["dynamic"], match["static"], brackets)
+                return self._shown(found)
+            case _:
+                own = frozenset(self.assembly.attributes)
+                return AttrDict(kind == "keyword", frozenset(self.shown), own)
+
+    def _shown(self, element: FormatElement) -> FormatElement:
+        self.shown.update(element.shows())
+        return element
 
     def _variable(self, name: str) -> FormatElement:
         if name in self.slots:

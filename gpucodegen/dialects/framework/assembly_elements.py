@@ -11,8 +11,8 @@ from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import I64, INDEX, FunctionType, Type
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.types import I64, INDEX, FunctionType, Type, print_results
 
 
 @dataclass(slots=True)
@@ -23,6 +23,8 @@ class ParsedElements:
     state: State
     uses: dict[str, list[Use]] = field(default_factory=dict[str, list[Use]])
     types: dict[str, list[Type]] = field(default_factory=dict[str, list[Type]])
+    values: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
+    """Operands that an element has looked up itself."""
 
 
 @dataclass(slots=True)
@@ -39,24 +41,22 @@ class Printed:
         """Write a word or punctuation with the blank that belongs before it."""
         if not text:
             return
-        if self._needs_blank(text):
-            self.writer.write(" ")
-        self.writer.write(text)
-        self.glue = len(text) == 1 and text in "<({["
+        is_single = len(text) == 1
+        near = "<>(){}[]," if self.after_word else ">)}],"
+        is_near = self.glue or (is_single and text in near)
+        self.writer.write(text if is_near else f" {text}")
+        self.glue = is_single and text in "<({["
         self.after_word = text[0].isalpha() or text[0] == "_"
-
-    def _needs_blank(self, text: str) -> bool:
-        if self.glue:
-            return False
-        if len(text) != 1:
-            return True
-        return text not in (">)}]," if not self.after_word else "<>(){}[],")
 
 
 class FormatElement:
     """Part of a format."""
 
     __slots__ = ()
+
+    def shows(self) -> Sequence[str]:
+        """Names of the attributes that it shows."""
+        return ()
 
     def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
@@ -275,38 +275,119 @@ class AttrDict(FormatElement):
 
 @dataclass(frozen=True, slots=True)
 class IndexList(FormatElement):
-    """``[%a, 2, %b]``: dynamic operands of a slot, static ones in an attribute."""
+    """``[%a, 2, %b]``: dynamic operands of a slot, static ones in an attribute.
 
-    slot: Slot
+    With ``typed``, numbers may be followed by their type.
+    """
+
+    slot: str
     attribute: str
+    brackets: str = "[]"
+    typed: bool = False
+
+    def shows(self) -> Sequence[str]:
+        """Names of the attributes that it shows."""
+        return (self.attribute,)
 
     def parse(self, parsed: ParsedElements) -> None:
         """Read the element."""
         r = parsed.reader
-        uses: list[Use] = []
-
-        def entry() -> int:
-            if r.token[:1] == "%":
-                uses.append(r.use())
-                return DYNAMIC_MARK
-            return r.integer()
-
-        static = r.listed("[", "]", entry)
-        parsed.uses[self.slot.name] = uses
-        parsed.types[self.slot.name] = [INDEX] * len(uses)
+        uses, static = read_indices(r, self.brackets, typed=self.typed)
+        parsed.uses[self.slot] = uses
+        parsed.types[self.slot] = [INDEX] * len(uses)
         parsed.state.attributes[self.attribute] = DenseArrayAttr(I64, tuple(static))
 
     def print(self, printed: Printed) -> None:
         """Write the element."""
-        static = printed.op.attributes.get(self.attribute)
-        entries = static.values if isinstance(static, DenseArrayAttr) else ()
-        dynamic = iter(printed.values[self.slot.name])
-        names = [
-            printed.writer.name(next(dynamic)) if e == DYNAMIC_MARK else str(e)
-            for e in entries
-        ]
-        printed.put(f"[{', '.join(names)}]")
+        static = printed.op.numbers(self.attribute)
+        text = indices_text(printed.writer, static, printed.values[self.slot])
+        printed.put(f"{self.brackets[0]}{text}{self.brackets[1]}")
         printed.after_word = True
+
+
+def read_indices(
+    r: Reader, brackets: str = "[]", *, typed: bool = False
+) -> tuple[list[Use], list[int]]:
+    """``[%a, 2, %b]``: the operands, and the numbers with a mark for each operand."""
+    uses: list[Use] = []
+
+    def entry() -> int:
+        if r.token[:1] == "%":
+            uses.append(r.use())
+            return DYNAMIC_MARK
+        number = r.integer()
+        if typed and r.accept(":"):
+            r.type()
+        return number
+
+    return uses, r.listed(brackets[0], brackets[1], entry)
+
+
+def indices_text(w: Writer, static: Sequence[int], dynamic: Sequence[Value]) -> str:
+    """``%a, 2, %b`` of the numbers with marks and the operands."""
+    rest = iter(dynamic)
+    return ", ".join(
+        w.name(next(rest)) if e == DYNAMIC_MARK else str(e) for e in static
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTypes(FormatElement):
+    """``-> (types)``, or nothing for no results; a single type may stand ``bare``."""
+
+    slot: str = "results"
+    bare: bool = False
+
+    def parse(self, parsed: ParsedElements) -> None:
+        """Read the element."""
+        parsed.types[self.slot] = parsed.reader.arrow_types()
+
+    def print(self, printed: Printed) -> None:
+        """Write the element."""
+        types = tuple(v.type for v in printed.values[self.slot])
+        if types:
+            printed.put("->")
+            listed = f"({', '.join(map(str, types))})"
+            printed.put(print_results(types) if self.bare else listed)
+
+
+@dataclass(frozen=True, slots=True)
+class RegionOf(FormatElement):
+    """A region; where there are no results, its last operation ``end`` is left out."""
+
+    end: str = ""
+    position: int = 0
+
+    def parse(self, parsed: ParsedElements) -> None:
+        """Read the element."""
+        end = "" if parsed.types.get("results") else self.end
+        parsed.state.regions.append(parsed.reader.region(terminator=end))
+
+    def print(self, printed: Printed) -> None:
+        """Write the element."""
+        region = printed.op.regions[self.position]
+        printed.writer.write(" ")
+        printed.writer.region(region, arguments=not self.end, elide=self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class ElseRegion(FormatElement):
+    """``else`` and a second region, or nothing for an empty one."""
+
+    end: str
+
+    def parse(self, parsed: ParsedElements) -> None:
+        """Read the element."""
+        if parsed.reader.accept("else"):
+            RegionOf(self.end).parse(parsed)
+        else:
+            parsed.state.regions.append(Region())
+
+    def print(self, printed: Printed) -> None:
+        """Write the element."""
+        if len(printed.op.regions) > 1 and printed.op.regions[1].blocks:
+            printed.put("else")
+            RegionOf(self.end, 1).print(printed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,6 @@ ANY = TypeConstraint("any type", lambda _: True)
 INTEGER_LIKE = _like("a signless integer or index", IntegerType, IndexType)
 PURE_INTEGER_LIKE = _like("a signless integer", IntegerType)
 FLOAT_LIKE = _like("a float", FloatType)
-COMPLEX_LIKE = _like("a complex number", ComplexType)
-NUMBER_LIKE = _like("a number", FloatType, IntegerType, IndexType, ComplexType)
 BOOL_LIKE = TypeConstraint(
     "i1, or a vector or tensor of it", lambda ty: _scalar_of(ty) == I1
 )

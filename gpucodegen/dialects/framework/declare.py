@@ -39,6 +39,7 @@ def op(
     attributes: Mapping[str, AttributeKind] | None = None,
     same: str = "",
     infer: Mapping[str, Infer] | None = None,
+    implied: Mapping[str, Infer] | None = None,
     types: Mapping[str, TypeConstraint] | None = None,
     traits: Trait = Trait.NONE,
     checks: Sequence[Check] = (),
@@ -52,9 +53,10 @@ def op(
 ) -> Op:
     """A table entry.
 
-    ``same`` holds groups of slots of one type, divided by ``;``.  ``successors`` names
-    the branch targets; None stands for any number.  ``custom`` holds elements that the
-    format names as ``custom<Name>``.
+    ``same`` holds groups of slots of one type, divided by ``;``.  ``infer`` says which
+    types follow from others; ``implied`` does so for types that ``checks`` compare.
+    ``successors`` names the branch targets; None stands for any number.  ``custom``
+    holds elements that the format names as ``custom<Name>``.
     """
     targets = tuple((successors or "").split())
     operands, _, results = signature.partition("->")
@@ -66,7 +68,7 @@ def op(
             slots(results),
             attributes or {},
             groups,
-            infer or {},
+            {**(infer or {}), **(implied or {})},
             targets,
             custom or {},
         )
@@ -125,6 +127,11 @@ def like(slot: str) -> Infer:
         return tuple(known[:1]) if known else None
 
     return infer
+
+
+def each_of(slot: str) -> Infer:
+    """The types of another slot, one for each value."""
+    return lambda types, _: types.get(slot)
 
 
 def bool_like(slot: str) -> Infer:

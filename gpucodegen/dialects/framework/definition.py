@@ -60,6 +60,7 @@ def slots(text: str) -> tuple[Slot, ...]:
     )
 
 
+RESULT_SEGMENTS = "resultSegmentSizes"
 _NAME = ascii_letters + digits + "_"
 
 Types = Mapping[str, Sequence[Type]]
@@ -119,13 +120,11 @@ class Op:
     def operand_groups(self, op: Operation) -> dict[str, tuple[Value, ...]]:
         """The operands by slot."""
         sizes = op.attributes.get(OPERAND_SEGMENTS)
-        return _grouped(self.operands, op.operands, sizes)
+        return grouped(self.operands, op.operands, sizes)
 
     def result_groups(self, op: Operation) -> dict[str, tuple[Value, ...]]:
         """The results by slot."""
-        return _grouped(
-            self.results, op.results, op.attributes.get("resultSegmentSizes")
-        )
+        return grouped(self.results, op.results, op.attributes.get(RESULT_SEGMENTS))
 
     def from_generic(self, state: State) -> None:
         """Normalise an operation read in generic form."""
@@ -141,9 +140,10 @@ class Op:
                 del state.attributes[name]
 
 
-def _grouped(
+def grouped(
     slots_: Sequence[Slot], values: Sequence[Value], sizes: Attribute | None
 ) -> dict[str, tuple[Value, ...]]:
+    """The values of each slot; ``sizes`` is their attribute, if there is one."""
     if isinstance(sizes, DenseArrayAttr) and len(sizes.values) == len(slots_):
         counts = [int(size) for size in sizes.values]
     else:
@@ -155,7 +155,7 @@ def _grouped(
 
 _OLD_SEGMENTS = {
     "operand_segment_sizes": OPERAND_SEGMENTS,
-    "result_segment_sizes": "resultSegmentSizes",
+    "result_segment_sizes": RESULT_SEGMENTS,
     OPERAND_SEGMENTS: OPERAND_SEGMENTS,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.dialects.framework.syntax import Reader
 from gpucodegen.dialects.shared.combiners import OLD_KINDS
@@ -82,9 +82,21 @@ def _read_bool(r: Reader) -> Attribute:
 BOOL = AttributeKind(
     "true or false", _read_bool, accepts=lambda a: isinstance(a, IntegerAttr)
 )
-TRUE_BY_DEFAULT = AttributeKind(
-    "true or false", _read_bool, default=IntegerAttr(1, I1), optional=True
-)
+
+
+def either(no: str, yes: str) -> AttributeKind:
+    """``no`` or ``yes``, for false or true."""
+    words = (no, yes)
+
+    def read(r: Reader) -> Attribute:
+        return IntegerAttr(words.index(r.one_of(words, " or ".join(sorted(words)))), I1)
+
+    def write(attribute: Attribute) -> str:
+        return words[int(getattr(attribute, "value", 0))]
+
+    return replace(BOOL, read=read, write=write)
+
+
 FALSE_BY_DEFAULT = AttributeKind(
     "true or false", _read_bool, default=IntegerAttr(0, I1), optional=True
 )
@@ -199,7 +211,6 @@ def enumeration(
     names: Sequence[str],
     ty: Type = I64,
     *,
-    default: str = "",
     renamed: Mapping[str, str] | None = None,
 ) -> AttributeKind:
     """A keyword that stands for its position; ``renamed`` holds older words."""
@@ -223,14 +234,12 @@ def enumeration(
         write,
         starts=lambda r: r.token.strip('"') in positions,
         accepts=accepts,
-        default=IntegerAttr(positions[default], ty) if default else None,
-        optional=bool(default),
     )
 
 
 def bracketed(
     prefix: str,
-    default: str = "",
+    default: str,
     renamed: Mapping[str, str] | None = None,
     words: str = "",
 ) -> AttributeKind:
@@ -273,17 +282,17 @@ def bracketed(
     )
 
 
-def keyword_of(prefix: str, names: Sequence[str], suffix: str = ">") -> AttributeKind:
+def keyword_of(prefix: str, names: Sequence[str]) -> AttributeKind:
     """A bare keyword for a dialect attribute ``#prefix<keyword>``."""
     head = f"#{prefix}"
 
     def read(r: Reader) -> Attribute:
         if r.token[:1] == "#":
             return r.attribute()
-        return OpaqueAttr(f"{head}{r.one_of(names, f'one of {names}')}{suffix}")
+        return OpaqueAttr(f"{head}{r.one_of(names, f'one of {names}')}>")
 
     def write(attribute: Attribute) -> str:
-        return str(attribute).removeprefix(head).removesuffix(suffix)
+        return str(attribute).removeprefix(head).removesuffix(">")
 
     def accepts(attribute: Attribute) -> bool:
         return write(attribute).strip('"') in names

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from gpucodegen.dialects.framework import registry
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.ir.attributes import (
-    ArrayAttr,
     Attribute,
     IntegerAttr,
     StringAttr,
@@ -65,11 +64,6 @@ def _spelled_out(op: Operation) -> list[Operation] | None:
     if definition is None or definition.flatten is None:
         return None
     return [definition.flatten(op)]
-
-
-def print_operation(op: Operation) -> str:
-    """First line of an operation's text, for messages."""
-    return print_module(op).partition("\n")[0]
 
 
 class Printer:
@@ -166,8 +160,7 @@ class Printer:
 
     def _verbatim(self, op: Operation) -> None:
         """The text of an unread operation with today's names put in."""
-        template = op.attributes[VERBATIM]
-        for piece in template.values if isinstance(template, ArrayAttr) else ():
+        for piece in op.entries(VERBATIM):
             if isinstance(piece, IntegerAttr) and piece.type == INDEX:
                 self._pieces.append(self.label(op.successors[piece.value].label))
             elif isinstance(piece, IntegerAttr):
@@ -240,8 +233,7 @@ class Printer:
 def _kept_names(root: Operation) -> Iterator[str]:
     """The names of values inside of operations whose text could not be read."""
     for op in root.walk():
-        kept = op.attributes.get(VERBATIM)
-        for piece in kept.values if isinstance(kept, ArrayAttr) else ():
+        for piece in op.entries(VERBATIM):
             if isinstance(piece, StringAttr):
                 yield from _NAME.findall(piece.value)
 

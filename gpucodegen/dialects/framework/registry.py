@@ -9,7 +9,7 @@ from gpucodegen.dialects.framework.definition import Op
 
 DIALECTS = (
     "affine arith bufferization builtin cf complex func gcg gpu index linalg math"
-    " memref nvgpu scf shape tensor ub vector"
+    " memref nvgpu nvvm scf shape tensor ub vector"
 ).split()
 
 _TABLE: dict[str, Op | None] = {}

@@ -16,6 +16,7 @@ from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Label, Operation, Region, Successor, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import FunctionType, Type
 
 T = TypeVar("T")
@@ -52,6 +53,11 @@ class State:
     successors: list[Successor] = field(default_factory=list[Successor])
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     expand: Callable[[Operation], Sequence[Operation]] | None = None
+
+    def give(self, groups: Sequence[Sequence[Value]]) -> None:
+        """Take operands in groups, whose sizes become an attribute."""
+        self.operands = [value for group in groups for value in group]
+        self.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
 
 
 class Reader(Protocol):
@@ -278,3 +284,10 @@ class Writer(Protocol):
 
 ParseOp = Callable[[Reader, State], None]
 PrintOp = Callable[[Writer, Operation], None]
+
+
+def read_type(r: Reader, state: State) -> Type:
+    """``{attributes} : type``, as many operations end."""
+    state.attributes |= r.attr_dict()
+    r.expect(":")
+    return r.type()

@@ -66,8 +66,7 @@ class Function:
     @property
     def visibility(self) -> str:
         """``public``, ``private`` or ``nested``."""
-        value = self.operation.attributes.get("sym_visibility")
-        return value.value if isinstance(value, StringAttr) else "public"
+        return self.operation.string("sym_visibility", "public")
 
     @property
     def is_private(self) -> bool:

@@ -125,18 +125,6 @@ def _check_return(last: Operation, function: view.Function) -> None:
         )
 
 
-def _parse_constant(r: Reader, state: State) -> None:
-    state.attributes |= r.attr_dict()
-    state.attributes["value"] = kinds.SYMBOL.read(r)
-    r.expect(":")
-    state.result_types = [r.type()]
-
-
-def _print_constant(w: Writer, o: Operation) -> None:
-    w.attr_dict(o, ("value",))
-    w.write(f" {o.attributes['value']} : {o.results[0].type}")
-
-
 def _signature_fits(o: Operation) -> None:
     ty = o.operands[0].type
     actual = FunctionType(
@@ -220,7 +208,7 @@ OPERATIONS = (
     op(
         "func.constant",
         "-> result",
-        (_parse_constant, _print_constant),
+        "attr-dict $value `:` type($result)",
         attributes={"value": _NAME},
         traits=Trait.PURE | Trait.CONSTANT,
     ),

@@ -13,8 +13,6 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import IntegerType
 
 WORDS = "gcg.words"
-BITS = 32
-"""Bits of a word."""
 
 Parts = tuple[IntegerType, IntegerType]
 """What parts the words of the left and of the right factor have."""

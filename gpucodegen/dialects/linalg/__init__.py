@@ -77,15 +77,13 @@ class Structured:
     @property
     def indexing_maps(self) -> tuple[AffineMap, ...]:
         """One map per operand, of a ``linalg.generic``."""
-        value = self.operation.attributes.get("indexing_maps")
-        entries = value.values if isinstance(value, ArrayAttr) else ()
+        entries = self.operation.entries("indexing_maps")
         return tuple(m.map for m in entries if isinstance(m, AffineMapAttr))
 
     @property
     def iterator_types(self) -> tuple[str, ...]:
         """``parallel``, ``reduction`` or ``window`` per loop of a generic."""
-        value = self.operation.attributes.get("iterator_types")
-        entries = value.values if isinstance(value, ArrayAttr) else ()
+        entries = self.operation.entries("iterator_types")
         return tuple(_iterator_name(entry) for entry in entries)
 
 

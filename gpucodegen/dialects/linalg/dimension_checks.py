@@ -6,7 +6,6 @@ from gpucodegen import errors
 from gpucodegen.dialects.linalg.checks import check_body, check_results
 from gpucodegen.dialects.linalg.named.definitions import numbers
 from gpucodegen.dialects.linalg.shapes import fail, shape_of
-from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import element_type
 
@@ -120,8 +119,7 @@ def _check_copy(o: Operation) -> None:
 
 def check_index(o: Operation) -> None:
     """The dimension is not negative."""
-    dim = o.attributes["dim"]
-    value = dim.value if isinstance(dim, IntegerAttr) else 0
+    value = o.integer("dim")
     if value < 0:
         raise errors.OutOfRange(
             o.location, operation=o.name, what="dimension", value=value, limit="rank"

@@ -13,7 +13,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
-from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
+from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, read_type
 from gpucodegen.dialects.linalg import scalar_of
 from gpucodegen.dialects.linalg.named.definitions import numbers
 from gpucodegen.dialects.linalg.shapes import fail
@@ -99,9 +99,7 @@ def _view(name: str, *checks: Check) -> Op:
 def _read_access(r: Reader, state: State) -> Type:
     """``%v[%i] {attrs} : type``; of memrefs it is an operation of today."""
     view, entries = r.use(), r.listed("[", "]", r.use)
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    ty = r.type()
+    ty = read_type(r, state)
     state.operands = [r.resolve(view, ty), *(r.resolve(e, INDEX) for e in entries)]
     if isinstance(ty, MemRefType):
         state.name = state.name.replace("linalg", "memref")

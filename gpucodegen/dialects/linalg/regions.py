@@ -177,8 +177,7 @@ def _read_dimensions(r: Reader, state: State, name: str) -> None:
 
 
 def _bare(o: Operation, name: str) -> str:
-    value = o.attributes[name]
-    entries = value.values if isinstance(value, DenseArrayAttr) else ()
+    entries = o.numbers(name)
     return f"[{', '.join(map(str, entries))}]"
 
 

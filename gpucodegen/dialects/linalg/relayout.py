@@ -75,9 +75,7 @@ def _parse_softmax(r: Reader, state: State) -> None:
 
 def _print_softmax(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("dimension",))
-    dimension = o.attributes["dimension"]
-    number = dimension.value if isinstance(dimension, IntegerAttr) else dimension
-    w.write(f" dimension({number})")
+    w.write(f" dimension({o.integer('dimension')})")
     _print_ends(w, o)
 
 
@@ -124,8 +122,7 @@ def _sized(r: Reader, word: str) -> int:
 
 def _print_winograd(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("fmr",))
-    fmr = o.attributes["fmr"]
-    number = fmr.value if isinstance(fmr, IntegerAttr) else 0
+    number = o.integer("fmr")
     w.write(f" fmr({_FMR[number]})")
     _print_ends(w, o)
 

@@ -147,8 +147,7 @@ def check_softmax(o: Operation) -> None:
             f"turns {_text(source)} into {_text(output)}",
             "Give input and output one shape",
         )
-    dimension = o.attributes["dimension"]
-    number = dimension.value if isinstance(dimension, IntegerAttr) else 0
+    number = o.integer("dimension")
     check_distinct(o, "dimension", [number], len(source))
 
 

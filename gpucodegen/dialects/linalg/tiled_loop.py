@@ -11,7 +11,7 @@ from gpucodegen.dialects.linalg.shapes import fail
 from gpucodegen.dialects.shared.yields import check_yield
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, StringAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments
 from gpucodegen.ir.types import INDEX, TensorType
 
 _WORDS = {"iterators": "iterator_types", "distribution": "distribution_types"}
@@ -34,8 +34,7 @@ def parse(r: Reader, state: State) -> None:
         state.attributes[name] = ArrayAttr(tuple(r.listed("[", "]", r.attribute)))
     if r.token == "attributes":
         state.attributes |= r.attr_dict_with_keyword()
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
     state.regions = [r.region(arguments, terminator="linalg.yield")]
     state.attributes |= r.attr_dict()
     tensors = [v for v in groups[-1] if isinstance(v.type, TensorType)]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, SymbolRefAttr
+from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
@@ -99,8 +99,7 @@ class Slice:
 
     def _mixed(self, segment: int, name: str) -> tuple[Mixed, ...]:
         dynamic = iter(operand_segments(self.operation, 4)[segment])
-        static = self.operation.attributes.get(name)
-        entries = static.values if isinstance(static, DenseArrayAttr) else ()
+        entries = self.operation.numbers(name)
         return tuple(next(dynamic) if e == DYNAMIC_MARK else int(e) for e in entries)
 
 
@@ -238,15 +237,6 @@ def cast(
 def copy(source: Value, target: Value, *, location: Location = UNKNOWN) -> Operation:
     """``memref.copy``."""
     return Operation("memref.copy", (source, target), location=location)
-
-
-def get_global(
-    symbol: str, ty: Type, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``memref.get_global``."""
-    attributes: dict[str, Attribute] = {"name": SymbolRefAttr((symbol,))}
-    result = Value(ty, name, location)
-    return Operation("memref.get_global", (), (result,), attributes, location=location)
 
 
 def dma_start(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
-from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
+from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, read_type
 from gpucodegen.ir.attributes import (
     Attribute,
     ElementsAttr,
@@ -15,16 +15,13 @@ from gpucodegen.ir.attributes import (
     print_symbol,
 )
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import (
-    I1,
-    I32,
     I64,
     INDEX,
     MemRefType,
     TensorType,
     Type,
-    element_type,
 )
 
 # -- alloc -----------------------------------------------------------------------------
@@ -36,9 +33,7 @@ def parse_alloc(r: Reader, state: State) -> None:
     sizes = r.listed("(", ")", r.use)
     symbols = r.listed("[", "]", r.use) if r.token == "[" else []
     _parse_alignment(r, state)
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    ty = r.type()
+    ty = read_type(r, state)
     if isinstance(ty, MemRefType) and ty.shape.count(None) != len(sizes):
         raise errors.OperandMismatch(
             r.location(start),
@@ -47,8 +42,7 @@ def parse_alloc(r: Reader, state: State) -> None:
             hint="Pass one size per '?'",
         )
     groups = [[r.resolve(u, INDEX) for u in uses] for uses in (sizes, symbols)]
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
     state.result_types = [ty]
 
 
@@ -75,45 +69,6 @@ def _print_alignment(w: Writer, o: Operation) -> None:
     alignment = o.attributes.get("alignment")
     if isinstance(alignment, IntegerAttr):
         w.write(f" alignment = {alignment.value}")
-
-
-# -- regions ---------------------------------------------------------------------------
-
-
-def parse_alloca_scope(r: Reader, state: State) -> None:
-    """``-> (types)? { .. }``."""
-    state.result_types = r.arrow_types()
-    terminator = "" if state.result_types else "memref.alloca_scope.return"
-    state.regions = [r.region(terminator=terminator)]
-    state.attributes |= r.attr_dict()
-
-
-def print_alloca_scope(w: Writer, o: Operation) -> None:
-    """``-> (types) { .. }``."""
-    if o.results:
-        w.write(f" -> ({', '.join(str(v.type) for v in o.results)})")
-    w.write(" ")
-    w.region(o.regions[0], elide="memref.alloca_scope.return")
-    w.attr_dict(o)
-
-
-def parse_generic_atomic(r: Reader, state: State) -> None:
-    """``%m[%i] : memref<..> { ^bb0(%v: type): .. }``."""
-    memref, indices = _element(r)
-    r.expect(":")
-    ty = r.type()
-    state.operands = [r.resolve(memref, ty), *(r.resolve(i, INDEX) for i in indices)]
-    state.result_types = [element_type(ty)]
-    state.regions = [r.region()]
-    state.attributes |= r.attr_dict()
-
-
-def print_generic_atomic(w: Writer, o: Operation) -> None:
-    """``%m[%i] : memref<..> { .. }``."""
-    memref, *indices = o.operands
-    w.write(f" {w.name(memref)}[{w.names(indices)}] : {memref.type} ")
-    w.region(o.regions[0], arguments=True)
-    w.attr_dict(o)
 
 
 # -- globals ---------------------------------------------------------------------------
@@ -233,52 +188,3 @@ def print_dma_start(w: Writer, o: Operation) -> None:
 
 def _subscripted(w: Writer, end: tuple[Value, ...]) -> str:
     return f"{w.name(end[0])}[{w.names(end[1:])}]"
-
-
-# -- prefetch --------------------------------------------------------------------------
-
-
-def parse_prefetch_flags(r: Reader, state: State) -> None:
-    """``, read, locality<3>, data``."""
-    r.expect(",")
-    is_write = r.one_of(("read", "write"), "read or write") == "write"
-    r.expect(",")
-    r.one_of(("locality",), "locality")
-    r.expect("<")
-    hint = r.integer()
-    r.expect(">")
-    r.expect(",")
-    is_data = r.one_of(("data", "instr"), "data or instr") == "data"
-    state.attributes["isWrite"] = IntegerAttr(int(is_write), I1)
-    state.attributes["localityHint"] = IntegerAttr(hint, I32)
-    state.attributes["isDataCache"] = IntegerAttr(int(is_data), I1)
-
-
-def prefetch_flags(o: Operation) -> str:
-    """``, read, locality<3>, data``."""
-    write, hint, data = (
-        getattr(o.attributes.get(name), "value", 0)
-        for name in ("isWrite", "localityHint", "isDataCache")
-    )
-    kind = "write" if write else "read"
-    return f", {kind}, locality<{hint}>, {'data' if data else 'instr'}"
-
-
-def parse_prefetch(r: Reader, state: State) -> None:
-    """``%m[%i], read, locality<3>, data : memref<..>``."""
-    memref, indices = _element(r)
-    parse_prefetch_flags(r, state)
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    state.operands = [
-        r.resolve(memref, r.type()),
-        *(r.resolve(i, INDEX) for i in indices),
-    ]
-
-
-def print_prefetch(w: Writer, o: Operation) -> None:
-    """``%m[%i], read, locality<3>, data : memref<..>``."""
-    memref, *indices = o.operands
-    w.write(f" {w.name(memref)}[{w.names(indices)}]{prefetch_flags(o)}")
-    w.attr_dict(o, ("isWrite", "localityHint", "isDataCache"))
-    w.write(f" : {memref.type}")

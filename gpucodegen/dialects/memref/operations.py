@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.assembly_elements import RegionOf, ResultTypes
 from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Op, Trait
@@ -18,6 +19,12 @@ _NONTEMPORAL = {
 _HINTS = (
     "(`alignment` `` `(` $alignment^ `)`)? (`nontemporal` `` `(` $nontemporal^ `)`)?"
 )
+PREFETCH = "`,` $isWrite `,` `locality` `` `<` $localityHint `>` `,` $isDataCache"
+PREFETCHED = {
+    "isWrite": kinds.either("read", "write"),
+    "localityHint": kinds.INT32,
+    "isDataCache": kinds.either("instr", "data"),
+}
 _LINE = TypeConstraint("a memref of rank 1", is_line)
 
 
@@ -38,7 +45,8 @@ OPERATIONS = (
     op(
         "memref.alloca_scope",
         "-> results*",
-        (custom.parse_alloca_scope, custom.print_alloca_scope),
+        "custom<Types> custom<Body> attr-dict",
+        custom={"Types": ResultTypes(), "Body": RegionOf("memref.alloca_scope.return")},
         regions=1,
         terminators=["memref.alloca_scope.return"],
         checks=[values.check_alloca_scope],
@@ -149,7 +157,9 @@ OPERATIONS = (
     op(
         "memref.generic_atomic_rmw",
         "memref indices* -> result",
-        (custom.parse_generic_atomic, custom.print_generic_atomic),
+        "$memref `[` $indices `]` `:` type($memref) custom<Body> attr-dict",
+        custom={"Body": RegionOf()},
+        implied={"result": element_of("memref"), "indices": indices},
         types={"memref": constraints.MEMREF, "indices": constraints.INDEX_TYPE},
         regions=1,
         terminators=["memref.atomic_yield"],
@@ -165,12 +175,9 @@ OPERATIONS = (
     op(
         "memref.prefetch",
         "memref indices*",
-        (custom.parse_prefetch, custom.print_prefetch),
-        attributes={
-            "isWrite": kinds.BOOL,
-            "localityHint": values.LOCALITY,
-            "isDataCache": kinds.BOOL,
-        },
+        f"$memref `[` $indices `]` {PREFETCH} attr-dict `:` type($memref)",
+        attributes=PREFETCHED | {"localityHint": values.LOCALITY},
+        implied={"indices": indices},
         types={"memref": constraints.MEMREF},
         checks=[values.check_prefetch],
     ),

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from math import prod
 
 from gpucodegen.dialects import arith
+from gpucodegen.dialects.framework.assembly_elements import (
+    indices_text,
+    read_indices,
+)
 from gpucodegen.dialects.framework.kinds import AttributeKind
-from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
+from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, read_type
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -32,10 +36,8 @@ def parse_expand_shape(r: Reader, state: State) -> None:
     has_shape = r.token == "output_shape"
     if has_shape:
         r.advance()
-        static = r.listed("[", "]", lambda: _extent(r, dynamic))
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    source_type = r.type()
+        dynamic, static = read_indices(r)
+    source_type = read_type(r, state)
     r.keyword("'into'")
     result = r.type()
     state.operands = [
@@ -46,13 +48,6 @@ def parse_expand_shape(r: Reader, state: State) -> None:
     state.attributes["static_output_shape"] = DenseArrayAttr(I64, tuple(static))
     if not has_shape:
         give_output_shape(r, state)
-
-
-def _extent(r: Reader, dynamic: list[Use]) -> int:
-    if r.token[:1] != "%":
-        return r.integer()
-    dynamic.append(r.use())
-    return DYNAMIC_MARK
 
 
 def give_output_shape(r: Reader, state: State) -> None:
@@ -121,12 +116,9 @@ def print_expand_shape(w: Writer, o: Operation) -> None:
     """``%src [[0, 1]] output_shape [..] : type into type``."""
     source, *dynamic = o.operands
     w.write(f" {w.name(source)} {o.attributes['reassociation']}")
-    static = o.attributes.get("static_output_shape")
-    entries = static.values if isinstance(static, DenseArrayAttr) else ()
-    if sum(e == DYNAMIC_MARK for e in entries) == len(dynamic):
-        rest = iter(dynamic)
-        names = [w.name(next(rest)) if e == DYNAMIC_MARK else str(e) for e in entries]
-        w.write(f" output_shape [{', '.join(names)}]")
+    static = o.numbers("static_output_shape")
+    if static.count(DYNAMIC_MARK) == len(dynamic):
+        w.write(f" output_shape [{indices_text(w, static, dynamic)}]")
     w.attr_dict(o, ("reassociation", "static_output_shape"))
     w.write(f" : {source.type} into {o.results[0].type}")
 

@@ -123,22 +123,6 @@ def if_(
     )
 
 
-def while_(
-    inits: Sequence[Value],
-    before: Block,
-    after: Block,
-    result_types: Sequence[Type] = (),
-    *,
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``scf.while``; the blocks hold their terminators."""
-    results = tuple(Value(ty, "", location) for ty in result_types)
-    regions = (Region((before,)), Region((after,)))
-    return Operation(
-        "scf.while", tuple(inits), results, regions=regions, location=location
-    )
-
-
 def condition(
     value: Value, forwarded: Sequence[Value] = (), *, location: Location = UNKNOWN
 ) -> Operation:

@@ -10,7 +10,7 @@ from gpucodegen.dialects.framework.rules import require
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.scf.forall import BOUNDS
 from gpucodegen.dialects.shared.yields import check_yield
-from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, OpaqueAttr
+from gpucodegen.ir.attributes import ArrayAttr, OpaqueAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import INDEX, Type
@@ -75,8 +75,7 @@ def check_execute_region(o: Operation) -> None:
 
 def check_index_switch(o: Operation) -> None:
     """Each case once, a region for each and for the default."""
-    cases = o.attributes["cases"]
-    values = cases.values if isinstance(cases, DenseArrayAttr) else ()
+    values = o.numbers("cases")
     if len(o.regions) != len(values) + 1:
         raise errors.WrongRegionCount(
             o.location,
@@ -207,11 +206,11 @@ def check_forall(o: Operation) -> None:
     *bounds, outputs = operand_segments(o, 4)
     rank = len(o.body.arguments) - len(outputs)
     for name, values in zip(BOUNDS, bounds, strict=True):
-        static = _static(o, name)
+        static = o.numbers(name)
         require(
             len(static) == rank and static.count(DYNAMIC_MARK) == len(values),
             o,
-            f"{len(static)} entries in static{name} for {rank} variables",
+            f"{len(static)} entries in {name} for {rank} variables",
             "Write one per variable",
         )
     require(
@@ -229,14 +228,8 @@ def check_forall(o: Operation) -> None:
     _check_mapping(o, rank)
 
 
-def _static(o: Operation, name: str) -> tuple[float, ...]:
-    value = o.attributes.get(f"static{name}")
-    return value.values if isinstance(value, DenseArrayAttr) else ()
-
-
 def _check_mapping(o: Operation, rank: int) -> None:
-    mapping = o.attributes.get("mapping")
-    entries = mapping.values if isinstance(mapping, ArrayAttr) else ()
+    mapping, entries = o.attributes.get("mapping"), o.entries("mapping")
     if mapping is None or (isinstance(mapping, ArrayAttr) and not entries):
         return
     if len(entries) != rank or not all(isinstance(e, OpaqueAttr) for e in entries):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.framework.assembly_elements import (
+    indices_text,
+    read_indices,
+)
 from gpucodegen.dialects.framework.syntax import Argument, Reader, State, Use, Writer
-from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.carried import Carried, parse_carried, print_carried
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments
 from gpucodegen.ir.types import I64, INDEX
 
 END = "scf.forall.in_parallel"
-BOUNDS = ("LowerBound", "UpperBound", "Step")
+BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 
 Bounds = tuple[list[Value], list[int]]
@@ -65,10 +67,9 @@ def parse_body(r: Reader, state: State, loops: Loops) -> None:
 def finish(state: State, loops: Loops, outputs: Carried, region: Region) -> None:
     """Fill in the operation."""
     for name, (_, static) in zip(BOUNDS, loops.bounds, strict=True):
-        state.attributes[f"static{name}"] = DenseArrayAttr(I64, tuple(static))
+        state.attributes[name] = DenseArrayAttr(I64, tuple(static))
     groups = [*(dynamic for dynamic, _ in loops.bounds), outputs.inits]
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
     state.result_types = outputs.types
     state.regions = [region]
 
@@ -84,31 +85,23 @@ def complete(region: Region) -> Region:
 
 def _bounds(r: Reader) -> Bounds:
     """``(%n, 10)``."""
-    values: list[Value] = []
-
-    def entry() -> int:
-        if r.token[:1] != "%":
-            return r.integer()
-        use: Use = r.use()
-        values.append(r.resolve(use, INDEX))
-        return DYNAMIC_MARK
-
-    return values, r.listed("(", ")", entry)
+    uses, static = read_indices(r, "()")
+    return [r.resolve(use, INDEX) for use in uses], static
 
 
 def print_forall(w: Writer, o: Operation) -> None:
     """``(%i) in (%n) shared_outs(%o = %t) -> (types) { .. }``."""
     lower, upper, step, outputs = operand_segments(o, 4)
     texts = [
-        _bounds_text(w, o, name, values)
+        indices_text(w, o.numbers(name), values)
         for name, values in zip(BOUNDS, (lower, upper, step), strict=True)
     ]
-    count = len(_static(o, "UpperBound"))
+    count = len(o.numbers("staticUpperBound"))
     arguments = o.body.arguments
     w.write(f" ({w.names(arguments[:count])})")
     is_normal = not lower and not step
-    is_normal = is_normal and set(_static(o, "LowerBound")) <= {0}
-    if is_normal and set(_static(o, "Step")) <= {1}:
+    is_normal = is_normal and set(o.numbers("staticLowerBound")) <= {0}
+    if is_normal and set(o.numbers("staticStep")) <= {1}:
         w.write(f" in ({texts[1]})")
     else:
         w.write(f" = ({texts[0]}) to ({texts[1]}) step ({texts[2]})")
@@ -116,21 +109,7 @@ def print_forall(w: Writer, o: Operation) -> None:
     w.write(" ")
     is_plain = not o.results and not o.body.operations[-1].body.operations
     w.region(o.regions[0], elide=END if is_plain else "")
-    w.attr_dict(o, (OPERAND_SEGMENTS, *(f"static{name}" for name in BOUNDS)))
-
-
-def _static(o: Operation, name: str) -> Sequence[int]:
-    value = o.attributes.get(f"static{name}")
-    entries = value.values if isinstance(value, DenseArrayAttr) else ()
-    return [int(entry) for entry in entries]
-
-
-def _bounds_text(w: Writer, o: Operation, name: str, values: Sequence[Value]) -> str:
-    dynamic = iter(values)
-    return ", ".join(
-        w.name(next(dynamic)) if entry == DYNAMIC_MARK else str(entry)
-        for entry in _static(o, name)
-    )
+    w.attr_dict(o, (OPERAND_SEGMENTS, *BOUNDS))
 
 
 def parse_in_parallel(r: Reader, state: State) -> None:

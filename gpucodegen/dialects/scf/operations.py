@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import op
+from gpucodegen.dialects.framework.assembly_elements import (
+    ElseRegion,
+    RegionOf,
+    ResultTypes,
+)
+from gpucodegen.dialects.framework.declare import always, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.scf import checks, forall, syntax
+from gpucodegen.ir.types import I1
 
 OPERATIONS = (
     op(
@@ -21,7 +27,13 @@ OPERATIONS = (
     op(
         "scf.if",
         "condition -> results*",
-        (syntax.parse_if, syntax.print_if),
+        "$condition custom<Types> custom<Then> custom<Else> attr-dict",
+        custom={
+            "Types": ResultTypes(),
+            "Then": RegionOf("scf.yield"),
+            "Else": ElseRegion("scf.yield"),
+        },
+        implied={"condition": always(I1)},
         types={"condition": constraints.BOOL},
         regions=2,
         terminators=["scf.yield"],
@@ -78,7 +90,8 @@ OPERATIONS = (
     op(
         "scf.execute_region",
         "-> results*",
-        (syntax.parse_execute_region, syntax.print_execute_region),
+        "custom<Types> (`no_inline` $no_inline^)? custom<Body> attr-dict",
+        custom={"Types": ResultTypes(bare=True), "Body": RegionOf()},
         attributes={"no_inline": kinds.UNIT},
         regions=1,
         checks=[checks.check_execute_region],

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpucodegen.dialects import scf as view
 from gpucodegen.dialects.framework.declare import always, result_list
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared.carried import parse_carried, parse_pair, print_carried
 from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Region, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments
 from gpucodegen.ir.types import I1, I64, INDEX
 
 BOOL_ONLY = always(I1)
 _YIELD = "scf.yield"
-
-
-def _arrow(w: Writer, results: Sequence[Value]) -> None:
-    if results:
-        w.write(f" -> ({', '.join(str(v.type) for v in results)})")
 
 
 # -- for -------------------------------------------------------------------------------
@@ -60,35 +53,6 @@ def print_for(w: Writer, o: Operation) -> None:
     w.write(" ")
     w.region(o.regions[0], elide=_YIELD)
     w.attr_dict(o, ("unsignedCmp",))
-
-
-# -- if --------------------------------------------------------------------------------
-
-
-def parse_if(r: Reader, state: State) -> None:
-    """``%c -> (types) { .. } else { .. }``."""
-    state.operands = [r.resolve(r.use(), I1)]
-    state.result_types = r.arrow_types()
-    terminator = "" if state.result_types else _YIELD
-    then_region = r.region(terminator=terminator)
-    else_region = Region()
-    if r.token == "else":
-        r.advance()
-        else_region = r.region(terminator=terminator)
-    state.attributes |= r.attr_dict()
-    state.regions = [then_region, else_region]
-
-
-def print_if(w: Writer, o: Operation) -> None:
-    """``%c -> (types) { .. } else { .. }``."""
-    w.write(f" {w.name(o.operands[0])}")
-    _arrow(w, o.results)
-    w.write(" ")
-    w.region(o.regions[0], elide=_YIELD)
-    if len(o.regions) > 1 and o.regions[1].blocks:
-        w.write(" else ")
-        w.region(o.regions[1], elide=_YIELD)
-    w.attr_dict(o)
 
 
 # -- while -----------------------------------------------------------------------------
@@ -150,8 +114,7 @@ def parse_parallel(r: Reader, state: State) -> None:
     terminator = "" if inits else "scf.reduce"
     state.regions = [modern_body(r.region(ivs, terminator=terminator))]
     state.attributes |= r.attr_dict()
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
-    state.operands = [value for group in groups for value in group]
+    state.give(groups)
     state.result_types = types
 
 
@@ -228,27 +191,6 @@ def print_reduce(w: Writer, o: Operation) -> None:
 # -- other regions ---------------------------------------------------------------------
 
 
-def parse_execute_region(r: Reader, state: State) -> None:
-    """``-> types no_inline? { .. }``."""
-    state.result_types = r.arrow_types()
-    if r.token == "no_inline":
-        r.advance()
-        state.attributes["no_inline"] = UnitAttr()
-    state.regions = [r.region()]
-    state.attributes |= r.attr_dict()
-
-
-def print_execute_region(w: Writer, o: Operation) -> None:
-    """``-> types { .. }``."""
-    if o.results:
-        w.write(f" -> {result_list(o.results)}")
-    if "no_inline" in o.attributes:
-        w.write(" no_inline")
-    w.write(" ")
-    w.region(o.regions[0])
-    w.attr_dict(o, ("no_inline",))
-
-
 def parse_index_switch(r: Reader, state: State) -> None:
     """``%i -> types case 2 { .. } default { .. }``."""
     state.operands = [r.resolve(r.use(), INDEX)]
@@ -276,8 +218,7 @@ def print_index_switch(w: Writer, o: Operation) -> None:
     if o.results:
         w.write(f" -> {', '.join(str(v.type) for v in o.results)}")
     default, *regions = o.regions
-    cases = o.attributes.get("cases")
-    values = cases.values if isinstance(cases, DenseArrayAttr) else ()
+    values = o.numbers("cases")
     for value, region in zip(values, regions, strict=False):
         w.write(f"\ncase {value} ")
         w.region(region)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.assembly_elements import RegionOf, ResultTypes
 from gpucodegen.dialects.framework.constraints import TypeConstraint
-from gpucodegen.dialects.framework.declare import always, indices, op
+from gpucodegen.dialects.framework.declare import always, each_of, indices, op
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.rules import check_no_arguments
 from gpucodegen.dialects.framework.signatures import SIGNATURE
@@ -191,7 +192,9 @@ OPERATIONS = (
     op(
         "shape.assuming",
         "witness -> results*",
-        (syntax.parse_assuming, syntax.print_assuming),
+        "$witness custom<Types> custom<Body> attr-dict",
+        custom={"Types": ResultTypes(), "Body": RegionOf("shape.assuming_yield")},
+        implied={"witness": always(WITNESS)},
         types={"witness": _WITNESS},
         regions=1,
         terminators=["shape.assuming_yield"],
@@ -267,7 +270,10 @@ OPERATIONS = (
     op(
         "shape.reduce",
         "shape initVals* -> result*",
-        (syntax.parse_reduce, syntax.print_reduce),
+        "`` `(` $shape (`,` $initVals^)? `)` (`:` type($shape)^)?"
+        " custom<Types> custom<Body> attr-dict",
+        custom={"Types": ResultTypes("result", bare=True), "Body": RegionOf()},
+        implied={"shape": always(SHAPE), "initVals": each_of("result")},
         types={"shape": _SHAPE},
         regions=1,
         terminators=["shape.yield"],

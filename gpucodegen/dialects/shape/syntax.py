@@ -13,7 +13,6 @@ from gpucodegen.dialects.framework.assembly_elements import (
     ParsedElements,
     Printed,
 )
-from gpucodegen.dialects.framework.declare import result_list
 from gpucodegen.dialects.framework.kinds import ANY
 from gpucodegen.dialects.framework.signatures import parse_signature, print_function
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
@@ -125,47 +124,6 @@ def extents_of(o: Operation) -> tuple[object, ...]:
         return ()
     count = value.type.shape[0] if isinstance(value.type, TensorType) else 0
     return tuple(value.values) * (count or 0) if value.is_splat else value.values
-
-
-# -- regions ---------------------------------------------------------------------------
-
-
-def parse_assuming(r: Reader, state: State) -> None:
-    """``%witness -> (types) { .. }``."""
-    state.operands = [r.resolve(r.use(), WITNESS)]
-    state.result_types = r.arrow_types()
-    terminator = "" if state.result_types else "shape.assuming_yield"
-    state.regions = [r.region(terminator=terminator)]
-    state.attributes |= r.attr_dict()
-
-
-def print_assuming(w: Writer, o: Operation) -> None:
-    """``%witness -> (types) { .. }``."""
-    w.write(f" {w.name(o.operands[0])}")
-    if o.results:
-        w.write(f" -> ({', '.join(str(v.type) for v in o.results)})")
-    w.write(" ")
-    w.region(o.regions[0], elide="shape.assuming_yield")
-    w.attr_dict(o)
-
-
-def parse_reduce(r: Reader, state: State) -> None:
-    """``(%shape, %start) : type -> types { ^bb0(..): .. }``."""
-    shape, *start = r.listed("(", ")", r.use)
-    ty: Type = r.type() if r.accept(":") else SHAPE
-    state.result_types = r.arrow_types()
-    values = zip(start, state.result_types, strict=False)
-    state.operands = [r.resolve(shape, ty), *(r.resolve(u, t) for u, t in values)]
-    state.regions = [r.region()]
-    state.attributes |= r.attr_dict()
-
-
-def print_reduce(w: Writer, o: Operation) -> None:
-    """``(%shape, %start) : type -> types { ^bb0(..): .. }``."""
-    ty = o.operands[0].type
-    w.write(f"({w.names(o.operands)}) : {ty} -> {result_list(o.results)} ")
-    w.region(o.regions[0], arguments=True)
-    w.attr_dict(o)
 
 
 # -- functions -------------------------------------------------------------------------

@@ -100,8 +100,6 @@ ATOMIC_KINDS = tuple(sorted([*OF_ATOMICS, "assign"]))
 """All words of atomic updates; their positions are the numbers of the attribute."""
 OLD_ATOMIC_KINDS = {"maxf": "maximumf", "minf": "minimumf"}
 """Words of atomic updates until 2023."""
-KINDS = tuple(dict.fromkeys(row.kind for row in _ROWS))
-"""All words of vector reductions."""
 GPU_KINDS = tuple(dict.fromkeys(row.kind for row in _ROWS if row.atomic))
 """All words of reductions among threads."""
 OLD_KINDS = {"minf": "minnumf", "maxf": "maxnumf"}

@@ -92,8 +92,7 @@ _MEMREFS = (MemRefType, UnrankedMemRefType)
 
 
 def _entries(function: Operation, name: str) -> list[tuple[int, Attribute]]:
-    value = function.attributes.get(name)
-    entries = value.values if isinstance(value, ArrayAttr) else ()
+    entries = function.entries(name)
     positions = (position for position, _ in _buffers(function))
     return list(zip(positions, entries, strict=False))
 

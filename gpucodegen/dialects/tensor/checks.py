@@ -12,7 +12,7 @@ from gpucodegen.dialects.framework.definition import Check, Types
 from gpucodegen.dialects.framework.rules import compatible_shapes, require
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.yields import check_yield
-from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
+from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import (
     INDEX,
@@ -190,8 +190,7 @@ def _padded(extent: int | None, low: int | None, high: int | None) -> int | None
 
 
 def _static(o: Operation, name: str) -> Shape:
-    value = o.attributes.get(name)
-    entries = value.values if isinstance(value, DenseArrayAttr) else ()
+    entries = o.numbers(name)
     return tuple(None if e == DYNAMIC_MARK else int(e) for e in entries)
 
 

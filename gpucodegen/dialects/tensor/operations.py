@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.assembly_elements import RegionOf
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import shape_checks as shapes
 from gpucodegen.dialects.memref import shape_syntax
-from gpucodegen.dialects.tensor import checks, syntax
+from gpucodegen.dialects.tensor import checks
 from gpucodegen.dialects.tensor import slice_checks as slices
 
 _PURE = Trait.PURE
@@ -106,7 +107,9 @@ OPERATIONS = (
     op(
         "tensor.generate",
         "dynamicExtents* -> result",
-        (syntax.parse_generate, syntax.print_generate),
+        "$dynamicExtents custom<Body> attr-dict `:` type($result)",
+        custom={"Body": RegionOf()},
+        implied={"dynamicExtents": indices},
         types={"result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
@@ -115,7 +118,11 @@ OPERATIONS = (
     op(
         "tensor.pad",
         "source low* high* -> result",
-        (syntax.parse_pad, syntax.print_pad),
+        "$source (`nofold` $nofold^)?"
+        " `low` `` custom<DynamicIndexList>($low, $static_low)"
+        " `high` `` custom<DynamicIndexList>($high, $static_high)"
+        " custom<Body> attr-dict `:` type($source) `to` type($result)",
+        custom={"Body": RegionOf()},
         attributes={
             "static_low": kinds.integers(),
             "static_high": kinds.integers(),

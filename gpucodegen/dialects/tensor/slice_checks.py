@@ -9,7 +9,7 @@ from gpucodegen.dialects.framework.rules import agree, require, shown
 from gpucodegen.dialects.memref import Slice
 from gpucodegen.dialects.memref.layouts import Extent, plus
 from gpucodegen.dialects.memref.view_checks import check_slice, reduces, static
-from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, IntegerAttr
+from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Shape, TensorType, Type
 
@@ -106,8 +106,7 @@ def check_concat(o: Operation) -> None:
         )
     if not isinstance(result, TensorType):
         return
-    dim = o.attributes.get("dim")
-    position = dim.value if isinstance(dim, IntegerAttr) else 0
+    position = o.integer("dim")
     if not 0 <= position < len(result.shape):
         raise errors.OutOfRange(
             o.location,

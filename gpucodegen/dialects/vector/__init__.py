@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
-    ArrayAttr,
     Attribute,
     DenseArrayAttr,
     OpaqueAttr,
@@ -127,19 +126,14 @@ def position(op: Operation) -> tuple[int, ...]:
 
 def contraction_maps(op: Operation) -> list[AffineMap]:
     """The map of each operand of a ``vector.contract``."""
-    entries = _entries(op, "indexing_maps")
+    entries = op.entries("indexing_maps")
     return [entry.map for entry in entries if isinstance(entry, AffineMapAttr)]
 
 
 def contraction_iterators(op: Operation) -> list[str]:
     """The words of its iterators: ``parallel`` or ``reduction``, if it is valid."""
-    entries = map(str, _entries(op, "iterator_types"))
+    entries = map(str, op.entries("iterator_types"))
     return [entry.partition("<")[2].removesuffix(">") for entry in entries]
-
-
-def _entries(op: Operation, name: str) -> tuple[Attribute, ...]:
-    value = op.attributes[name]
-    return value.values if isinstance(value, ArrayAttr) else ()
 
 
 def _static_position(entries: Sequence[int]) -> dict[str, Attribute]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpucodegen.dialects.framework.declare import op, result_list
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.rules import require
-from gpucodegen.dialects.framework.syntax import Reader, State, Writer
+from gpucodegen.dialects.framework.syntax import Reader, State, Writer, read_type
 from gpucodegen.dialects.vector.memory.transfer_syntax import mask_type
 from gpucodegen.dialects.vector.shapes.operations import MASK
 from gpucodegen.dialects.vector.types import extents, vector_of
@@ -22,9 +22,7 @@ def parse_mask(r: Reader, state: State) -> None:
     uses = r.separated(r.use)
     start = r.location()
     state.regions = [_with_yield(r.region(), start)]
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    mask = r.type()
+    mask = read_type(r, state)
     start = r.start
     state.result_types = r.arrow_types()
     types = [mask, *state.result_types[: len(uses) - 1]]

@@ -2,58 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import indices, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.definition import Trait, Types
 from gpucodegen.dialects.framework.rules import require
-from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.vector.types import extents
-from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I32, I64, TupleType
+from gpucodegen.ir.types import I32, TupleType, Type
 
 _PURE = Trait.PURE
 
 # -- tuples of vectors -----------------------------------------------------------------
 
 
-def _parse_tuple(r: Reader, state: State) -> None:
-    """``%a, %b : vector, vector``."""
-    start = r.start
-    uses = r.separated(r.use)
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    types = r.types()
-    state.operands = r.resolve_all(uses, types, start)
-    state.result_types = [TupleType(tuple(types))]
+def _joined(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type]:
+    return (TupleType(tuple(types["vectors"])),)
 
 
-def _print_tuple(w: Writer, o: Operation) -> None:
-    """``%a, %b : vector, vector``."""
-    w.write(f" {w.names(o.operands)}")
-    w.attr_dict(o)
-    w.write(f" : {', '.join(str(v.type) for v in o.operands)}")
-
-
-def _parse_tuple_get(r: Reader, state: State) -> None:
-    """``%t, 1 : tuple<..>``."""
-    use = r.use()
-    r.expect(",")
-    index = r.integer()
-    state.attributes |= r.attr_dict()
-    state.attributes["index"] = IntegerAttr(index, I64)
-    r.expect(":")
-    ty = r.type()
-    state.operands = [r.resolve(use, ty)]
-    elements = ty.elements if isinstance(ty, TupleType) else ()
-    state.result_types = list(elements[index : index + 1])
-
-
-def _print_tuple_get(w: Writer, o: Operation) -> None:
-    """``%t, 1 : tuple<..>``."""
-    w.write(f" {w.name(o.operands[0])}, {o.attributes['index']}")
-    w.attr_dict(o, ("index",))
-    w.write(f" : {o.operands[0].type}")
+def _chosen(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]:
+    (ty,), index = types["vectors"], getattr(attributes["index"], "value", 0)
+    return ty.elements[index : index + 1] if isinstance(ty, TupleType) else ()
 
 
 def _check_tuple_get(o: Operation) -> None:
@@ -109,14 +80,16 @@ OPERATIONS = (
     op(
         "vector.tuple",
         "vectors* -> result",
-        (_parse_tuple, _print_tuple),
+        "$vectors attr-dict `:` type($vectors)",
+        implied={"result": _joined},
         traits=_PURE,
     ),
     op(
         "vector.tuple_get",
         "vectors -> result",
-        (_parse_tuple_get, _print_tuple_get),
-        attributes={"index": kinds.NUMBER},
+        "$vectors `,` $index attr-dict `:` type($vectors)",
+        attributes={"index": kinds.INT64},
+        implied={"result": _chosen},
         traits=_PURE,
         checks=[_check_tuple_get],
     ),

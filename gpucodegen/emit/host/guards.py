@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.reports import Told
 from gpucodegen.emit.text.fragments import Text, call
-from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr, StringAttr
+from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation
 
@@ -18,24 +18,13 @@ def told(op: Operation) -> Told:
     """Place, verb, buffer, dimension, extent and names."""
     place = file_location(op.location)
     where = (place.filename, place.line, place.column) if place else ()
-    buffer = _string(op, "verb"), _string(op, "buffer")
-    sizes = _number(op, "dimension"), _number(op, "extent")
+    buffer = op.string("verb"), op.string("buffer")
+    sizes = op.integer("dimension"), op.integer("extent")
     return where, *buffer, *sizes, _names(op)
 
 
-def _string(op: Operation, name: str) -> str:
-    value = op.attributes.get(name)
-    return value.value if isinstance(value, StringAttr) else ""
-
-
-def _number(op: Operation, name: str) -> int:
-    value = op.attributes.get(name)
-    return value.value if isinstance(value, IntegerAttr) else 0
-
-
 def _names(op: Operation) -> tuple[str, ...]:
-    value = op.attributes.get("names")
-    found = value.values if isinstance(value, ArrayAttr) else ()
+    found = op.entries("names")
     return tuple(v.value for v in found if isinstance(v, StringAttr))
 
 

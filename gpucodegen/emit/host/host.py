@@ -173,9 +173,8 @@ def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
     e.writer.line(str(call("rt.launch", literal(name), grid, block, given)))
     if reports.words:
         e.writer.line(str(call("rt.check", status, repr(tuple(reports.told)))))
-    if not kernel.spelling.in_blocks:
-        codes = tuple(text.code for text in texts)
-        e.printed.launches.append(Launched(name, codes, status, reports))
+    codes, sizes = tuple(text.code for text in texts), (grid.code, block.code)
+    e.printed.launches.append(Launched(name, codes, status, reports, *sizes))
 
 
 def launch_func(e: Emitter, op: Operation) -> None:

@@ -23,6 +23,7 @@ class OneLaunch(NamedTuple):
     arguments of the function, then ``results``, the arrays that it makes and returns,
     then the words for reports.  ``single``: it returns one array, no tuple.
     ``words``: how many there are for reports, and ``told``: what these mean.
+    ``grid`` and ``block``: of a kernel in blocks, how many blocks and threads.
     """
 
     kernel: str
@@ -31,15 +32,19 @@ class OneLaunch(NamedTuple):
     single: bool = False
     words: int = 0
     told: tuple[object, ...] = ()
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
 
 
 class Launched(NamedTuple):
-    """A launch of a kernel on the CPU: its arguments are names or expressions."""
+    """A launch: grid and block, or None, and arguments are names or expressions."""
 
     kernel: str
     arguments: tuple[str, ...]
     status: str
     reports: Reports
+    grid: str = "None"
+    block: str = "None"
 
 
 @dataclass(slots=True)
@@ -58,7 +63,7 @@ class PrintedHost:
     def one_launch(self, arguments: Sequence[str], lines: int) -> OneLaunch | None:
         """The only launch, if there is nothing else among so many ``lines``.
 
-        What is made has to be returned, and nothing else.
+        What is made has to be returned, and nothing else.  Extents are numbers.
 
         >>> start = Launched("k", ("b", "a"), "status", Reports())
         >>> PrintedHost({}, {}, [start]).one_launch(["a", "b"], 1).order
@@ -71,11 +76,15 @@ class PrintedHost:
         returned = [self.same.get(name, name) for name in self.returned]
         if len(self.launches) != 1 or list(self.made) != returned:
             return None
-        kernel, texts, status, reports = self.launches[0]
+        kernel, texts, status, reports, *sizes = self.launches[0]
+        extents = [_numbers(size) for size in sizes]
         known = len(self.made) + len(self.same) + 2 * bool(reports.words)
         names = [*arguments, *self.made, status]
         given = [self.same.get(text, text) for text in texts]
         if lines != known + 1 + bool(returned) or not set(given) <= set(names):
+            return None
+        grid, block = extents
+        if grid is None or block is None:
             return None
         return OneLaunch(
             kernel,
@@ -84,4 +93,16 @@ class PrintedHost:
             len(returned) == 1,
             reports.words,
             tuple(reports.told),
+            grid,
+            block,
         )
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    """The numbers of a tuple's text, none of ``None``; None where others are in it.
+
+    >>> _numbers("(4, 1, 1)"), _numbers("None"), _numbers("(n, 1, 1)")
+    ((4, 1, 1), (), None)
+    """
+    parts = [] if text == "None" else text.strip("()").split(", ")
+    return tuple(map(int, parts)) if all(p.isdecimal() for p in parts) else None

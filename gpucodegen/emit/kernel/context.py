@@ -288,6 +288,9 @@ class Emitter:
 
     def use(self, name: str) -> str:
         """The name of a plain intrinsic."""
+        ready = self.spelling.ready
+        if ready and name not in ready:
+            return self.header.made(name, "operation", name)
         return self.header.plain(name)
 
     def make(self, hint: str, factory: str, *arguments: Argument) -> str:

@@ -13,7 +13,7 @@ from gpucodegen.emit.kernel.context import Emitter, Handlers
 from gpucodegen.emit.kernel.spelling import CPU as ON_CPU
 from gpucodegen.emit.kernel.spelling import CUDA as ON_CUDA
 from gpucodegen.emit.kernel.spelling import WIDE_CUDA, Spelling
-from gpucodegen.emit.tables import gpu
+from gpucodegen.emit.tables import gpu, warps
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
 from gpucodegen.emit.tables.memory import memory, transfers, views
@@ -29,7 +29,7 @@ class Emission:
     spelling of kernels whose indices are data, where that is another one.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[0]
-    ('gpucodegen.intrinsics.cpu', 'gpu.barrier')
+    ('gpucodegen.intrinsics.cpu', 'gpu.ballot')
     """
 
     spelling: Spelling
@@ -60,4 +60,6 @@ _COMMON: Handlers = (
     | {"func.return": leave}
 )
 CPU = Emission(ON_CPU, _COMMON)
-CUDA = Emission(ON_CUDA, _COMMON | gpu.HANDLERS | {"gpu.return": leave}, WIDE_CUDA)
+CUDA = Emission(
+    ON_CUDA, _COMMON | gpu.HANDLERS | warps.HANDLERS | {"gpu.return": leave}, WIDE_CUDA
+)

@@ -170,6 +170,7 @@ _STORES = {
     "affine.vector_store": 1,
     "vector.store": 1,
     "vector.transfer_write": 1,
+    "vector.maskedstore": 0,
     "memref.atomic_rmw": 1,
     "memref.copy": 1,
     "memref.dma_wait": 0,

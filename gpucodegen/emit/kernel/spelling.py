@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
 from gpucodegen.emit.text.expressions import NARROW, PLAIN, Division
 
 
@@ -12,6 +13,7 @@ class Spelling:
     """Index arithmetic, loops and memory in the text of a kernel.
 
     ``name`` is that of the target in messages, ``face`` the module of the intrinsics.
+    ``ready``: names that this has, if it makes all others on request.
     ``index`` is the type that index variables get, or nothing where Python's integers
     serve, and ``index_parameter`` the element type of index parameters;
     ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits wide.
@@ -30,13 +32,14 @@ class Spelling:
 
     name: str
     face: str
+    ready: frozenset[str] = frozenset()
     division: Division = PLAIN
     index: str = ""
     index_dtype: str = "i64"
     index_parameter: str = "index"
     index_operand: str = ""
     wrapped: frozenset[str] = frozenset({"i8", "i16", "i32", "i64"})
-    overflowing: frozenset[str] = frozenset({"i64"})
+    overflowing: frozenset[str] = frozenset({"i64", "index"})
     counted_by_while: bool = False
     shares_offsets: bool = False
     in_blocks: bool = False
@@ -50,7 +53,6 @@ CPU = Spelling(
     "cpu",
     "gpucodegen.intrinsics.cpu",
     wrapped=frozenset({"i8", "i16", "i32"}),
-    overflowing=frozenset({"i64", "index"}),
     shares_offsets=True,
     has_heap=True,
     divides_loops=True,
@@ -63,6 +65,7 @@ CUDA = Spelling(
     division=NARROW,
     index="int32",
     index_dtype="i32",
+    overflowing=frozenset({"i64"}),
     counted_by_while=True,
     in_blocks=True,
 )
@@ -78,7 +81,8 @@ WIDE_CUDA = Spelling(
 """But indices that are data, in memory or cast from wide integers, have 64."""
 HOST = Spelling(
     "host",
-    "gpucodegen.intrinsics.sim",
+    "gpucodegen.runtime.cpu.arithmetic",
+    ready=frozenset({*CONSTRUCTORS.values(), "select", "ceildivsi"}),
     index_operand="int64",
     wrapped=frozenset({"i8", "i16", "i32", "i64", "index"}),
     overflowing=frozenset(),

@@ -5,6 +5,7 @@
 - `vectors`: register tiles
 - `control`: loops, branches, blocks
 - `gpu`: thread identities and barriers
+- `warps`: exchange among the lanes of a warp
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ IDENTITIES = {
     "gpu.grid_dim": "gridDim",
 }
 
+REGISTER = "i32"
+"""What a thread reads of itself."""
+
 
 def identity(e: Emitter, op: Operation) -> None:
     """Position or size of a thread or block along one dimension."""
@@ -23,7 +26,9 @@ def identity(e: Emitter, op: Operation) -> None:
         e.indices[op.result] = Const(e.facts.block["xyz".index(dimension)])
         return
     cuda = e.use("cuda")
-    e.define(op.result, Text(f"{cuda}.{IDENTITIES[op.name]}.{dimension}"))
+    text = Text(f"{cuda}.{IDENTITIES[op.name]}.{dimension}")
+    has_own_width = e.spelling.index_dtype == REGISTER
+    e.define(op.result, text if has_own_width else e.narrow(text))
 
 
 def global_id(e: Emitter, op: Operation) -> None:
@@ -34,9 +39,10 @@ def global_id(e: Emitter, op: Operation) -> None:
 
 
 def barrier(e: Emitter, op: Operation) -> None:
-    """``gpu.barrier``."""
-    del op
-    e.writer.line(f"{e.use('cuda')}.syncthreads()")
+    """``gpu.barrier`` of a block or of each warp."""
+    of_warp = "subgroup" in str(op.attributes.get("scope"))
+    code = f"syncwarp({e.use('int32')}(-1))" if of_warp else "syncthreads()"
+    e.writer.line(f"{e.use('cuda')}.{code}")
 
 
 HANDLERS: dict[str, Handler] = dict.fromkeys(IDENTITIES, identity) | {

@@ -57,10 +57,6 @@ class SourceWriter:
         """Put a line before an earlier one."""
         self.lines.insert(position, f"{_INDENT * depth}{code}")
 
-    def blank(self) -> None:
-        """Append an empty line."""
-        self.lines.append("")
-
     @contextmanager
     def block(self, head: str) -> Generator[None]:
         """A compound statement; an empty body becomes ``pass``."""

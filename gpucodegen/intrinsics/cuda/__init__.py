@@ -5,6 +5,7 @@
 - `complexes`: products of complex numbers
 - `functions`: formulas in place of C's library
 - `threads`: what a thread knows of itself
+- `warps`: what the lanes of a warp tell one another
 - `lines`: lines of MLIR in PTX
 - `unrolling`: how often loops are repeated
 - `assembly`: PTX of a kernel
@@ -26,7 +27,7 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import memory, threads
+from gpucodegen.intrinsics.cuda import memory, threads, warps
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.framework import faces
 
@@ -43,6 +44,8 @@ PLAIN = faces.plain(FACE) | {
     "int64": int64,
 }
 cuda = threads.face(FACE)
-globals().update(FACTORIES | PLAIN)
+WARPS = warps.factories(FACE)
+"""Factories that CUDA alone has."""
+globals().update(FACTORIES | PLAIN | WARPS)
 
-__all__ = ["FACTORIES", "PLAIN", "cuda"]
+__all__ = ["FACTORIES", "PLAIN", "WARPS", "cuda"]

@@ -7,9 +7,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
-import numba
 from numba.core import types
 from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
@@ -115,8 +113,3 @@ def _machine(architecture: str) -> Any:
 def _passes(machine: Any) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     return llvm.create_pass_builder(machine, options)
-
-
-def compiler_version() -> str:
-    """The versions of what makes the PTX."""
-    return f"numba {numba.__version__}, llvmlite {llvmlite.__version__}"

@@ -3,6 +3,8 @@
 Numba computes with 64 bits, and generated text cuts the result back.  LLVM does not
 always see that the upper half is lost: addresses and trip counts then take 64 bits, and
 loops are not unrolled.  Literals that fit count as 32 bits here.
+
+Minima and maxima are instructions at 64 bits too: Numba's own are Python functions.
 """
 
 from __future__ import annotations
@@ -50,17 +52,24 @@ def provide() -> None:
     for function, method in CHANGED.items():
         _define(function, types.int32, 1, _method(method))
     for function, relation in EXTREMES.items():
-        _define(function, types.int32, None, _extreme(relation))
+        for kind in (types.int32, types.int64):
+            _define(function, kind, None, _extreme(relation), kind)
 
 
-def _fits(ty: Any) -> bool:
+def _fits(ty: Any, kind: Any) -> bool:
     if isinstance(ty, types.IntegerLiteral):
-        return -(1 << 31) <= ty.literal_value < 1 << 31
-    return ty == types.int32
+        return kind.minval <= ty.literal_value <= kind.maxval
+    return ty in {types.int32, kind}
 
 
-def _define(function: Any, result: Any, arity: int | None, build: Build) -> None:
-    """Operations of ``arity`` operands, or of two and more."""
+def _define(
+    function: Any,
+    result: Any,
+    arity: int | None,
+    build: Build,
+    kind: Any = types.int32,
+) -> None:
+    """Operations of ``arity`` operands of a type, or of two and more."""
 
     class Narrow(templates.AbstractTemplate):
         key = function
@@ -68,15 +77,17 @@ def _define(function: Any, result: Any, arity: int | None, build: Build) -> None
 
         def generic(self, args: Any, kws: Any) -> Any:
             fits = len(args) == arity if arity else len(args) > 1
-            if kws or not fits or types.int32 not in args or not all(map(_fits, args)):
+            if kws or not fits or kind not in args:
                 return None
-            return typing.signature(result, *[types.int32] * len(args))
+            if not all(_fits(arg, kind) for arg in args):
+                return None
+            return typing.signature(result, *[kind] * len(args))
 
     def lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return build(builder, *args)
 
     TYPES.register_global(function)(Narrow)
-    kinds = [types.int32] * arity if arity else [types.VarArg(types.int32)]
+    kinds = [kind] * arity if arity else [types.VarArg(kind)]
     CODE.lower(function, *kinds)(lower)
 
 

@@ -1,7 +1,7 @@
 """What a thread knows of itself, under the names that Numba's CUDA gives it.
 
-``cuda.threadIdx.x`` and its like, and ``cuda.syncthreads()``: all of that module that
-generated text uses.
+``cuda.threadIdx.x`` and its like, ``cuda.syncthreads()`` and ``cuda.syncwarp(mask)``:
+all of that module that generated text uses.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def face(face: Face) -> ModuleType:
     """The module ``cuda`` of generated text."""
     module = ModuleType("cuda", __doc__)
     vars(module)["syncthreads"] = _syncthreads(face)
+    vars(module)["syncwarp"] = _syncwarp(face)
     for name, special in REGISTERS.items():
         vars(module)[name] = _triple(face, name, special)
     return module
@@ -89,7 +90,7 @@ def _end(special: str, block: tuple[int, int, int] | None) -> int | None:
     if block is None:
         return None
     name, _, dimension = special.partition(".")
-    extent = block["xyz".index(dimension)]
+    extent = max(block["xyz".index(dimension)], 1)  # no launch without threads
     return {"tid": extent, "ctaid": MOST_THREADS // extent}.get(name)
 
 
@@ -98,3 +99,13 @@ def _syncthreads(face: Face) -> Any:
         low.call("llvm.nvvm.barrier0", ir.VoidType(), ())
 
     return face.define("syncthreads", 0, lambda: signature(types.void), lower)
+
+
+def _syncwarp(face: Face) -> Any:
+    def lower(low: Lowering, mask: Any) -> None:
+        low.call("llvm.nvvm.bar.warp.sync", ir.VoidType(), (mask,))
+
+    def typing_rule(_mask: Any) -> Any:
+        return signature(types.void, types.int32)
+
+    return face.define("syncwarp", 1, typing_rule, lower)

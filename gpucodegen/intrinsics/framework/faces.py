@@ -1,4 +1,4 @@
-"""The names that every face has; a test checks that all three have them."""
+"""The names that every face has; a test checks that both have them."""
 
 from __future__ import annotations
 

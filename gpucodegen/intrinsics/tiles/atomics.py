@@ -155,7 +155,8 @@ def _swap_part(coding: _Coding, place: Any, x: Any, operation: str) -> Any:
 def _swap_loop(low: Lowering, cell: Any, update: Callable[[Any], Any]) -> Any:
     """Compare and swap until nothing came between; ``update`` gives (old, new bits)."""
     builder = low.builder
-    first = builder.load(cell)
+    size = cell.type.pointee.width // 8
+    first = builder.load_atomic(cell, "monotonic", size)  # a plain load would race
     entry = builder.block
     loop, done = (builder.append_basic_block(f"atomic_{s}") for s in ("try", "done"))
     builder.branch(loop)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gpucodegen import errors
 from gpucodegen.ir.attributes import Attribute, TypeAttr
 from gpucodegen.ir.constants.elements import (
@@ -127,10 +125,6 @@ def _check_size(p: Parser, given: int, ty: Type, start: int) -> None:
             problem=f"the resource has {given} bytes, {ty} has {size * count}",
             hint="Correct the type or the data",
         )
-
-
-_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]*")
-_OPAQUE_TYPE = re.compile(r'opaque\s*<\s*"[^"\n]*"\s*,\s*"(?!0x)[^"\n]*"\s*>(?!\s*:)')
 
 
 def parse_opaque(p: Parser, ty: Type | None) -> Attribute:

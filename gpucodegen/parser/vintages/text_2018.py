@@ -15,7 +15,6 @@ from gpucodegen.dialects.framework.syntax import State, Use
 from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, element_type
 from gpucodegen.parser.definitions import aliases
 from gpucodegen.parser.parser import Parser
@@ -157,8 +156,7 @@ def _transfer_write(p: Parser, state: State) -> None:
 
 
 def _grouped(state: State, groups: Sequence[list[Value]]) -> None:
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
 
 
 FORMS: dict[str, OldForm] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from gpucodegen.dialects.bufferization.syntax import tensor_like
 from gpucodegen.dialects.framework import registry
-from gpucodegen.dialects.framework.syntax import State, Use
+from gpucodegen.dialects.framework.syntax import State, Use, read_type
 from gpucodegen.dialects.memref import ADDRESS, DYNAMIC_MARK
 from gpucodegen.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr, UnitAttr
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
@@ -59,9 +59,7 @@ def _dim(p: Parser, state: State) -> None:
     source = p.use()
     p.expect(",")
     written = literals.written(p)
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     is_tensor = isinstance(ty, TensorType | UnrankedTensorType)
     state.name = "tensor.dim" if is_tensor else "memref.dim"
     literals.check_dimension(p, state.name, written, ty)
@@ -84,9 +82,7 @@ def _linalg_dim(p: Parser, state: State) -> None:
 def _rank(p: Parser, state: State) -> None:
     """``rank %x : type`` of a memref or a tensor."""
     use = p.use()
-    state.attributes = p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     is_tensor = isinstance(ty, TensorType | UnrankedTensorType)
     state.name = "tensor.rank" if is_tensor else "memref.rank"
     state.operands, state.result_types = [p.resolve(use, ty)], [INDEX]
@@ -101,9 +97,7 @@ def _store(p: Parser, state: State) -> None:
     else:
         p.expect(",")
     memref, indices = _element(p)
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     stored = literals.value(p, value, element_type(ty))
     state.operands = [stored, p.resolve(memref, ty), *literals.values(p, indices)]
 
@@ -112,9 +106,7 @@ def _load(p: Parser, state: State) -> None:
     """``load %m[%i, 0] : type``."""
     state.name = "memref.load"
     memref, indices = _element(p)
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     state.operands = [p.resolve(memref, ty), *literals.values(p, indices)]
     state.result_types = [element_type(ty)]
 
@@ -135,8 +127,7 @@ def _alloc(name: str) -> OldForm:
         p.expect(":")
         ty = memrefs.parse_bare_memref(p) if p.token == "<" else p.type()
         groups = [literals.values(p, sizes), literals.values(p, symbols)]
-        state.operands = [value for group in groups for value in group]
-        state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+        state.give(groups)
         state.result_types = [ty]
 
     return read
@@ -157,9 +148,8 @@ def _from_elements(p: Parser, state: State) -> None:
     """``tensor_from_elements(%a, %b) : type``, also without parentheses."""
     is_bare = p.token[:1] == "%"
     uses = p.uses() if is_bare else p.listed("(", ")", p.use)
-    state.name, state.attributes = "tensor.from_elements", p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    state.name = "tensor.from_elements"
+    ty = read_type(p, state)
     state.operands = [p.resolve(use, element_type(ty)) for use in uses]
     state.result_types = [ty]
 
@@ -182,9 +172,7 @@ def _tensor_load(p: Parser, state: State) -> None:
     """``tensor_load %m : memref``."""
     state.name = "bufferization.to_tensor"
     source = p.use()
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     state.operands = [p.resolve(source, ty)]
     state.result_types = [tensor_like(ty)]
 
@@ -198,9 +186,7 @@ def _tensor_store(p: Parser, state: State) -> None:
     else:
         p.expect(",")
     dest = p.use()
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     state.attributes["writable"] = UnitAttr()
     state.operands = [p.resolve(source, tensor_like(ty)), p.resolve(dest, ty)]
 
@@ -225,9 +211,7 @@ def _func(p: Parser, state: State) -> None:
 def _splat(p: Parser, state: State) -> None:
     """``splat %x : type`` of a vector or a tensor."""
     use = p.use()
-    state.attributes = p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     state.operands = [p.resolve(use, element_type(ty))]
     state.result_types = [ty]
     generic.name_splat(p, state)
@@ -278,9 +262,7 @@ def _dma_wait(p: Parser, state: State) -> None:
     """``dma_wait %t[..], %n : type``."""
     state.name = "memref.dma_wait"
     (memref, indices), count = _dma_end(p), literals.written(p)
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     operands = [p.resolve(memref, ty), *literals.values(p, indices)]
     state.operands = [*operands, literals.value(p, count, INDEX)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpucodegen.dialects.framework.kinds import VECTOR_KIND
-from gpucodegen.dialects.framework.syntax import State
+from gpucodegen.dialects.framework.syntax import State, read_type
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
 from gpucodegen.ir.attributes import (
     Attribute,
@@ -48,9 +48,7 @@ def _shuffle(p: Parser, state: State) -> bool:
     width = p.use()
     mode = p.one_of(("xor", "up", "down", "idx"), "a mode")
     state.attributes = {"mode": OpaqueAttr(f"#gpu.shuffle_mode<{mode}>")}
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     rest = [p.resolve(use, I32) for use in (offset, width)]
     state.operands = [p.resolve(value, ty), *rest]
     state.result_types = [ty, I1]
@@ -67,9 +65,7 @@ def _multi_reduction(p: Parser, state: State) -> bool:
         p.move_to(resume)
         return False
     dimensions = p.listed("[", "]", p.integer)
-    state.attributes = p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     p.one_of(("to",), "'to'")
     result = p.type()
     start = literals.constant(p, neutral(kind, result), result, state.start)

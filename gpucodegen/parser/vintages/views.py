@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpucodegen.dialects.framework.syntax import State, Use
+from gpucodegen.dialects.framework.syntax import State, Use, read_type
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.memref.shape_syntax import give_output_shape
 from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, MemRefType, Type
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
@@ -46,15 +45,12 @@ def _subview(p: Parser, state: State) -> None:
     names = ("static_offsets", "static_sizes", "static_strides")
     for name, entries, default in zip(names, written, implied, strict=True):
         groups.append(_set_list(p, state, name, entries or default))
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
 
 
 def _types(p: Parser, state: State) -> tuple[Type, Type]:
     """``{attributes} : type to type``."""
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     p.one_of(("to",), "'to'")
     state.result_types = [p.type()]
     return ty, state.result_types[0]

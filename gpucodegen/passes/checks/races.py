@@ -92,12 +92,19 @@ def _races(lifted: Lifted) -> Iterator[errors.CompileError]:
 
 def _race_error(race: Race, lifted: Lifted, op: Operation) -> errors.CompileError:
     """The error of a broken rule; a copy without a wait is named by its target."""
-    is_transfer = race.rule in {"transfers", "tags"}
-    kind = errors.TransferOvertaken if is_transfer else errors.RaceFound
-    places = (*race.locations, op.location)[:2]
+    kind = _KINDS.get(race.rule, errors.RaceFound)
+    around = () if kind is errors.ThreadsApart else (op.location,)
+    places = (*race.locations, *around)[:2]
     if race.witness is not None:
         return _error(kind, race.witness.array, str(race), places)
     return _error(kind, _target(race, lifted), str(race), places)
+
+
+_KINDS: dict[str, type[errors.CompileError]] = {
+    "divergence": errors.ThreadsApart,
+    "tags": errors.TransferOvertaken,
+    "transfers": errors.TransferOvertaken,
+}
 
 
 def _target(race: Race, lifted: Lifted) -> str:

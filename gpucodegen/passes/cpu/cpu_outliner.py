@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from gpucodegen.dialects.arith import bit_width
@@ -30,6 +30,7 @@ from gpucodegen.passes.cpu.scalar_steps import (
 )
 from gpucodegen.passes.cpu.vector_runs import is_repeatable, needs_kernel
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.gpu.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
@@ -107,16 +108,7 @@ class CpuOutliner:
     def _nested(self, op: Operation) -> Operation:
         if not op.regions or op.name == "func.func":
             return op
-        regions = tuple(
-            type(region)(
-                tuple(
-                    b.with_operations(self.operations(b.operations))
-                    for b in region.blocks
-                )
-            )
-            for region in op.regions
-        )
-        return replace(op, regions=regions)
+        return with_blocks(op, self.operations)
 
     def _close(
         self,

@@ -14,7 +14,7 @@ from gpucodegen.ir.attributes import (
     DenseElementsAttr,
     IntegerAttr,
 )
-from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -29,6 +29,7 @@ from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.model import Machine
 
@@ -108,18 +109,7 @@ def _mapped(
 def _map_branches(
     op: Operation, mapping: CpuMapping, context: Sequence[Operation]
 ) -> Operation:
-    regions = tuple(
-        Region(
-            tuple(
-                block.with_operations(
-                    map_operations(block.operations, mapping, context)
-                )
-                for block in region.blocks
-            )
-        )
-        for region in op.regions
-    )
-    return op.with_(regions=regions)
+    return with_blocks(op, lambda ops: map_operations(ops, mapping, context))
 
 
 def _pieces(

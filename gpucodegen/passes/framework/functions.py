@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.operation import Operation, Value
 
-Rewrite = Callable[[Sequence[Operation]], list[Operation]]
+Rewrite = Callable[[Sequence[Operation]], Iterable[Operation]]
 
 
 def in_functions(
@@ -23,11 +23,8 @@ def in_functions(
 
 
 def with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
-    """``op`` with the operations of each block of its region rewritten."""
-    given = op.regions[0].blocks
-    blocks = tuple(block.with_operations(rewrite(block.operations)) for block in given)
-    is_same = all(new is old for new, old in zip(blocks, given, strict=True))
-    return op if is_same else op.with_(regions=(Region(blocks),))
+    """``op`` with the operations of each block of its regions rewritten."""
+    return op.with_blocks(lambda b: b.with_operations(rewrite(b.operations)))
 
 
 def definitions(op: Operation) -> dict[Value, Operation]:

@@ -44,30 +44,6 @@ def axis_of(op: Operation) -> Axis | None:
     return Axis(loop.iv, extent, lower, loop.step, op)
 
 
-@dataclass(frozen=True, slots=True)
-class PerfectNest:
-    """Loops around one straight-line body, outermost first."""
-
-    axes: tuple[Axis, ...]
-    body: tuple[Operation, ...]
-
-
-def perfect_nest(op: Operation) -> PerfectNest | None:
-    """The perfect nest rooted at a loop, if all its loops have constant ranges."""
-    axes: list[Axis] = []
-    while True:
-        axis = axis_of(op)
-        if axis is None:
-            return None
-        axes.append(axis)
-        inner = inner_operations(op)
-        if len(inner) == 1 and inner[0].name == "affine.for":
-            op = inner[0]
-            continue
-        is_straight = not any(o.regions for o in inner)
-        return PerfectNest(tuple(axes), inner) if is_straight else None
-
-
 def inner_operations(op: Operation) -> tuple[Operation, ...]:
     """Body of a loop without its terminator."""
     return tuple(o for o in op.body.operations if o.name != "affine.yield")

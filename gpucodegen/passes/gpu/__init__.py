@@ -6,6 +6,7 @@
 - `blocks`: nests that a whole block runs
 - `thread_mapping`: a thread for each iteration
 - `gpu_mapper`: each nest as a kernel, or a host loop of kernels
+- `collectives`: reductions among threads as shuffles
 - `gpu_launch`: the kernel and its launch
 - `grid_chunks`: more blocks than hardware takes at once
 - `map_gpu`: all nests of every function

@@ -20,11 +20,11 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.gpu import kernel as gpu
-from gpucodegen.passes.contraction.gpu.axes import extent, groups_of
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
-    recognize,
 )
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
@@ -38,7 +38,8 @@ from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.gpu.thread_mapping import parallel_chain, thread_per_iteration
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.gpu.plan import GpuPlan, plan_contraction
+from gpucodegen.tiling.machine.gpu.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.plan import plan_contraction
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ class GpuMapper:
 
     module: str
     definitions: Mapping[Value, Operation]
-    plan: GpuPlan | None = None
+    plan: Candidate | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     contractions: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
@@ -133,15 +134,14 @@ class GpuMapper:
             return self._launch(kernel)
         if op.name == "affine.for":
             nests = distribute(op, analysis)
-            wanted = nests if self.contractions else ()
-            found = [recognize(nest) for nest in wanted]
-            if any(found):
+            found = [paying_contraction(nest) for nest in nests]
+            if self.contractions and any(found):
                 return [
                     o
-                    for nest, contraction in zip(nests, found, strict=True)
+                    for nest, one in zip(nests, found, strict=True)
                     for o in self._piece(
                         nest,
-                        contraction,
+                        one,
                         analysis if nest is op else self._analysed(nest, context),
                         context,
                     )
@@ -151,17 +151,16 @@ class GpuMapper:
     def _piece(
         self,
         nest: Operation,
-        contraction: Contraction | None,
+        found: tuple[Contraction, Groups] | None,
         analysis: NestAnalysis,
         context: Sequence[Operation],
     ) -> list[Operation]:
-        groups = None if contraction is None else groups_of(contraction)
-        legal = only_accumulates(analysis.dependences)
-        if contraction is None or groups is None or not legal:
+        if found is None or not only_accumulates(analysis.dependences):
             return self._generic(nest, analysis, context)
         self.contracted.append(nest)
-        rows, columns = extent(groups.rows), extent(groups.columns)
-        plan = self.plan or plan_contraction(rows, columns)
+        contraction, groups = found
+        sizes = map(extent, (groups.rows, groups.columns, groups.batch))
+        plan = self.plan or plan_contraction(*sizes)
         return self._launch(gpu.lower(contraction, groups, plan))
 
     def _generic(

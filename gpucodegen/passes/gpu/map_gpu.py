@@ -14,7 +14,7 @@ from gpucodegen.passes.framework.functions import definitions, in_functions, wit
 from gpucodegen.passes.gpu.gpu_launch import gpu_module
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.plan import GpuPlan
+from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
 
 
@@ -43,7 +43,7 @@ class MapGpu(ModulePass):
 
     def _mapped(self, module: Module, contractions: list[Operation]) -> Module:
         """The module of kernels; nests that are contractions are added to a list."""
-        plan = GpuPlan(*self.tile) if self.tile else None
+        plan = SharedTiles(*self.tile) if self.tile else None
         surroundings = Surroundings.of(module)
 
         def map_function(op: Operation) -> list[Operation]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Block, Operation, Region, Rewrite, rewrite_bottom_up
+from gpucodegen.ir.operation import Operation, Rewrite, rewrite_bottom_up
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.lower_affine.control_flow import in_blocks
 from gpucodegen.passes.lower_affine.straight import (
     ACCESSES,
@@ -80,16 +81,14 @@ def _without_applies(function: Operation) -> Operation:
     straighten = Straightener(INDEX_ARITHMETIC)
     follow = _followers(function, Straightener(LOWERINGS, straighten.replaced))
 
-    def block(old: Block) -> Block:
-        rewritten = [
+    def straight(operations: Sequence[Operation]) -> list[Operation]:
+        return [
             new
-            for op in old.operations
+            for op in operations
             for new in rewrite_bottom_up(op, follow if op.regions else straighten)
         ]
-        return old.with_operations(rewritten)
 
-    regions = [Region(tuple(map(block, region.blocks))) for region in function.regions]
-    return straighten.renamed(function.with_(regions=tuple(regions)))
+    return straighten.renamed(with_blocks(function, straight))
 
 
 def _followers(function: Operation, straighten: Straightener) -> Rewrite:

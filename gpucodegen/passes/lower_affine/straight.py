@@ -10,7 +10,6 @@ from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.passes.framework.builder import Builder
@@ -73,8 +72,7 @@ def _extreme(name: str) -> Lowering:
 
 def _basis(op: Operation, first: int) -> list[AffineExpr]:
     """Extents of the digits; dynamic ones are the inputs from ``first`` on."""
-    static = op.attributes.get("static_basis")
-    entries = static.values if isinstance(static, DenseArrayAttr) else ()
+    entries = op.numbers("static_basis")
     inputs = iter(range(first, first + len(entries)))
     return [
         Dim(next(inputs)) if entry == DYNAMIC_MARK else Const(int(entry))

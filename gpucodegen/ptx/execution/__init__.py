@@ -3,11 +3,13 @@
 - `launch`: sizes, arguments, memory
 - `lanes`: where each lane stands
 - `groups`: which lanes run next
-- `barriers`: all threads of a block meet
-- `marks`: who touched each cell last
+- `barriers`: threads of a block meet
+- `order`: what orders accesses, and which accesses nothing orders
+- `barriers`: threads of a block that meet
 - `warps`: shuffles, votes, reductions
 - `counting`: what a kernel did
-- `accesses`: loads, stores, atomics
+- `spaces`: memory, and who may touch it
+- `printing`: what kernels say
 - `matrices`: ``ldmatrix`` and ``mma``
 - `asynchronous`: what is started now and waited for later
 - `batch`: blocks that run side by side

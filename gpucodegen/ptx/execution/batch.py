@@ -11,24 +11,34 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.execution.asynchronous.copies import Copies
 from gpucodegen.ptx.execution.asynchronous.mbarriers import MBarriers
+from gpucodegen.ptx.execution.asynchronous.stores import BulkStores
 from gpucodegen.ptx.execution.asynchronous.warpgroups import Warpgroups
-from gpucodegen.ptx.execution.barriers import Barriers, Divergence
+from gpucodegen.ptx.execution.barriers import Barriers
 from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.groups import LaneGroups, divided
 from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.execution.launch import Launch
-from gpucodegen.ptx.execution.marks import Marks, marks_of
 from gpucodegen.ptx.execution.matrices import Matrices
+from gpucodegen.ptx.execution.order.marks import Marks
+from gpucodegen.ptx.execution.printing import Printing
+from gpucodegen.ptx.execution.spaces.accesses import Accesses
+from gpucodegen.ptx.execution.spaces.serial import SerialAccesses
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.parsing.entries import Instruction
-from gpucodegen.ptx.translation.special import SPECIAL
-from gpucodegen.ptx.types import Chosen, Mask, Value
+from gpucodegen.ptx.translation.program import merge
+from gpucodegen.ptx.translation.special import CLOCKS, SPECIAL
+from gpucodegen.ptx.types import Array, Chosen, Mask, Value
 
 ENDLESS = 10**8
 """How often a basic block may run before it counts as an endless loop."""
+
+
+_OF_NONE = "NoneType", "array of references"
+"""What Python and NumPy say of None, as numbers and as arrays."""
+IMPATIENT = 16
+"""Reads of what nobody changes, after which lanes take turns."""
 
 
 class Batch(BatchLanes):
@@ -37,36 +47,53 @@ class Batch(BatchLanes):
     def __init__(
         self,
         launch: Launch,
-        first: int,
-        blocks: int,
+        numbers: Array,
         global_marks: Marks | None,
         counters: Counters | None,
     ) -> None:
-        super().__init__(launch, first, blocks)
+        super().__init__(launch, numbers)
         self.shared_bytes, self.dynamic_bytes = launch.shared_bytes, launch.dynamic
         self.symbols = launch.symbols
         self.counters = counters
-        self.groups = LaneGroups(len(launch.program.ranges))
-        self.barriers = Barriers(blocks, self.threads)
+        self.registers: list[Any] = [None] * len(launch.entry.registers.storage)
+        program = launch.program
+        self.groups = LaneGroups(len(program.ranges), program.meetings, self.exited)
+        self.barriers = Barriers(self)
         self.warps = Warps(self)
-        self.accesses = Accesses(self.warps, counters, global_marks)
+        alone = launch.threads * launch.blocks == 1
+        alone = alone and not program.is_fine and not launch.trace
+        kind = SerialAccesses if alone else Accesses
+        self.accesses = kind(self.warps, counters, global_marks)
         self.load, self.store = self.accesses.load, self.accesses.store
         self.atomic = self.accesses.atomic
         self.matrices = Matrices(self.accesses)
         self.copies = Copies(self.accesses)
         self.warpgroups = Warpgroups(self.accesses)
-        self.mbarriers = MBarriers(self.accesses, self.warpgroups)
+        self.mbarriers = MBarriers(self.accesses, self.warpgroups, self.barriers)
+        self.bulk_stores = BulkStores(self.mbarriers)
+        self.printing = Printing(self.accesses)
         self._special: dict[str, Value] = {}
-        self._new_interval()
+        self.end_value: Value = None
+        """What the last instruction of the block that runs depends on."""
 
-    def _new_interval(self) -> None:
-        interval = self.barriers.interval[self.row]
-        self.marks = marks_of(self.block, interval, self.thread)
+    def proxy_fence(self, mask: Mask) -> None:
+        """``fence.proxy.async`` of some lanes."""
+        if self.clocks.fine:
+            self.clocks.fence(mask)
+
+    def fence(self, wide: bool, mask: Mask) -> None:
+        """A fence of some lanes: of other blocks, too, if it is ``wide``."""
+        if self.accesses.releases is not None:
+            self.accesses.releases.fence(wide, mask)
 
     def special(self, name: str) -> Value:
-        """A special register, made once."""
+        """A special register, made once; clocks count instructions that have run."""
+        if name in CLOCKS:
+            self.ticks += 1
+            return SPECIAL[name].value(self)
         if name not in self._special:
-            self._special[name] = SPECIAL[name].value(self)
+            value = SPECIAL[name].value(self)
+            self._special[name] = value[0] if value.shape == (1,) else value
         return self._special[name]
 
     def parameter(self, offset: int, kind: str) -> Value:
@@ -75,27 +102,39 @@ class Batch(BatchLanes):
 
     def run(self) -> None:
         """Run all lanes to their end."""
-        registers: list[Any] = [None] * len(self.launch.entry.registers.storage)
+        registers = self.registers
         groups, visits = self.groups, [0] * self.groups.end
+        patience = self.launch.patience
         while groups.at:
+            if patience == 0 and self.counters is not None:
+                self.counters.is_cut = True
+                return
+            patience -= 1
             polling = self.mbarriers.polling
-            number = self.mbarriers.next(groups) if polling else min(groups.at)
+            if polling:
+                number = self.mbarriers.next(groups)
+            else:
+                number = groups.next(self.accesses.polls > IMPATIENT)
             mask = groups.take(number)
-            if number == groups.end:
-                continue
             visits[number] += 1
             if visits[number] > ENDLESS:
                 self._endless(number, mask)
             self._visit(number, mask, registers)
-        left = self.barriers.left(self.row)
-        if left is not None:
-            self._diverged(left)
+        self.barriers.check_end()
+        self.accesses.clusters.check_end()
+        self.copies.check_end()
+        self.mbarriers.check_end()
+        self.bulk_stores.check_end()
 
     def _visit(self, number: int, mask: Mask, registers: list[Any]) -> None:
         program, groups = self.launch.program, self.groups
         lanes = self.lanes if mask is None else int(np.count_nonzero(mask))
         if self.counters is not None:
             self.counters.visit(self.warps, number, mask, lanes)
+        if self.warpgroups.sums:
+            self.warpgroups.check_sums(program.mentions(number), mask)
+        first, stop = program.ranges[number]
+        self.ticks += stop - first
         function = program.function(number, mask is not None)
         try:
             predicate = function(registers, self, mask)
@@ -124,27 +163,61 @@ class Batch(BatchLanes):
                 groups.join(program.block_at[target], mask)
             case "ret" | "exit":
                 groups.join(groups.end, mask)
-            case "trap":
-                self.fault(faults.TRAP, "trap", end.index, _first(mask))
+                self._open_clusters()
+            case "barrier" if "cluster" in end.modifiers:
+                self._meet_cluster(end, mask)
+            case "brx":
+                self._choose(end, mask)
+            case "trap" | "brkpt":
+                self.fault(faults.TRAP, end.opcode, end.index, _first(mask))
             case _:
-                opened = self.barriers.arrive(end.index, mask)
-                if isinstance(opened, Divergence):
-                    self._diverged(opened)
-                for index, lanes in opened:
+                for index, lanes in self.barriers.arrive(end.index, mask):
+                    self._count_votes(index, lanes)
                     groups.join(program.block_at[index + 1], lanes)
-                if opened:
-                    self.mbarriers.progress += 1
-                    self._new_interval()
+                self.mbarriers.progress += 1
 
-    def _diverged(self, why: Divergence) -> NoReturn:
-        if why.other is not None:
-            line = self.launch.entry.instructions[why.other].line
-            text = f"divergent barrier: other threads wait at line {line}"
-        elif why.missing:
-            text = f"divergent barrier: {why.missing} threads never arrive"
+    def _meet_cluster(self, end: Instruction, mask: Mask) -> None:
+        """Let lanes arrive at the barrier of their cluster, or wait for it."""
+        clusters = self.accesses.clusters
+        if "arrive" in end.modifiers:
+            clusters.arrive(end.index, mask)
+            self.groups.join(self.launch.program.block_at[end.index + 1], mask)
         else:
-            text = "divergent barrier: threads wait at different places"
-        self.fault(faults.DIVERGENT_BARRIER, text, why.index, why.lane)
+            clusters.wait(end.index, mask)
+        self._open_clusters()
+
+    def _open_clusters(self) -> None:
+        """Let lanes go on for which all threads of the cluster have come, or ended."""
+        for index, lanes in self.accesses.clusters.opened():
+            self.groups.join(self.launch.program.block_at[index + 1], lanes)
+            self.mbarriers.progress += 1
+
+    def _count_votes(self, index: int, mask: Mask) -> None:
+        """Give lanes that leave a barrier its result, if it has one."""
+        x = self.launch.entry.instructions[index]
+        if "red" not in x.modifiers:
+            return
+        number = self.launch.entry.registers.number(x.operands[0])
+        assert number is not None
+        every, held = self.barriers.ballots
+        results = {"popc": held, "and": held == every, "or": held > 0}
+        value = next(results[name] for name in results if name in x.modifiers).copy()
+        self.registers[number] = merge(mask, value, self.registers[number])
+
+    def _choose(self, end: Instruction, mask: Mask) -> None:
+        """Let each lane go to the label whose number it has computed."""
+        labels = self.launch.entry.targets[end.operands[1]]
+        chosen = np.broadcast_to(self.end_value, self.lanes)
+        live = np.ones(self.lanes, bool) if mask is None else mask
+        for number in np.unique(chosen[live]).tolist():
+            lanes = live & (chosen == number)
+            if number >= len(labels):
+                text = f"branch to target {number} of {len(labels)}"
+                self.fault(faults.OUT_OF_BOUNDS, text, end.index, _first(lanes))
+            block = self.launch.program.block_at[
+                self.launch.entry.labels[labels[number]]
+            ]
+            self.groups.join(block, None if lanes.all() else lanes)
 
     def _endless(self, number: int, mask: Mask) -> NoReturn:
         text = f"this place was reached {ENDLESS} times: an endless loop?"
@@ -155,7 +228,9 @@ class Batch(BatchLanes):
         self, number: int, mask: Mask, registers: list[Any], problem: Exception
     ) -> None:
         """A register never written is None, with which nothing can be computed."""
-        if any(value is None for value in registers):
+        words = self.launch.program.mentions(number)
+        unset = any(registers[register] is None for register in words)
+        if unset and any(said in str(problem) for said in _OF_NONE):
             text = f"a register is read before it is written ({problem})"
             index = self.launch.program.ranges[number][0]
             self.fault(faults.UNINITIALISED, text, index, _first(mask))

@@ -6,20 +6,35 @@ where the ways meet, and run on together.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
+
 import numpy as np
 
 from gpucodegen.ptx.types import Array, Chosen, Mask
 
+_FAIR = 4096
+"""Turns of groups after which another one runs."""
+
 
 class LaneGroups:
-    """Lanes on their way through a kernel of so many basic blocks."""
+    """Lanes on their way through a kernel of so many basic blocks.
 
-    def __init__(self, end: int) -> None:
-        self.end = end
+    At some of these, the ``meetings``, lanes of a warp wait for each other; ``exited``
+    notes the lanes that have reached the end.
+    """
+
+    def __init__(self, end: int, meetings: Collection[int], exited: Array) -> None:
+        self.end, self.meetings, self.exited = end, meetings, exited
         self.at: dict[int, Mask] = {0: None}
+        self._count = 0
+        self._turns: Counter[int] = Counter()
 
     def join(self, block: int, mask: Mask) -> None:
         """Let lanes go to a block, beside those that are there already."""
+        if block == self.end:
+            self.exited[... if mask is None else mask] = True
+            return
         if block in self.at and mask is not None:
             there = self.at[block]
             mask = None if there is None else there | mask
@@ -31,13 +46,29 @@ class LaneGroups:
         """Remove the group of a block."""
         return self.at.pop(block)
 
+    def next(self, fair: bool) -> int:
+        """The earliest block at which no lane waits for others of its warp.
+
+        ``fair``, and now and then: the one that had the fewest turns, as some may wait
+        for what others write.
+        """
+        self._count += 1
+        if fair or self._count % _FAIR == 0:
+            places = self.meetings
+            first = min(self.at, key=lambda b: (b in places, self._turns[b], b))
+            self._turns[first] += 1
+            return first
+        first = min(self.at)
+        if first in self.meetings and len(self.at) > 1:
+            return min(self.at, key=lambda block: (block in self.meetings, block))
+        return first
+
     def running(self, stalled: Array) -> list[int]:
-        """Blocks whose groups have no stalled lane, the end included."""
+        """Blocks whose groups have no stalled lane."""
         return [
             block
             for block, mask in self.at.items()
-            if block == self.end
-            or not (stalled if mask is None else stalled & mask).any()
+            if not (stalled if mask is None else stalled & mask).any()
         ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.launch import Launch
+from gpucodegen.ptx.execution.order.clocks import Clocks
 from gpucodegen.ptx.translation.special import place
 from gpucodegen.ptx.types import Array
 
@@ -15,19 +16,33 @@ from gpucodegen.ptx.types import Array
 class BatchLanes:
     """Threads of some blocks of a launch; ``lanes`` is how many.
 
-    ``marks`` tell who touches memory now: block, interval between barriers and thread.
+    ``clocks`` tell who touches memory now, and what orders it; ``exited`` who has left.
     """
 
-    marks: Array
-
-    def __init__(self, launch: Launch, first: int, blocks: int) -> None:
-        self.launch, self.first, self.blocks = launch, first, blocks
+    def __init__(self, launch: Launch, numbers: Array) -> None:
+        self.launch, self.blocks = launch, len(numbers)
         self.threads = launch.threads
-        self.lanes = blocks * self.threads
+        self.lanes = self.blocks * self.threads
         every = np.arange(self.lanes)
         self.thread, self.row = every % self.threads, every // self.threads
-        self.block = first + self.row
+        self.block = numbers[self.row]
+        self.warp = self.row * -(-self.threads // 32) + self.thread // 32
         self.extents, self.grid = launch.block, launch.grid
+        self.cluster, self.ticks = launch.cluster, 0
+        fine = launch.check and launch.program.is_fine
+        together = launch.cluster_blocks
+        self.clocks = Clocks(self.block, self.row, self.threads, fine, together)
+        self.exited = np.zeros(self.lanes, bool)
+
+    def whereabouts(self, index: int, lanes: Array) -> str:
+        """Which threads wait at an instruction, in words."""
+        x = self.launch.entry.instructions[index]
+        threads = self.thread[lanes]
+        source = f", {x.location}" if x.location else ""
+        return (
+            f"{len(threads)} threads from {int(threads[0])} on wait at"
+            f" line {x.line}{source}: {x.text}"
+        )
 
     def fault(self, kind: str, message: str, index: int, lane: int) -> NoReturn:
         """Tell where and in whose hands a kernel failed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,23 @@ class Launch:
     symbols: Mapping[str, Any]
     check: bool
     measure: bool
+    output: Callable[[str], object]
+    """What takes the text that kernels print."""
+    cluster: Extents = (1, 1, 1)
+    patience: int = -1
+    """Visits to basic blocks after which measured thread blocks end; -1: none."""
+    trace: bool = False
+    """Whether marks tell who touched global memory also where nothing can race."""
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
         return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def cluster_blocks(self) -> int:
+        """Blocks of a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
 
     @property
     def blocks(self) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.lanes import BatchLanes
+from gpucodegen.ptx.numerics.bits import leading_zeros
+from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.types import Array, Mask, Value
 
 WARP = 32
@@ -30,6 +33,10 @@ _REDUCTIONS: dict[str, np.ufunc] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "min.f": np.fmin,
+    "max.f": np.fmax,
+    "min.NaN": np.minimum,
+    "max.NaN": np.maximum,
 }
 
 
@@ -65,7 +72,10 @@ class Warps:
                 self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
 
     def _named(self, index: int, member: Value, mask: Mask) -> Array:
-        """Check that lanes name themselves and wait only for lanes that come."""
+        """Check that lanes name themselves and wait only for lanes that come.
+
+        Those that have left the kernel are not waited for.
+        """
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         words = np.broadcast_to(member, self.batch.lanes).view("u4")
         named = (words >> self.lane.astype("u4")) & np.uint32(1) != 0
@@ -73,7 +83,49 @@ class Warps:
             lane = int(np.argmax(live & ~named))
             text = "a lane that its member mask leaves out"
             self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
+        if mask is not None or member.ndim:
+            self._all_come(index, words, live)
         return live
+
+    def _all_come(self, index: int, words: Array, live: Array) -> None:
+        """Check that all lanes that are named take part and name the same ones."""
+        bits = np.uint32(1) << self.lane.astype("u4")
+        here = np.zeros(self.count, "u4")
+        gone = np.full(self.count, 0xFFFFFFFF, "u4")
+        np.bitwise_or.at(here, self.row[live], bits[live])
+        there = ~self.batch.exited
+        np.bitwise_and.at(gone, self.row[there], ~bits[there])
+        absent = live & (words & ~(here | gone)[self.row] != 0)
+        if absent.any():
+            lane = int(np.argmax(absent))
+            missing = int((words & ~(here | gone)[self.row])[lane])
+            who = missing.bit_length() - 1
+            text = f"the member mask names lane {who}, which does not come here"
+            self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
+        if (words[live] == words[live][:1]).all():
+            return
+        each = self.spread(words, live, np.uint32(0))
+        member = each[:, :, None] >> np.arange(WARP, dtype="u4") & np.uint32(1) != 0
+        differs = (member & (each[:, :, None] != each[:, None, :])).any((1, 2))
+        if differs.any():
+            lane = int(np.argmax(live & differs[self.row]))
+            text = "lanes that name each other with different member masks"
+            self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
+
+    def sync(self, index: int, member: Value, mask: Mask) -> None:
+        """``bar.warp.sync``: lanes that meet know of all that each did before."""
+        live = self._named(index, member, mask)
+        clocks = self.batch.clocks
+        if not clocks.fine:
+            return
+        words = np.broadcast_to(member, self.batch.lanes).view("u4")
+        groups = self.row.astype("i8") << WARP | words
+        for group in np.unique(groups[live]):
+            lanes = np.flatnonzero(live & (groups == group))
+            clocks.acquire(lanes, clocks.released(lanes))
+            if clocks.releases is not None:
+                clocks.releases.share(lanes)
+        clocks.tick()
 
     def shuffle(
         self,
@@ -119,6 +171,11 @@ class Warps:
     ) -> Array:
         """Whether a predicate holds for all, for any, alike, or for whom."""
         self._named(index, member, mask)
+        return self._among(
+            member, mask, lambda lanes: self._voted(mode, predicate, lanes)
+        )
+
+    def _voted(self, mode: str, predicate: Value, mask: Mask) -> Array:
         if mode == "ballot":
             return self.ballot(predicate, mask)
         any_of = self.spread(predicate, mask, np.False_).any(1)
@@ -130,11 +187,64 @@ class Warps:
         }
         return votes[mode][self.row]
 
+    def _groups(self, member: Value, mask: Mask) -> list[Mask]:
+        """The lanes that ask together: those of a warp with one member mask."""
+        if member.ndim == 0:
+            return [mask]
+        live = np.ones(self.batch.lanes, bool) if mask is None else mask
+        return [live & (member == word) for word in np.unique(member[live])]
+
+    def _among(self, member: Value, mask: Mask, ask: Callable[[Mask], Array]) -> Array:
+        """The answer to each lane of a question to the lanes of its member mask."""
+        groups = self._groups(member, mask)
+        answer = ask(groups[0])
+        for lanes in groups[1:]:
+            answer = select(lanes, ask(lanes), answer)
+        return answer
+
     def reduce(
         self, index: int, mode: str, value: Value, member: Value, mask: Mask
     ) -> Array:
-        """A reduction over the lanes that take part."""
+        """A reduction over the lanes that take part; a NaN gives way to numbers."""
         self._named(index, member, mask)
-        empty = np.array(_identity(mode, value.dtype.str)).astype(value.dtype)
-        rows = self.spread(value, mask, empty)
-        return _REDUCTIONS[mode].reduce(rows, axis=1, dtype=value.dtype)[self.row]
+        if value.dtype.kind == "f":
+            empty = value.dtype.type(np.inf if mode.startswith("min") else -np.inf)
+        else:
+            limit = np.array(_identity(mode, value.dtype.str))
+            empty = limit.astype(value.dtype)
+
+        def among(lanes: Mask) -> Array:
+            rows = self.spread(value, lanes, empty)
+            return _REDUCTIONS[mode].reduce(rows, axis=1, dtype=value.dtype)[self.row]
+
+        return self._among(member, mask, among)
+
+    def match(
+        self, index: int, mode: str, value: Value, member: Value, mask: Mask
+    ) -> tuple[Array, Array]:
+        """The lanes that have a lane's value, and whether all have the same one.
+
+        ``all``: no lanes, unless all have the same value.
+        """
+        self._named(index, member, mask)
+        live = np.ones(self.batch.lanes, bool) if mask is None else mask
+        held = self.spread(value, None, value.dtype.type(0))
+        there = self.spread(np.True_, live, np.False_)
+        asked = self.spread(member.view("u4"), None, np.uint32(0))
+        named = (asked[:, :, None] >> np.arange(WARP, dtype="u4")) & 1 != 0
+        among = named & there[:, None, :]
+        alike = among & (held[:, :, None] == held[:, None, :])
+        same = (alike == among).all(2)
+        words = (alike.astype("u8") << np.arange(WARP, dtype="u8")).sum(2, dtype="u8")
+        if mode == "all":
+            words = np.where(same, words, 0)
+        place = self.row, self.lane
+        return words.astype("u4").view("i4")[place], same[place]
+
+    def elect(self, index: int, member: Value, mask: Mask) -> tuple[Array, Array]:
+        """The lane that leads those of a member mask, and whether a lane is it."""
+        self._named(index, member, mask)
+        words = np.broadcast_to(member, self.batch.lanes).view("u4")
+        low = words & (~words + np.uint32(1))
+        leader = np.int32(31) - leading_zeros(low)
+        return leader, self.lane == leader

@@ -2,7 +2,7 @@
 
 Comes in: a kernel and the functions of its module.  Goes out: the kernel without calls
 of functions that are known; parameters of calls have become registers.  External,
-indirect and recursive calls stay, and are refused by the translation.
+indirect and recursive calls stay; the translation refuses those that it does not know.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpucodegen.ptx.parsing.entries import Entry, Instruction
+from gpucodegen.ptx.parsing.entries import Entry, Instruction, Parameter
 from gpucodegen.ptx.parsing.text import members, split
 from gpucodegen.ptx.types import DTYPES, dtype
 
@@ -24,6 +24,15 @@ def inlined(entry: Entry, functions: Mapping[str, Entry]) -> None:
     """Replace the calls in a kernel, and those in what they call."""
     if any(x.opcode == "call" for x in entry.instructions):
         _Inliner(entry, functions).run()
+
+
+def slot_register(place: str, start: int, size: int) -> str:
+    """The register that stands for bytes of a parameter of a call.
+
+    >>> slot_register("param0", 8, 4)
+    '%slot_param0_8_w32_'
+    """
+    return f"%slot_{place}_{start}_w{8 * size}_"
 
 
 class _Inliner:
@@ -108,18 +117,32 @@ class _Inliner:
             return False
         self.calls += 1
         prefix = f"call{self.calls}_"
-        named = [*body.results, *(p.name for p in body.parameters)]
+        declared = (*body.results, *body.parameters)
         passed = [rename(slot) for slot in (*results, *given)]
+        pairs = list(zip(declared, passed, strict=False))
+        slots = {p.name: slot for p, slot in pairs if not p.in_register}
         self._adopt(body, prefix)
         skip = f"{prefix}end"
         if x.predicate:
             around = replace(x, negated=not x.negated)
             self._append(around, rename, "bra", (), (skip,))
         inner = _prefixed(body, prefix)
-        slots = dict(zip(named, passed, strict=False))
+        arguments = pairs[len(results) :]
+        self._pass(x, rename, [(inner(p.name), slot, p) for p, slot in arguments])
         self._copy(body, inner, slots, skip, (*callers, name))
         self._mark([skip])
+        returned = pairs[: len(results)]
+        self._pass(x, rename, [(slot, inner(p.name), p) for p, slot in returned])
         return True
+
+    def _pass(
+        self, x: Instruction, rename: Renaming, moves: list[tuple[str, str, Parameter]]
+    ) -> None:
+        """Append moves of the parameters that are registers."""
+        for target, source, parameter in moves:
+            if parameter.in_register:
+                kind = "pred" if parameter.type == "pred" else f"b{8 * parameter.size}"
+                self._append(x, rename, "mov", (kind,), (target, source))
 
     def _adopt(self, body: Entry, prefix: str) -> None:
         """Declare a function's registers and local arrays in the kernel."""
@@ -128,6 +151,8 @@ class _Inliner:
             mine.families[_with_prefix(family, prefix)] = kind
         for name, kind in its.single.items():
             mine.single[_with_prefix(name, prefix)] = kind
+        for name, labels in body.targets.items():
+            self.entry.targets[prefix + name] = tuple(prefix + n for n in labels)
         for variable in body.local.variables.values():
             self.entry.local.place(
                 prefix + variable.name, variable.size, variable.alignment
@@ -146,7 +171,7 @@ class _Inliner:
         kind, start = x.modifiers[-1], int(found[2] or 0)
         size = dtype(kind).itemsize if kind in DTYPES else 0
         for i, value in enumerate(members(values)):
-            slot = f"%slot_{place}_{start + i * size}_w{8 * size}_"
+            slot = slot_register(place, start + i * size, size)
             self.entry.registers.single[slot] = f"b{8 * size}"
             own = _renamed(value, rename)
             pair = (slot, own) if x.opcode == "st" else (own, slot)

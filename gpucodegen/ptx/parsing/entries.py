@@ -60,13 +60,17 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One kernel parameter in the packed block of parameters; sizes in bytes."""
+    """One kernel parameter in the packed block of parameters; sizes in bytes.
+
+    Parameters of a device function may be registers.
+    """
 
     name: str
     type: str
     offset: int
     size: int
     alignment: int
+    in_register: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +135,20 @@ class Entry:
     parameters: tuple[Parameter, ...]
     block_limit: tuple[int, ...] | None
     """What ``.maxntid`` or ``.reqntid`` say, if anything."""
-    results: tuple[str, ...] = ()
-    """Names of what a device function returns; a kernel returns nothing."""
+    cluster: tuple[int, ...] | None = None
+    """Blocks of a cluster along x, y, z, if the text says."""
+    results: tuple[Parameter, ...] = ()
+    """What a device function returns; a kernel returns nothing."""
     target: str = ""
     shared: SpaceLayout = field(default_factory=SpaceLayout)
     local: SpaceLayout = field(default_factory=SpaceLayout)
     registers: RegisterFile = field(default_factory=RegisterFile)
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     labels: dict[str, int] = field(default_factory=dict[str, int])
+    targets: dict[str, tuple[str, ...]] = field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
+    """Lists of labels among which an indirect branch chooses."""
 
     @property
     def shared_bytes(self) -> int:

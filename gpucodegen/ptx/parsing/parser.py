@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
 from gpucodegen.ptx.faults import SourceLocation
 from gpucodegen.ptx.parsing.calls import inlined
+from gpucodegen.ptx.parsing.constants import constant
 from gpucodegen.ptx.parsing.entries import Entry, Instruction, Parameter
 from gpucodegen.ptx.parsing.text import TextStatement, split, statements
 from gpucodegen.ptx.types import Array, align, dtype
@@ -22,12 +24,13 @@ _HEADER = re.compile(
     r".*?\.(entry|func)\s+(?:\(([^)]*)\)\s*)?([\w$]+)\s*(?:\(([^)]*)\))?(.*)"
 )
 _PARAMETER = re.compile(
-    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\s+.*?)?([\w$]+)(?:\[(\d+)\])?"
+    r"\.(param|reg)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\s+.*?)?(%?[\w$]+)(?:\[(\d+)\])?"
 )
 _BLOCK_LIMIT = re.compile(r"\.(?:max|req)ntid\s+([\d, ]+)")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+([\d, ]+)")
 _VARIABLE = re.compile(
     r"(?:\.\w+ )*?\.(shared|local|global|const)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+"
-    r"([\w$]+)\s*(?:\[(\d*)\])?\s*(?:=\s*(.*))?"
+    r"([\w$]+)\s*((?:\[\d*\])*)\s*(?:=\s*(.*))?"
 )
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(.*)")
 _FAMILY = re.compile(r"(%?[\w$%]+)<(\d+)>")
@@ -112,7 +115,12 @@ class ModuleParser:
         limit = _BLOCK_LIMIT.search(attributes)
         extents = tuple(map(int, split(limit[1]))) if limit else None
         entry = Entry(name, _parameters(parameters or ""), extents)
-        entry.results = tuple(p.name for p in _parameters(results or ""))
+        if (cluster := _CLUSTER.search(attributes)) is not None:
+            entry.cluster = tuple(map(int, split(cluster[1])))
+        entry.results = _parameters(results or "")
+        for given in (*entry.results, *entry.parameters):
+            if given.in_register:
+                entry.registers.single[given.name] = given.type
         self.location = None
         if "extern" in statement.text.split(f".{kind}")[0]:
             return
@@ -130,10 +138,19 @@ class ModuleParser:
                     self._in_scope(text), index, statement.line, self.location
                 )
             )
+        elif text.startswith(".branchtargets"):
+            self._branch_targets(text)
         elif (registers := _REGISTERS.fullmatch(text)) is not None:
             self._declare(registers[1], split(registers[2]))
         elif (variable := _VARIABLE.fullmatch(text)) is not None:
             self._variable(variable)
+
+    def _branch_targets(self, text: str) -> None:
+        """A list of labels under the label before it."""
+        assert self.entry is not None
+        name = list(self.entry.labels)[-1]
+        labels = split(self._in_scope(text.partition(" ")[2]))
+        self.entry.targets[name] = labels
 
     def _declare(self, kind: str, names: tuple[str, ...]) -> None:
         assert self.entry is not None
@@ -160,14 +177,12 @@ class ModuleParser:
     def _variable(self, found: re.Match[str]) -> None:
         space, alignment, kind, name, extent, values = found.groups()
         each = dtype(kind)
-        count = 0 if extent == "" else int(extent or 1)
+        count = prod(int(n or 0) for n in re.findall(r"\[(\d*)\]", extent))
         aligned = int(alignment or each.itemsize)
         if space in ("global", "const"):
             data = np.zeros(max(1, count), each)
-            numbers = [int(v, 0) for v in re.findall(r"-?\w+", values or "")]
-            modulus = 1 << 8 * each.itemsize
-            words = np.array([v % modulus for v in numbers], f"u{each.itemsize}")
-            data[: len(words)] = words.view(each)
+            known = [constant(v, each) for v in re.findall(r"[-\w.+]+", values or "")]
+            data[: len(known)] = known
             self.parsed.variables[name] = data
         elif self.entry is None:
             self.loose.append(Loose(name, count * each.itemsize, aligned))
@@ -204,10 +219,10 @@ def _parameters(text: str) -> tuple[Parameter, ...]:
         found = _PARAMETER.fullmatch(declared)
         if found is None:
             continue
-        alignment, kind, name, extent = found.groups()
+        space, alignment, kind, name, extent = found.groups()
         size = dtype(kind).itemsize * int(extent or 1)
         aligned = int(alignment or dtype(kind).itemsize)
         offset = align(offset, aligned)
-        made.append(Parameter(name, kind, offset, size, aligned))
+        made.append(Parameter(name, kind, offset, size, aligned, space == "reg"))
         offset += size
     return tuple(made)

@@ -5,5 +5,6 @@
 - `operands`: operands and results as Python
 - `rules`: what each instruction does
 - `runs`: independent products at once
+- `orders`: which instructions order threads
 - `program`: a function for each basic block
 """

@@ -8,15 +8,21 @@ runs), ``q`` (the mask of the instruction) and constants made here.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpucodegen.ptx.memory import BASE
+from gpucodegen.ptx.parsing.constants import integer, real, word
 from gpucodegen.ptx.parsing.entries import Entry
-from gpucodegen.ptx.translation.sites import LOCAL_WINDOW, SHARED_START, SHARED_WINDOW
+from gpucodegen.ptx.translation.sites import (
+    LOCAL_WINDOW,
+    PARAMETER_WINDOW,
+    SHARED_START,
+    SHARED_WINDOW,
+)
 from gpucodegen.ptx.translation.special import SPECIAL
 from gpucodegen.ptx.types import dtype
 
@@ -36,10 +42,15 @@ Line = str | Write
 """A line of a generated function."""
 
 _ADDRESS = re.compile(r"\[\s*(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
-_INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?")
-_DECIMAL = re.compile(r"-?\d*\.\d+([eE][-+]?\d+)?|-?\d+\.\d*([eE][-+]?\d+)?")
 _SYMBOL = re.compile(r"([\w$]+)(?:\+(\d+))?")
-_HEX_FLOAT = re.compile(r"0([fF][0-9a-fA-F]{8}|[dD][0-9a-fA-F]{16})")
+
+
+def address_parts(operand: str) -> tuple[str, int]:
+    """Register or variable, and offset in bytes, of an operand in brackets."""
+    found = _ADDRESS.fullmatch(operand)
+    if found is None:
+        raise Untranslatable(f"address {operand}")
+    return found[1], int(found[2] or "0", 0)
 
 
 def short(kind: np.dtype[Any]) -> str:
@@ -85,11 +96,8 @@ class OperandText:
         """The name of a NumPy scalar; integers are taken modulo their width."""
         key = short(kind), repr(value)
         if key not in self.known:
-            if kind.kind in "iu":
-                word = int(value) % (1 << 8 * kind.itemsize)
-                made = np.array(word, f"u{kind.itemsize}").view(kind)[()]
-            else:
-                made = kind.type(value)
+            whole = kind.kind in "iu"
+            made = word(int(value), kind) if whole else kind.type(value)
             self.known[key] = self.constant(made)
         return self.known[key]
 
@@ -109,24 +117,17 @@ class OperandText:
         return self._literal(operand, want) or self._symbol(operand, want)
 
     def _literal(self, text: str, want: np.dtype[Any]) -> str:
-        if found := _INTEGER.fullmatch(text):
-            number = int(found[2], 0) if found[2][:1] == "0" else int(found[2])
-            number = -number if found[1] else number
-            if want.kind == "f":
-                word = np.array(number % (1 << 8 * want.itemsize), f"u{want.itemsize}")
-                return self.number(float(word.view(want)), want)
+        number, value = integer(text), real(text)
+        if number is not None:
+            if want.kind == "f":  # the bits of it
+                return self.number(word(number, want), want)
             return self.number(number, want)
-        if found := _HEX_FLOAT.fullmatch(text):
-            single = found[1][0] in "fF"
-            have = np.dtype("f4" if single else "f8")
-            digits = bytes.fromhex(found[1][1:])
-            number = struct.unpack(">f" if single else ">d", digits)[0]
-            if want.kind == "f":
-                return self.number(number, want)
-            return recast(self.number(number, have), have, want)
-        if _DECIMAL.fullmatch(text):
-            return self.number(float(text), want)
-        return ""
+        if value is None:
+            return ""
+        if want.kind == "f":
+            return self.number(value[0], want)
+        have = np.dtype(f"f{value[1]}")
+        return recast(self.number(value[0], have), have, want)
 
     def _symbol(self, text: str, want: np.dtype[Any]) -> str:
         found = _SYMBOL.fullmatch(text)
@@ -138,6 +139,9 @@ class OperandText:
             return self.number(start + offset, want)
         if name in self.entry.local.variables:
             return self.number(self.entry.local.variables[name].offset + offset, want)
+        for parameter in self.entry.parameters:
+            if parameter.name == name:
+                return self.number(parameter.offset + offset, want)
         if name in self.variables:
             return f"(S.symbols[{name!r}] + {self.number(offset, np.dtype('i8'))})"
         raise Untranslatable(f"unknown name {name}")
@@ -150,10 +154,7 @@ class OperandText:
 
     def address(self, operand: str) -> tuple[str, int]:
         """Expression and offset of an operand in brackets."""
-        found = _ADDRESS.fullmatch(operand)
-        if found is None:
-            raise Untranslatable(f"address {operand}")
-        name, offset = found[1], int(found[2] or "0", 0)
+        name, offset = address_parts(operand)
         register = self.entry.registers.number(name)
         if register is None:
             return self.read(name, "s64"), offset
@@ -172,4 +173,17 @@ class OperandText:
         return Write(number, recast(f"({value})", dtype(kind), want))
 
 
-WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
+WINDOWS = {
+    "shared": SHARED_WINDOW,
+    "local": LOCAL_WINDOW,
+    "param": PARAMETER_WINDOW,
+}
+"""What is added to an address of a space to make it generic."""
+RANGES = {
+    "shared": (SHARED_WINDOW, LOCAL_WINDOW),
+    "local": (LOCAL_WINDOW, PARAMETER_WINDOW),
+    "param": (PARAMETER_WINDOW, PARAMETER_WINDOW + SHARED_WINDOW),
+    "global": (BASE, 1 << 62),
+    "const": (BASE, 1 << 62),
+}
+"""The generic addresses of each space."""

@@ -8,17 +8,39 @@ instruction that ends the block, if it has one.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpucodegen.ptx.faults import Problem, Unsupported
-from gpucodegen.ptx.numerics import floats, integers
+from gpucodegen.ptx.numerics import (
+    bits,
+    codes,
+    floats,
+    integers,
+    packs,
+    rounding,
+)
 from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.parsing.entries import Entry, Instruction
 from gpucodegen.ptx.translation.operands import Line, OperandText, Untranslatable, Write
+from gpucodegen.ptx.translation.orders import (
+    is_atomic,
+    is_block_barrier,
+    is_collective,
+    is_fine,
+    is_whole_barrier,
+)
 from gpucodegen.ptx.translation.rules.comparisons import COMPARISON_RULES
+from gpucodegen.ptx.translation.rules.control import (
+    CONTROL_RULES,
+    LEAVING,
+    barrier_name,
+    branch_index,
+)
 from gpucodegen.ptx.translation.rules.conversions import CONVERSION_RULES
 from gpucodegen.ptx.translation.rules.floats import FLOAT_RULES, floating
 from gpucodegen.ptx.translation.rules.integers import INTEGER_RULES, is_float
@@ -40,16 +62,15 @@ RULES = (
     | MATRIX_RULES
     | MBARRIER_RULES
     | WARPGROUP_RULES
+    | CONTROL_RULES
 )
-BRANCHES = frozenset(("bra", "ret", "exit", "trap", "bar", "barrier"))
-"""What may end a basic block; barriers of a warp do not."""
-
+_REGISTER = re.compile(r"%\w+")
 BlockFunction = Callable[[list[Any], Any, Mask], Value]
 Step = tuple[Instruction, list[Line]] | InstructionRun
 
 NAMES: dict[str, Any] = {
     name: getattr(module, name)
-    for module in (floats, integers)
+    for module in (bits, codes, floats, integers, packs, rounding)
     for name in vars(module)
     if not name.startswith("_") and name != "annotations"
 }
@@ -57,9 +78,7 @@ NAMES: dict[str, Any] = {
 
 def ends_block(x: Instruction) -> bool:
     """Whether control may go elsewhere after an instruction."""
-    if x.opcode in ("bar", "barrier"):
-        return x.modifiers[:1] != ("warp",)
-    return x.opcode in BRANCHES
+    return x.opcode in LEAVING or is_block_barrier(x)
 
 
 def merge(mask: Mask, new: Value, old: Value) -> Value:
@@ -88,20 +107,29 @@ class EntryProgram:
         instructions = entry.instructions
         leaders = {0, len(instructions), *entry.labels.values()}
         leaders |= {x.index + 1 for x in instructions if ends_block(x)}
-        starts = sorted(leaders)
+        leaders |= {x.index + 1 for x in instructions if x.opcode == "wgmma"}
+        meetings = _meetings(instructions, leaders)
+        starts = sorted(leaders | meetings)
         self.ranges = list(itertools.pairwise(starts))
         self.block_at = {start: n for n, start in enumerate(starts)}
+        self.meetings = frozenset(self.block_at[start] for start in meetings)
+        """Basic blocks at whose first instruction the lanes of a warp meet."""
+        self.is_fine = any(map(is_fine, instructions))
+        self.has_atomics = any(map(is_atomic, instructions))
         self.ends: list[Instruction | None] = []
         self.steps: list[list[Step]] = []
+        self.end_values: dict[int, str] = {}
+        """What comes before the last instruction of a block, by its number."""
         problems: list[Problem] = []
         for first, stop in self.ranges:
             last = instructions[stop - 1]
             self.ends.append(last if ends_block(last) else None)
             body = instructions[first : stop - ends_block(last)]
             self.steps.append(self._translated(body, problems))
-            problems += self._unknown_end(self.ends[-1])
+            self._end_value(self.ends[-1], problems)
         if problems:
             raise Unsupported(problems)
+        self._mentions: dict[int, dict[int, int]] = {}
         self._made: dict[tuple[int, bool], BlockFunction] = {}
 
     def function(self, number: int, masked: bool) -> BlockFunction:
@@ -111,10 +139,27 @@ class EntryProgram:
             made = self._made[number, masked] = self._compiled(number, masked)
         return made
 
+    def mentions(self, number: int) -> dict[int, int]:
+        """Registers that a block's instructions name, wgmma apart, and the first one.
+
+        The values are numbers of instructions.
+        """
+        if number not in self._mentions:
+            found: dict[int, int] = {}
+            first, stop = self.ranges[number]
+            for x in self.entry.instructions[first:stop]:
+                names = _REGISTER.findall(x.text) if x.opcode != "wgmma" else []
+                for register in map(self.entry.registers.number, names):
+                    if register is not None:
+                        found.setdefault(register, x.index)
+            self._mentions[number] = found
+        return self._mentions[number]
+
     def granule(self, space: str) -> int:
         """Cells of the race check: the narrowest access to a space, a power of two."""
         sites = [s for s in self.operands.constants.values() if isinstance(s, Site)]
-        shifts = [s.shift for s in sites if s.space in (space, "generic")]
+        spaces = (space, "generic", "cluster" if space == "shared" else space)
+        shifts = [s.shift for s in sites if s.space in spaces]
         return min([4, *shifts])
 
     def _translated(
@@ -139,6 +184,8 @@ class EntryProgram:
         return steps
 
     def _lines(self, x: Instruction) -> list[Line]:
+        if "L2:cache_hint" in x.modifiers:
+            x = replace(x, operands=x.operands[:-1])
         if is_float(x) and x.opcode in FLOAT_RULES:
             return floating(x, self.operands)
         rule = RULES.get(x.opcode) or FLOAT_RULES.get(x.opcode)
@@ -146,14 +193,23 @@ class EntryProgram:
             raise Untranslatable("opcode")
         return rule(x, self.operands)
 
-    def _unknown_end(self, end: Instruction | None) -> list[Problem]:
-        if end is None:
-            return []
-        if end.opcode == "bra" and end.operands[0] not in self.entry.labels:
-            return [Problem(end.line, end.text, "unknown label")]
-        if end.opcode in ("bar", "barrier") and not whole_barrier(end):
-            return [Problem(end.line, end.text, "a named or partial barrier")]
-        return []
+    def _end_value(self, end: Instruction | None, problems: list[Problem]) -> None:
+        """Note what an end depends on, or what is wrong with it."""
+        reason = ""
+        try:
+            match end.opcode if end else "":
+                case "bra" if end and end.operands[0] not in self.entry.labels:
+                    reason = "unknown label"
+                case "brx" if end:
+                    self.end_values[end.index] = branch_index(end, self.operands)
+                case "bar" | "barrier" if end and not is_whole_barrier(end):
+                    self.end_values[end.index] = barrier_name(end, self.operands)
+                case _:
+                    pass
+        except (Untranslatable, ValueError) as refusal:
+            reason = str(refusal)
+        if end and reason:
+            problems.append(Problem(end.line, end.text, reason))
 
     def _compiled(self, number: int, masked: bool) -> BlockFunction:
         lines = self._source(number, masked)
@@ -181,6 +237,8 @@ class EntryProgram:
             lines += [f"    {_rendered(line, True)}" for line in body] or ["    pass"]
             lines.append("q = m")
         end = self.ends[number]
+        if end is not None and end.index in self.end_values:
+            lines.append(self.end_values[end.index])
         if end is not None and end.predicate:
             lines.append(f"return {self._predicate(end)}")
         return lines
@@ -189,10 +247,16 @@ class EntryProgram:
         return self.operands.read("!" * x.negated + x.predicate, "pred")
 
 
-def whole_barrier(x: Instruction) -> bool:
-    """Whether a barrier is the one of all threads of a block."""
-    kinds = set(x.modifiers) - {"cta", "aligned"}
-    return kinds == {"sync"} and x.operands in ((), ("0",))
+def _meetings(instructions: list[Instruction], leaders: set[int]) -> set[int]:
+    """Places of the first instruction between two leaders at which lanes meet."""
+    found: set[int] = set()
+    met = False
+    for x in instructions:
+        met = met and x.index not in leaders
+        if is_collective(x) and not met:
+            met = True
+            found.add(x.index)
+    return found
 
 
 def _rendered(line: Line, masked: bool) -> str:

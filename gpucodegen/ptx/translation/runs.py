@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.ptx.numerics.floats import round_sum
+from gpucodegen.ptx.numerics.rounding import round_sum
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.operands import Line, OperandText
 from gpucodegen.ptx.translation.rules.floats import floating

@@ -73,7 +73,7 @@ class Drawing:
             raise errors.NoPicture(
                 what=title,
                 reason="it has no two nested loops with affine bounds",
-                hint="Draw its schedule tree instead",
+                hint="Draw its schedule tree instead, with --picture tree",
             )
         if not self.loops:
             return pairs[0]

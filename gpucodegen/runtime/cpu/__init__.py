@@ -4,7 +4,7 @@
 - `stored_kernels`: compiled kernels on disk
 - `outline`: parallel loops as functions
 - `kernels`: kernels compiled
-- `emulator`: the text of a CUDA kernel without a GPU
+- `arithmetic`: numbers of host programs
 - `engine`: main memory
 - `direct_call`: launches that check their arrays in machine code
 """

@@ -1,11 +1,12 @@
-"""Main memory, and kernels that run on the CPU or in the emulator."""
+"""Main memory, and kernels that run on the CPU."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -42,13 +43,6 @@ def compiled(spec: KernelSpec) -> ReadyKernel:
     return ReadyKernel(launch, entry, kernel.address)
 
 
-def emulated(spec: KernelSpec) -> ReadyKernel:
-    """A kernel of CUDA that Python runs thread by thread."""
-    from gpucodegen.runtime.cpu.emulator import compile_sim
-
-    return ReadyKernel(compile_sim(spec).launch)
-
-
 @dataclass(slots=True)
 class NumpyEngine:
     """Memory is NumPy's; ``ready`` makes a kernel ready to start, once for each.
@@ -68,6 +62,11 @@ class NumpyEngine:
     def memory(self) -> object:
         """Main memory."""
         return CPU
+
+    @property
+    def device(self) -> None:
+        """None: this processor."""
+        return
 
     def for_call(self, values: Sequence[Any]) -> NumpyEngine:
         """The same for all calls."""
@@ -136,16 +135,26 @@ class NumpyEngine:
         return self._ready(spec).launch
 
     def kernel(
-        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+        self, spec: KernelSpec, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
         """A compiled entry."""
-        del grid, block
+        del grid, block, values
         entry = self._ready(spec).entry
         assert entry is not None
         return entry
 
+    def prepared(
+        self, spec: KernelSpec, grid: Shape, block: Shape, words: Sequence[Any]
+    ) -> Callable[..., None]:
+        """The same with its arguments."""
+        return partial(self.kernel(spec, grid, block, ()), *words)
+
+    def recording(self) -> NoReturn:
+        """Nothing is started here that could be noted."""
+        raise NotImplementedError
+
     def address(self, spec: KernelSpec) -> int:
-        """Where the machine code lies; the emulator has none."""
+        """Where the machine code lies."""
         return self._ready(spec).address
 
     def _ready(self, spec: KernelSpec) -> ReadyKernel:

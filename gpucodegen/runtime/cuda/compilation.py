@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 
 from gpucodegen import errors
+from gpucodegen.runtime.cuda import tools
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.runtime.storage import cache
+from gpucodegen.runtime.storage.cache import Store, digest, package_digest
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 
-CUBINS = cache.Store("cuda")
-PTX = cache.Store("ptx")
-STATIC_SHARED_BYTES = 48 * 1024
-"""What the arrays of a block may take that a kernel declares."""
+CUBINS = Store("cuda")
+PTX = Store("ptx")
 
 Capability = tuple[int, ...] | tuple[int, int, str]
 
@@ -28,11 +30,11 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
     """
-    if spec.shared_bytes > STATIC_SHARED_BYTES:
+    if spec.shared_bytes > STATIC_SHARED:
         raise errors.ResourceLimit(
             what=f"the shared memory in bytes of kernel {spec.name}",
             needed=spec.shared_bytes,
-            limit=STATIC_SHARED_BYTES,
+            limit=STATIC_SHARED,
         )
     key = _key(spec, cc)
     stored = PTX.get(key)
@@ -71,8 +73,17 @@ class Cubin:
     @property
     def spills(self) -> int:
         """Bytes spilled to local memory, stores and loads."""
-        stores = self._count(r"(\d+) bytes spill stores")
-        return stores + self._count(r"(\d+) bytes spill loads")
+        return self.spill_stores + self.spill_loads
+
+    @property
+    def spill_stores(self) -> int:
+        """Bytes of a thread's registers that go to local memory."""
+        return self._count(r"(\d+) bytes spill stores")
+
+    @property
+    def spill_loads(self) -> int:
+        """Bytes of a thread's registers that come back from it."""
+        return self._count(r"(\d+) bytes spill loads")
 
     @property
     def shared_bytes(self) -> int:
@@ -112,7 +123,7 @@ def compile_cubin(spec: KernelSpec, cc: Capability = (9, 0)) -> Cubin:
     stored = CUBINS.get(key)
     if stored is not None:
         return Cubin.read(spec.name, stored)
-    code, log = _link(compile_ptx(spec, cc), cc)
+    code, log = tools.assemble(compile_ptx(spec, cc), architecture(cc))
     cubin = Cubin(spec.name, code, log)
     CUBINS.put(key, cubin.record())
     return cubin
@@ -127,19 +138,13 @@ def architecture(cc: Capability) -> str:
     return "sm_" + "".join(map(str, cc))
 
 
-def _link(ptx: str, cc: Capability) -> tuple[bytes, str]:
-    from cuda.core import Linker, LinkerOptions, ObjectCode
-
-    options = LinkerOptions(arch=architecture(cc), ptxas_options=["-v"])
-    linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=options)
-    code = linker.link("cubin").code
-    return bytes(code), linker.get_info_log() or ""
+def has_assembler() -> bool:
+    """Whether PTX can become machine code here, without a driver."""
+    return bool(tools.tool("ptxas"))
 
 
 def _key(spec: KernelSpec, cc: Capability) -> str:
-    from gpucodegen.intrinsics.cuda.assembly import compiler_version
-
-    return cache.digest(
+    return digest(
         RECORDS,
         spec.source,
         spec.name,
@@ -147,6 +152,12 @@ def _key(spec: KernelSpec, cc: Capability) -> str:
         spec.block,
         spec.fastmath,
         architecture(cc),
-        compiler_version(),
-        cache.package_digest(),
+        *_compilers(),
+        package_digest(),
     )
+
+
+@cache
+def _compilers() -> tuple[str, str]:
+    """The versions of what makes the PTX, without importing it."""
+    return version("numba"), version("llvmlite")

@@ -6,16 +6,21 @@ kernel may be made for these, and bring along what overlaps within them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import Device
+from gpucodegen.runtime.devices.recording import Recording
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import (
     Launcher,
@@ -34,39 +39,43 @@ Contents = np.ndarray[Any, Any]
 class CudaEngine:
     """Memory and kernels of one device.
 
-    ``chosen``: that device, or None for the current one.  ``wants_numpy``: the caller
-    passed NumPy arrays, and gets results as such.
+    ``required``: its kind, where the target says that.  ``chosen``: that device, or
+    None for the current one.  ``wants_numpy``: the caller passed NumPy arrays, and gets
+    results as such.  ``recorder``: what notes the operations in place of the device.
+    ``kernels``: those that are loaded.
     """
 
+    required: str = ""
     chosen: Device | None = None
     wants_numpy: bool = False
+    recorder: Recording | None = None
+    kernels: dict[tuple[Device, KernelSpec], CudaKernel] = field(
+        default_factory=dict[tuple[Device, KernelSpec], CudaKernel], compare=False
+    )
 
     @property
     def device(self) -> Device:
         """The device of the call."""
-        return self.chosen or choice.current()
+        return self.recorder or self.chosen or choice.current(self.required)
 
     @property
     def memory(self) -> object:
         """That of the device."""
-        return self.chosen
+        return self.chosen, self.recorder
 
     def for_call(self, values: Sequence[Any]) -> CudaEngine:
         """The engine of a call: its device is that of the arguments."""
-        arrays = [v for v in values if isinstance(v, Buffer)]
-        devices = {
-            number: choice.device_of(value.array)
-            for number, value in enumerate(values)
-            if isinstance(value, Buffer) and value.device != CPU
-        }
-        device = next(iter(devices.values()), None) or choice.current()
-        for number, other in devices.items():
-            if other is not device:
-                raise errors.WrongDevice(
-                    function="the call", argument=number, actual=other, expected=device
-                )
-        wants_numpy = len(devices) < len(arrays) or not arrays
-        return CudaEngine(device, wants_numpy)
+        arrays = {n: v for n, v in enumerate(values) if isinstance(v, Buffer)}
+        there = {n: v.array for n, v in arrays.items() if v.device != CPU}
+        device = choice.serving(there, self.required)
+        wants_numpy = len(there) < len(arrays) or not arrays
+        return replace(self, chosen=device, wants_numpy=wants_numpy)
+
+    def recording(self) -> tuple[CudaEngine, Callable[[], Callable[[], None]]]:
+        """An engine of the same device, and what makes a graph of what it notes."""
+        recorder = Recording(self.device)
+        made = replace(self, recorder=recorder, kernels={}, wants_numpy=False)
+        return made, recorder.recorded
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
         """Memory that is given back when its last array dies."""
@@ -77,7 +86,7 @@ class CudaEngine:
 
     def read(self, buffer: Buffer, index: Shape) -> Any:
         """One element; waits for the kernels before."""
-        return self.device.download(self._element(buffer, index).array)[()]
+        return self.device.fetch(self._element(buffer, index).array)()[()]
 
     def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
         """One element changed."""
@@ -94,7 +103,7 @@ class CudaEngine:
 
     def contents(self, buffer: Buffer) -> Contents:
         """A copy in main memory."""
-        return self.device.download(buffer.array)
+        return self.device.fetch(buffer.array)()
 
     def assign(self, buffer: Buffer, contents: Any) -> None:
         """Contents from here or from there, whatever the strides of both sides."""
@@ -136,22 +145,39 @@ class CudaEngine:
         return view
 
     def constant(self, value: Any) -> Buffer:
-        """A copy on the device."""
+        """A copy on the device, which is made now also where operations are noted."""
         contents, dtype = contents_of(value)
-        buffer = self.alloc(contents.shape, dtype)
-        self.assign(buffer, contents)
+        at_work = replace(self, recorder=None)
+        buffer = at_work.alloc(contents.shape, dtype)
+        at_work.assign(buffer, contents)
         return buffer
 
     def launcher(self, spec: KernelSpec) -> Launcher:
         """A kernel that is loaded on the device."""
-        return CudaKernel.on(self.device, spec).launch
+        return self._loaded(spec).launch
 
     def kernel(
-        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+        self, spec: KernelSpec, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
-        """A kernel as a function of its arguments."""
-        launch = self.launcher(spec)
-        return lambda *args: launch(grid, block, args)
+        """A kernel as a function of its words, and of extents that are checked now."""
+        kernel = self._loaded(spec)
+        for value in values:
+            if isinstance(value, Buffer):
+                kernel.layout.check_extent(value)
+        return kernel.repeated(grid, block)
+
+    def prepared(
+        self, spec: KernelSpec, grid: Shape, block: Shape, words: Sequence[Any]
+    ) -> Callable[..., None]:
+        """A launch whose words are packed now."""
+        return self._loaded(spec).prepared(grid, block, words)
+
+    def _loaded(self, spec: KernelSpec) -> CudaKernel:
+        """A kernel on the device of the call, loaded once."""
+        key = self.device, spec
+        if key not in self.kernels:
+            self.kernels[key] = CudaKernel.on(*key)
+        return self.kernels[key]
 
     def address(self, spec: KernelSpec) -> int:
         """None: the driver launches kernels."""
@@ -172,14 +198,14 @@ class CudaEngine:
         resident = list(values)
         inbound: list[tuple[Buffer, Buffer]] = []
         outbound: list[tuple[Buffer, Buffer]] = []
-        for i, value in enumerate(values):
-            if isinstance(value, Buffer) and value.device == CPU:
-                there = self._like(value)
-                resident[i] = there
-                if not any(overwritten[i : i + 1]):
-                    inbound.append((value, there))
-                if written[i]:
-                    outbound.append((value, there))
+        here = {i: v for i, v in enumerate(values) if isinstance(v, Buffer)}
+        here = {i: v for i, v in here.items() if v.device == CPU}
+        for i, there in self._copies(here).items():
+            resident[i] = there
+            if not any(overwritten[i : i + 1]):
+                inbound.append((here[i], there))
+            if written[i]:
+                outbound.append((here[i], there))
 
         def to_device() -> Sequence[Any]:
             for here, there in inbound:
@@ -187,20 +213,32 @@ class CudaEngine:
             return resident
 
         def from_device() -> None:
-            for here, there in outbound:
-                here.array[...] = self.contents(there)
+            fetch = self.device.fetch
+            under_way = [(here, fetch(there.array)) for here, there in outbound]
+            for here, contents in under_way:
+                here.array[...] = contents()
+            if self.wants_numpy:  # the caller looks at memory that no device waits for
+                self.device.synchronize()
 
         return to_device, from_device
 
-    def _like(self, buffer: Buffer) -> Buffer:
-        """Memory for a copy with the extents and strides of a buffer."""
-        start, end = buffer.byte_range
-        array, device = buffer.array, self.device
-        memory = device.empty((end - start,), np.dtype(np.uint8))
-        address = memory.data.ptr + buffer.pointer - start
-        strides = array.strides
-        made = device.view(memory, address, buffer.shape, strides, array.dtype)
-        return Buffer.of(made, buffer.dtype)
+    def _copies(self, buffers: Mapping[int, Buffer]) -> dict[int, Buffer]:
+        """Memory for copies with the extents and strides of buffers.
+
+        Buffers that share bytes get copies that share theirs.
+        """
+        device = self.device
+        spans = joined([buffer.byte_range for buffer in buffers.values()])
+        rooms = [device.empty((end - at,), np.dtype(np.uint8)) for at, end in spans]
+        made: dict[int, Buffer] = {}
+        for i, buffer in buffers.items():
+            array = buffer.array
+            number = bisect_right(spans, buffer.byte_range[0], key=itemgetter(0)) - 1
+            room = rooms[number]
+            address = room.data.ptr + buffer.pointer - spans[number][0]
+            place = device.view(room, address, buffer.shape, array.strides, array.dtype)
+            made[i] = Buffer.of(place, buffer.dtype)
+        return made
 
     def array(self, buffer: Buffer) -> Any:
         """The device's array, or a NumPy copy where the caller passed NumPy arrays."""
@@ -217,12 +255,33 @@ class CudaEngine:
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
         """Memory that is given back when the array dies."""
+        if prod(shape) > MAX_OFFSET:
+            raise errors.ResourceLimit(
+                what="the elements of a result", needed=prod(shape), limit=MAX_OFFSET
+            )
+
+        device, kind = self.device, storage(dtype)
 
         def make() -> tuple[int, Any]:
-            buffer = self.alloc(shape, dtype)
-            return buffer.pointer, buffer.array
+            array = device.empty(shape, kind)
+            return array.data.ptr, array
 
         return make
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges in order, those that share a byte as one.
+
+    >>> joined([(8, 12), (0, 4), (2, 6), (6, 8)])
+    [(0, 6), (6, 8), (8, 12)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
 
 
 def contiguous(array: Contents) -> Contents:

@@ -2,48 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import mul
 from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.counting import MOST_THREADS
-from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
+from gpucodegen.runtime.cuda.compilation import compile_ptx
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
-from gpucodegen.runtime.devices.protocol import Device
+from gpucodegen.runtime.devices.protocol import Device, Triple
 from gpucodegen.runtime.host.spec import KernelSpec
 
 
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
-    """A kernel on one device."""
+    """A kernel on one device; ``static``: bytes of shared memory that it declares."""
 
     device: Device
     name: str
     layout: ArgumentLayout
     loaded: Any
+    static: int = 0
 
     @classmethod
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel for a device, or take it from the disk, and load it."""
         cc = device.compute_capability
-        if device.form == "ptx":
-            code = compile_ptx(spec, cc).encode()
-        else:
-            code = compile_cubin(spec, cc).code
+        loaded = device.load(spec.name, compile_ptx(spec, cc).encode())
         return cls(
-            device, spec.name, ArgumentLayout.of(spec), device.load(spec.name, code)
+            device, spec.name, ArgumentLayout.of(spec), loaded, spec.shared_bytes
         )
 
     def launch(
-        self, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        shared: int = 0,
     ) -> None:
-        """Start it; an empty grid launches nothing."""
-        if not all(grid):
+        """Start it; an empty grid, or blocks without threads, launch nothing."""
+        if not all((*grid, *block)):
             return
+        blocks, threads = self._extents(grid, block, shared)
+        packed = self.layout.pack(args)
+        self.device.launch(self.loaded, blocks, threads, packed, shared)
+
+    def repeated(
+        self, grid: Sequence[int], block: Sequence[int]
+    ) -> Callable[..., None]:
+        """Such launches as a function of addresses and numbers, which were checked."""
+        if not all((*grid, *block)):
+            return _nothing
+        blocks, threads = self._extents(grid, block, 0)
+        launch, pack = self.device.launch, self.layout.pack_words
+        loaded = self.loaded
+
+        def start(*words: Any) -> None:
+            launch(loaded, blocks, threads, pack(words))
+
+        return start
+
+    def prepared(
+        self, grid: Sequence[int], block: Sequence[int], words: Sequence[Any]
+    ) -> Callable[..., None]:
+        """One launch whose arguments are packed now; it takes a stream by its name."""
+        if not all((*grid, *block)):
+            return _nothing
+        blocks, threads = self._extents(grid, block, 0)
+        packed = self.layout.pack_words(words)
+        return partial(self.device.launch, self.loaded, blocks, threads, packed)
+
+    def _extents(
+        self, grid: Sequence[int], block: Sequence[int], shared: int
+    ) -> tuple[Triple, Triple]:
+        """Blocks and threads, if the device can launch so many."""
         blocks, threads = _triple(grid), _triple(block)
-        problem = self.device.limits.problem(blocks, threads)
+        problem = self.device.limits.problem(blocks, threads, self.static + shared)
         if max(map(mul, blocks, threads)) > MOST_THREADS:
             problem = "it has more threads along a dimension than 32 bits count"
         if problem:
@@ -52,11 +88,13 @@ class CudaKernel:
                 reason=problem,
                 hint="Use smaller arrays, blocks or tiles",
             )
-        layout = self.layout
-        packed = layout.pack(args)
-        self.device.launch(self.loaded, blocks, threads, packed, layout.offsets)
+        return blocks, threads
 
 
-def _triple(extents: Sequence[int]) -> tuple[int, int, int]:
+def _nothing(*_: object, **__: object) -> None:
+    """A launch of no block."""
+
+
+def _triple(extents: Sequence[int]) -> Triple:
     x, y, z = extents
     return int(x), int(y), int(z)

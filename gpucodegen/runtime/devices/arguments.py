@@ -1,14 +1,18 @@
-"""Kernel arguments as bytes: each at its natural alignment, as CUDA lays them out.
+"""Kernel arguments in memory: each at its natural alignment, as CUDA lays them out.
 
-Comes in: the parameters of a kernel and the values of a launch.  Goes out: packed bytes
-with the offset of each part.  A complex number is two parts.
+Comes in: the parameters of a kernel and the words of a launch: addresses and numbers.
+Goes out: packed bytes, and the address of each part in them.  A complex number is two
+parts.
 """
 
 from __future__ import annotations
 
+import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,16 +35,37 @@ _FORMATS = {
     "complex128": "dd",
 }
 """Format of `struct` by the carrier of a number."""
+_POINTER = struct.calcsize("@P")
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Parts of one launch's arguments, and before them a row of their addresses."""
+
+    memory: ctypes.Array[ctypes.c_char]
+    pointers: int
+    offsets: tuple[int, ...]
+
+    @property
+    def contents(self) -> bytes:
+        """The parts; each begins at its offset."""
+        return self.memory.raw[_POINTER * len(self.offsets) :]
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentLayout:
-    """How the arguments of one kernel are packed."""
+    """How the arguments of one kernel are packed.
+
+    ``form``: the row of addresses, then the arguments at their ``offsets``.
+    ``converted``: where words are not what `struct` takes, how they become that.
+    """
 
     kernel: str
     params: tuple[Param, ...]
     form: struct.Struct
     offsets: tuple[int, ...]
+    memory: type[ctypes.Array[ctypes.c_char]]
+    converted: tuple[tuple[int, Callable[[Any], Any]], ...]
 
     @classmethod
     def of(cls, spec: KernelSpec) -> ArgumentLayout:
@@ -54,49 +79,82 @@ class ArgumentLayout:
         sizes = (struct.calcsize(f"={part}") for part in parts)
         ends = (struct.calcsize(f"@{parts[: n + 1]}") for n in range(len(parts)))
         offsets = tuple(end - size for end, size in zip(ends, sizes, strict=True))
-        return cls(spec.name, spec.params, struct.Struct(f"@{parts}"), offsets)
+        form = struct.Struct("@" + "P" * len(parts) + parts)
+        converted = ((n, _conversion(p)) for n, p in enumerate(spec.params))
+        return cls(
+            spec.name,
+            spec.params,
+            form,
+            offsets,
+            ctypes.c_char * form.size,
+            tuple((n, convert) for n, convert in converted if convert is not None),
+        )
 
-    def pack(self, values: Sequence[Any]) -> bytes:
-        """The arguments as bytes; numbers that do not fit are `IndexTooLarge`."""
-        parts: list[Any] = []
-        for param, value in zip(self.params, values, strict=True):
-            self._put(param, value, parts)
+    def pack(self, values: Sequence[Any]) -> Packed:
+        """Buffers and numbers in memory.
+
+        Raises MisalignedAccess, ResourceLimit, and IndexTooLarge for numbers that do
+        not fit.
+        """
+        return self.pack_words(
+            [
+                value if param.kind != "pointer" else self._address(param, value)
+                for param, value in zip(self.params, values, strict=True)
+            ]
+        )
+
+    def pack_words(self, words: Sequence[Any]) -> Packed:
+        """The same of addresses and numbers; only the numbers are checked.
+
+        >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "i8")
+        >>> packed = ArgumentLayout.of(KernelSpec("k", "", params)).pack_words((64, -1))
+        >>> packed.contents.hex(" ", 8), packed.offsets
+        ('40 00000000000000ff', (0, 8))
+        """
+        memory = self.memory()
+        start = ctypes.addressof(memory)
+        first = start + _POINTER * len(self.offsets)
+        parts: Sequence[Any] = words
+        if self.converted:
+            parts = self._converted(words)
+        places = [first + offset for offset in self.offsets]
         try:
-            return self.form.pack(*parts)
+            self.form.pack_into(memory, 0, *places, *parts)
         except (struct.error, OverflowError) as problem:
-            raise self._too_large(values) from problem
+            raise self._too_large(words) from problem
+        return Packed(memory, start, self.offsets)
 
-    def _put(self, param: Param, value: Any, parts: list[Any]) -> None:
-        if param.kind == "pointer":
-            parts.append(self._address(param, value))
-        elif param.dtype == "index":
-            parts.append(int(value))
-        else:
-            carrier = element(param.dtype).carrier.replace("boolean", "bool")
-            number = np.dtype(carrier).type(value)
-            if isinstance(number, np.complexfloating):
-                parts += (float(number.real), float(number.imag))
-            else:
-                parts.append(number.item())
+    def _converted(self, words: Sequence[Any]) -> list[Any]:
+        parts = list(words)
+        for n, convert in self.converted:
+            parts[n] = convert(words[n])
+        if any(len(_format(param)) > 1 for param in self.params):
+            parts = list(chain.from_iterable(map(_real_parts, parts)))
+        return parts
 
     def _address(self, param: Param, value: Any) -> int:
         assert isinstance(value, Buffer)
-        start, end = value.byte_range
-        size = value.array.itemsize
-        if (end - start) // size > MAX_OFFSET:
-            raise errors.ResourceLimit(
-                what=f"{self.kernel}: the extent in elements of {param.name}",
-                needed=(end - start) // size,
-                limit=MAX_OFFSET,
-            )
+        self.check_extent(value, param.name)
+        start, size = value.byte_range[0], value.array.itemsize
         if start % size:
             raise errors.MisalignedAccess(
                 align=size, buffer=param.name, index=f"address {start:#x}"
             )
         return value.pointer
 
-    def _too_large(self, values: Sequence[Any]) -> errors.IndexTooLarge:
-        pairs = zip(self.params, values, strict=True)
+    def check_extent(self, buffer: Buffer, name: str = "an argument") -> None:
+        """Raise ResourceLimit for a buffer that indices of 32 bits do not reach."""
+        start, end = buffer.byte_range
+        elements = (end - start) // buffer.array.itemsize
+        if elements > MAX_OFFSET:
+            raise errors.ResourceLimit(
+                what=f"{self.kernel}: the extent in elements of {name}",
+                needed=elements,
+                limit=MAX_OFFSET,
+            )
+
+    def _too_large(self, words: Sequence[Any]) -> errors.IndexTooLarge:
+        pairs = zip(self.params, words, strict=True)
         name, value = next(
             (p.name, v)
             for p, v in pairs
@@ -109,3 +167,35 @@ def _format(param: Param) -> str:
     if param.kind == "pointer":
         return "Q"
     return "i" if param.dtype == "index" else _FORMATS[element(param.dtype).carrier]
+
+
+def _conversion(param: Param) -> Callable[[Any], Any] | None:
+    """How a number becomes one of a parameter's type; None where `struct` does it."""
+    if param.kind == "pointer" or param.dtype in ("index", "f64"):
+        return None
+    carrier = element(param.dtype).carrier
+    if carrier in _WRAPPED:
+        return partial(_wrapped, _WRAPPED[carrier])
+    return partial(_rounded, np.dtype(carrier.replace("boolean", "bool")).type)
+
+
+_WRAPPED = {
+    "int8": ctypes.c_int8,
+    "int16": ctypes.c_int16,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+}
+
+
+def _wrapped(kind: Callable[[int], Any], value: Any) -> int:
+    return kind(int(value)).value
+
+
+def _rounded(kind: Callable[[Any], np.generic], value: Any) -> Any:
+    return kind(value).item()
+
+
+def _real_parts(part: Any) -> tuple[float, ...]:
+    if isinstance(part, complex):
+        return part.real, part.imag
+    return (part,)

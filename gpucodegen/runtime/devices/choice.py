@@ -1,12 +1,14 @@
 """Which device serves a call: its arguments', else the current one.
 
-``GPUCODEGEN_DEVICE=emulated`` makes the emulated device the one that NumPy arguments
-travel to; without it that is a GPU.  Arrays of either stay where they are.
+NumPy arguments of the target ``sim`` travel to the emulated device.  Those of ``cuda``
+do so with ``GPUCODEGEN_DEVICE=emulated``; without it they travel to a GPU.  Arrays of
+either stay where they are.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from gpucodegen import errors
@@ -14,26 +16,47 @@ from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 from gpucodegen.runtime.devices.protocol import Device
 
 VARIABLE = "GPUCODEGEN_DEVICE"
-KINDS = ("gpu", "emulated")
+GPU, EMULATED = KINDS = ("gpu", "emulated")
 
 
 def kind() -> str:
-    """The kind of device that is asked for: "gpu", or "emulated"."""
-    chosen = os.environ.get(VARIABLE) or KINDS[0]
+    """The kind of device that the environment asks for."""
+    chosen = os.environ.get(VARIABLE) or GPU
     if chosen not in KINDS:
         raise errors.UnknownDevice(name=chosen, known=errors.one_of(KINDS))
     return chosen
 
 
-def current() -> Device:
-    """The device that NumPy arguments travel to."""
-    if kind() == "emulated":
+def current(required: str = "") -> Device:
+    """The device that NumPy arguments travel to.
+
+    ``required``: of which kind; else the environment says it.
+    """
+    if (required or kind()) == EMULATED:
         from gpucodegen.runtime.devices import emulated_device
 
         return emulated_device.current()
     from gpucodegen.runtime.devices import cupy_device
 
     return cupy_device.current()
+
+
+def serving(arrays: Mapping[int, Any], required: str = "") -> Device:
+    """The device of a call: that of its device arrays, by their places among arguments.
+
+    Raises WrongDevice for one on another device, or not of the ``required`` kind.
+    """
+    places = {number: device_of(array) for number, array in arrays.items()}
+    first = next(iter(places.values()), None)
+    expected = current(required) if required or first is None else first
+    if first is not None and isinstance(first, type(expected)):
+        expected = first
+    for number, place in places.items():
+        if place is not expected:
+            raise errors.WrongDevice(
+                function="the call", argument=number, actual=place, expected=expected
+            )
+    return expected
 
 
 def device_of(array: Any) -> Device:
@@ -57,7 +80,7 @@ def taken_in(value: Any) -> Any:
     Raises `ValueError` where it describes no memory of a device.
     """
     described = value.__cuda_array_interface__
-    if kind() == "gpu":
+    if kind() == GPU:
         return cupy_module().asarray(value)
     from gpucodegen.runtime.devices import emulated_device
 

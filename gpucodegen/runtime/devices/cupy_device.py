@@ -1,37 +1,49 @@
-"""A GPU through CuPy: its pool of memory, its current stream, its driver calls."""
+"""A GPU through CuPy: its pools of memory, its streams, its driver calls.
+
+Contents travel through pinned memory, so that a copy is under way while the next one is
+prepared.  Nothing here was timed: no GPU was at hand.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+import threading
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import Any
+
+import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.protocol import LaunchLimits, Shape, Triple, failure
-
-if TYPE_CHECKING:
-    import numpy as np
+from gpucodegen.runtime.devices.protocol import (
+    LaunchLimits,
+    PackedArguments,
+    Shape,
+    Stream,
+    Triple,
+    failure,
+    stream_pointer,
+)
 
 REMEMBERED = 8
 """Kernels that a fault may come from: the last ones since the device was waited for."""
 
 _HINT = (
     "Its memory is lost: start a new process, and run the call with"
-    " GPUCODEGEN_DEVICE=emulated to see what went wrong"
+    " target='sim' to see what went wrong"
 )
 
 
-def _form() -> str:
-    """Machine code where a package links it, which the disk keeps; else PTX."""
-    try:
-        links = importlib.util.find_spec("cuda.core") is not None
-    except ModuleNotFoundError:
-        links = False
-    return "cubin" if links else "ptx"
+@dataclass(slots=True)
+class GpuKernel:
+    """A loaded kernel; ``allowed``: dynamic shared memory that it may get, in bytes."""
+
+    name: str
+    function: Any
+    allowed: int
 
 
 @dataclass(eq=False)
@@ -39,19 +51,24 @@ class CupyDevice:
     """One GPU; `device` gives it by its number."""
 
     number: int
-    form: str = field(default_factory=_form)
-    limits: LaunchLimits = field(default_factory=LaunchLimits)
     launched: list[str] = field(default_factory=list[str])
     """Kernels since the device was last waited for, the newest last."""
+    _pinned: list[tuple[Any, Any]] = field(default_factory=list[tuple[Any, Any]])
+    """Memory that copies to the device still read, after the event of its end."""
+    _threads: threading.local = field(default_factory=threading.local)
 
     def __str__(self) -> str:
         return f"GPU {self.number}"
 
     @property
+    def limits(self) -> LaunchLimits:
+        """Those of its architecture."""
+        return _limits(self.compute_capability)
+
+    @property
     def compute_capability(self) -> tuple[int, int]:
         """(major, minor)."""
-        digits = _cupy().cuda.Device(self.number).compute_capability
-        return int(digits[:-1]), int(digits[-1])
+        return _capability(self.number)
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
         """An array from CuPy's pool."""
@@ -76,16 +93,46 @@ class CupyDevice:
         return int(memory.ptr), int(memory.ptr) + int(memory.size)
 
     def upload(self, array: Any, contents: np.ndarray[Any, Any]) -> None:
-        """Contents from main memory."""
+        """Contents from main memory, through pinned memory in the current stream."""
+        if not contents.nbytes:
+            return
+        cuda = _cupy().cuda
         with self._calls():
-            array.set(contents)
+            stream = cuda.get_current_stream()
+            memory, staged = _pinned(contents.shape, contents.dtype)
+            staged[...] = contents
+            cuda.runtime.memcpyAsync(
+                array.data.ptr,
+                memory.ptr,
+                contents.nbytes,
+                cuda.runtime.memcpyHostToDevice,
+                stream.ptr,
+            )
+            under_way = [each for each in self._pinned if not each[0].done]
+            self._pinned = [*under_way, (stream.record(), memory)]
 
-    def download(self, array: Any) -> np.ndarray[Any, Any]:
-        """The contents in main memory; waits for the kernels before."""
+    def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
+        """The contents on their way to pinned memory, and from there.
+
+        CuPy gives memory of a row that is dropped to later operations of the stream.
+        """
+        if not array.size:
+            return lambda: np.empty(array.shape, array.dtype)
+        cupy = _cupy()
+        runtime = cupy.cuda.runtime
         with self._calls():
-            contents = array.get()
-        self.launched.clear()
-        return contents
+            row, stream = cupy.ascontiguousarray(array), cupy.cuda.get_current_stream()
+            memory, staged = _pinned(array.shape, array.dtype)
+            size, kind = staged.nbytes, runtime.memcpyDeviceToHost
+            runtime.memcpyAsync(memory.ptr, row.data.ptr, size, kind, stream.ptr)
+            event = stream.record()
+
+        def arrived() -> np.ndarray[Any, Any]:
+            with self._calls():
+                event.synchronize()
+            return staged.copy()
+
+        return arrived
 
     def copy(self, target: Any, source: Any) -> None:
         """One array's contents to another."""
@@ -97,71 +144,159 @@ class CupyDevice:
         with self._calls():
             array[...] = value
 
-    def load(self, name: str, code: bytes) -> Any:
-        """A kernel of a cubin, or of PTX, of which the driver makes one."""
-        cupy = _cupy()
+    def load(self, name: str, code: bytes) -> GpuKernel:
+        """A kernel of PTX, of which the driver makes machine code."""
+        cuda = _cupy().cuda
         with self._calls(name):
-            cupy.cuda.runtime.free(0)  # makes the context of a device that is new
-            module = cupy.cuda.function.Module()
+            self._enter()
+            module = cuda.function.Module()
             module.load(code)
-            return name, module.get_function(name)
+            function = module.get_function(name)
+            static = cuda.driver.funcGetAttribute(
+                cuda.driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr
+            )
+        return GpuKernel(name, function, max(0, self.limits.shared - static))
 
     def launch(
         self,
-        kernel: Any,
+        kernel: GpuKernel,
         grid: Triple,
         block: Triple,
-        arguments: bytes,
-        offsets: Sequence[int],
+        arguments: PackedArguments,
+        shared: int = 0,
+        stream: Stream | None = None,
     ) -> None:
-        """Start a kernel on CuPy's current stream."""
-        name, function = kernel
-        cupy = _cupy()
-        packed = ctypes.create_string_buffer(arguments, len(arguments))
-        start = ctypes.addressof(packed)
-        pointers = (ctypes.c_void_p * len(offsets))(*[start + o for o in offsets])
-        with self._calls(name):
-            stream = cupy.cuda.get_current_stream(self.number).ptr
-            cupy.cuda.driver.launchKernel(
-                function.ptr, *grid, *block, 0, stream, ctypes.addressof(pointers), 0
-            )
-        self.launched.append(name)
+        """Start a kernel, on CuPy's current stream if none is named."""
+        cuda = _cupy().cuda
+        problems = cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError
+        start, pointers = cuda.driver.launchKernel, arguments.pointers
+        with ExitStack() as place:
+            try:
+                if cuda.runtime.getDevice() != self.number:
+                    place.enter_context(cuda.Device(self.number))
+                self._enter()
+                if shared > kernel.allowed:
+                    self._allow(kernel, shared)
+                on = (stream or cuda.get_current_stream(self.number)).ptr
+                start(kernel.function.ptr, *grid, *block, shared, on, pointers, 0)
+            except problems as problem:
+                raise self._failed(problem, kernel.name) from problem
+        self.launched.append(kernel.name)
         del self.launched[:-REMEMBERED]
+
+    def _enter(self) -> None:
+        """Make this device's context the one of a thread that is new to it."""
+        if not hasattr(self._threads, "entered"):
+            _cupy().cuda.runtime.free(0)
+            self._threads.entered = True
+
+    @staticmethod
+    def _allow(kernel: GpuKernel, shared: int) -> None:
+        """More dynamic shared memory than kernels get without asking."""
+        driver = _cupy().cuda.driver
+        attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver.funcSetAttribute(kernel.function.ptr, attribute, shared)
+        kernel.allowed = shared
+
+    def stream(self, given: object) -> Any:
+        """A stream of CuPy's as it is, another library's as one of CuPy's."""
+        cuda = _cupy().cuda
+        is_own = isinstance(given, cuda.Stream)
+        if is_own and given.device_id in (-1, self.number):
+            return given
+        pointer = None if is_own else stream_pointer(given)
+        if pointer is None:
+            raise errors.UnknownStream(given=repr(given)[:60], device=self)
+        # In CuPy 14 `Stream.from_external` takes its place, but CuPy 13 lacks that.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            made = cuda.ExternalStream(pointer, self.number)
+        made.given = given  # lives as long
+        return made
+
+    def new_stream(self) -> Any:
+        """Another stream."""
+        with self._calls():
+            return _cupy().cuda.Stream()
+
+    @contextmanager
+    def on(self, stream: Any) -> Generator[Any]:
+        """Make a stream the thread's current one."""
+        with _cupy().cuda.Device(self.number), stream:
+            yield stream
+
+    def graph(self, operations: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Operations as a CUDA graph."""
+        if not operations:
+            return lambda: None
+        cuda = _cupy().cuda
+        with self._calls(), cuda.Stream(non_blocking=True) as stream:
+            stream.begin_capture()
+            try:
+                for operation in operations:
+                    operation()
+            finally:
+                graph = stream.end_capture()
+
+        def replay() -> None:
+            kept = operations  # their arguments and kernels live as long
+            with self._calls():
+                graph.launch()
+            del kept
+
+        return replay
 
     def synchronize(self) -> None:
         """Wait for all kernels."""
         with self._calls():
             _cupy().cuda.Device(self.number).synchronize()
         self.launched.clear()
+        self._pinned.clear()
 
     @contextmanager
     def _calls(self, *kernels: str) -> Generator[None]:
         """This device as the current one; its failures as errors of the catalogue."""
-        cupy = _cupy()
-        problems = (
-            cupy.cuda.driver.CUDADriverError,
-            cupy.cuda.runtime.CUDARuntimeError,
-        )
+        cuda = _cupy().cuda
         try:
-            with cupy.cuda.Device(self.number):
+            with cuda.Device(self.number):
                 yield
-        except problems as problem:
-            kind = str(problem).partition(":")[0]
-            refused = bool(kernels) and any(word in kind for word in _REFUSALS)
-            hint = "Use smaller blocks or tiles" if refused else _HINT
-            names = kernels if refused else (*self.launched, *kernels)
-            self.launched.clear()
-            raise failure(names, problem, hint) from problem
+        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as problem:
+            raise self._failed(problem, *kernels) from problem
+
+    def _failed(self, problem: Exception, *kernels: str) -> errors.LaunchFailed:
+        """The error for what the driver says."""
+        kind = str(problem).partition(":")[0]
+        refused = bool(kernels) and any(word in kind for word in _REFUSALS)
+        hint = "Use smaller blocks or tiles" if refused else _HINT
+        names = kernels if refused else (*self.launched, *kernels)
+        self.launched.clear()
+        return failure(names, problem, hint)
 
 
 _REFUSALS = ("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE")
 """Of a launch or a module itself; anything else went wrong in a kernel before."""
 
 
+@cache
+def _capability(number: int) -> tuple[int, int]:
+    digits = _cupy().cuda.Device(number).compute_capability
+    return int(digits[:-1]), int(digits[-1])
+
+
+_limits = cache(LaunchLimits.of)
+
+
 def _cupy() -> Any:
     import cupy
 
     return cupy
+
+
+def _pinned(shape: Shape, dtype: np.dtype[Any]) -> tuple[Any, np.ndarray[Any, Any]]:
+    """Pinned memory of CuPy's pool, and an array of it."""
+    size = prod(shape) * dtype.itemsize
+    memory = _cupy().cuda.alloc_pinned_memory(size)
+    return memory, np.frombuffer(memory, dtype, prod(shape)).reshape(shape)
 
 
 @cache

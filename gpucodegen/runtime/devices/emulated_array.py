@@ -36,9 +36,10 @@ class Allocation:
 
 
 class DevicePointer(NamedTuple):
-    """An address in a device's memory."""
+    """An address in a device's memory, and the number of the device."""
 
     ptr: int
+    device_id: int
 
 
 class Flags(NamedTuple):
@@ -108,19 +109,18 @@ class EmulatedArray:
         return f"EmulatedArray(shape={self.shape}, dtype={self.dtype})"
 
     def get(self) -> npt.NDArray[Any]:
-        """The contents in main memory, after all kernels before."""
-        self.device.synchronize()
-        return self.cells().copy()
+        """The contents in main memory, after all kernels before in the stream."""
+        return self.device.fetch(self)()
 
     def set(self, contents: npt.NDArray[Any]) -> None:
         """Contents from main memory; both sides are contiguous, as CuPy wants it."""
-        self.device.synchronize()
         either = self.flags.c_contiguous and contents.flags.c_contiguous
         both = self.flags.f_contiguous and contents.flags.f_contiguous
         if contents.dtype != self.dtype or contents.shape != self.shape:
             raise TypeError(f"{contents.dtype}{contents.shape} into {self!r}")
         if not (either or both):
             raise RuntimeError("a contiguous array is set from a contiguous one")
+        self.device.touch("a copy from main memory", writes=[self])
         self.cells()[...] = contents
 
     def __getitem__(self, index: Any) -> EmulatedArray:
@@ -138,8 +138,10 @@ class EmulatedArray:
         """Numbers and arrays of this device only, as CuPy does."""
         if isinstance(value, np.ndarray):
             raise TypeError("arrays in main memory come here by .set()")
-        self.device.synchronize()
-        here: Any = value.cells() if isinstance(value, EmulatedArray) else value
+        is_array = isinstance(value, EmulatedArray)
+        sources = [value] if isinstance(value, EmulatedArray) else []
+        self.device.touch("a copy", sources, [self[index]])
+        here: Any = value.cells() if is_array else value
         self.cells()[index] = here
 
     def reshape(self, shape: Shape) -> EmulatedArray:
@@ -158,16 +160,30 @@ class EmulatedArray:
 
     def cells(self) -> npt.NDArray[Any]:
         """The device's memory as a NumPy array: for the device alone."""
-        ends = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
-        low = sum(end for end in ends if end < 0)
-        high = sum(end for end in ends if end > 0) + self.itemsize
+        low, high = self.reach()
         memory = self.allocation.memory.bytes(self.data.ptr + low, high - low)
         return np.ndarray(self.shape, self.dtype, memory, -low, self.strides)
 
+    def touched(self) -> tuple[int, npt.NDArray[np.bool_]]:
+        """The address of its lowest byte, and which bytes from there on it holds."""
+        if 0 in self.shape:
+            return self.data.ptr, np.zeros(0, np.bool_)
+        low, high = self.reach()
+        held = np.zeros(high - low, np.bool_)
+        shape, strides = (*self.shape, self.itemsize), (*self.strides, 1)
+        np.ndarray(shape, np.bool_, held, -low, strides)[...] = True
+        return self.data.ptr + low, held
+
+    def reach(self) -> tuple[int, int]:
+        """From the first element: where the lowest byte lies, and the end."""
+        ends = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        low = sum(end for end in ends if end < 0)
+        return low, sum(end for end in ends if end > 0) + self.itemsize
+
     def _with(self, address: int, shape: Shape, strides: Shape) -> EmulatedArray:
-        place = DevicePointer(address)
+        place = DevicePointer(address, self.data.device_id)
         return EmulatedArray(self.allocation, place, shape, strides, self.dtype)
 
     def _is_row(self, step: int = 1) -> bool:

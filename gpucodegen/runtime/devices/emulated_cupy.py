@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.emulated_array import EmulatedArray
+from gpucodegen.runtime.devices.emulated_streams import EmulatedStream
 from gpucodegen.runtime.devices.protocol import Shape
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "asarray",
     "ascontiguousarray",
     "asnumpy",
+    "cuda",
     "empty",
     "zeros",
 ]
@@ -56,3 +59,22 @@ def ascontiguousarray(array: EmulatedArray) -> EmulatedArray:
     made = array.device.empty(array.shape, array.dtype)
     made[...] = array
     return made
+
+
+def _stream(*, null: bool = False, non_blocking: bool = False) -> EmulatedStream:
+    """A stream of the current emulated device."""
+    device = emulated_device.current()
+    return (
+        device.streams.default if null else device.new_stream(non_blocking=non_blocking)
+    )
+
+
+def _current_stream() -> EmulatedStream:
+    """The thread's current stream of the current emulated device."""
+    return emulated_device.current().streams.current
+
+
+cuda = SimpleNamespace(
+    Device=emulated_device.using, Stream=_stream, get_current_stream=_current_stream
+)
+"""As ``cupy.cuda``: devices and streams, which are made current by ``with``."""

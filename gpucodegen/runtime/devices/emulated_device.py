@@ -2,14 +2,15 @@
 
 Its memory has addresses of its own, guarded on both sides.  A kernel runs when it is
 launched, with every check of `gpucodegen.ptx`; what goes wrong in it comes up later, as
-on a GPU: at the next launch, copy or synchronisation.
+on a GPU: at the next launch, copy or synchronisation.  So does what is wrong with the
+order of two streams.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -24,13 +25,24 @@ from gpucodegen.runtime.devices.emulated_array import (
     DevicePointer,
     EmulatedArray,
 )
-from gpucodegen.runtime.devices.protocol import LaunchLimits, Shape, Triple, failure
+from gpucodegen.runtime.devices.emulated_streams import (
+    NOTHING,
+    EmulatedStream,
+    Runs,
+    Streams,
+    runs,
+)
+from gpucodegen.runtime.devices.protocol import (
+    LaunchLimits,
+    PackedArguments,
+    Shape,
+    Triple,
+    failure,
+)
 from gpucodegen.runtime.devices.strides import row_major
 
 MEMORY = 8 << 30
 """Bytes that one device has."""
-
-_HINT = "Correct the kernel, or report it: a kernel of the compiler should not fault"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +58,16 @@ class EmulatedDevice:
     """An emulated device, for one thread at a time; `device` gives it by its number."""
 
     number: int
-    form: str = "ptx"
-    limits: LaunchLimits = field(default_factory=LaunchLimits)
+    limits: LaunchLimits = field(default_factory=lambda: LaunchLimits.of((9, 0)))
     compute_capability: tuple[int, int] = (9, 0)
     memory: Any = field(default_factory=lambda: _ptx().Memory(MEMORY))
     launches: int = 0
     """Kernels that it has run."""
-    _fault: errors.LaunchFailed | None = None
+    streams: Streams = field(init=False)
+    _fault: errors.LaunchError | None = None
+
+    def __post_init__(self) -> None:
+        self.streams = Streams(str(self), self._raise_fault)
 
     def __str__(self) -> str:
         return f"emulated device {self.number}"
@@ -67,7 +82,8 @@ class EmulatedDevice:
             raise errors.OutOfMemory(size=size) from problem
         strides = tuple(step * kind.itemsize for step in row_major(shape))
         memory = Allocation(self, self.memory, address, size)
-        return EmulatedArray(memory, DevicePointer(address), shape, strides, kind)
+        place = DevicePointer(address, self.number)
+        return EmulatedArray(memory, place, shape, strides, kind)
 
     def adopted(self, interface: Mapping[str, Any], owner: object) -> EmulatedArray:
         """An array that another object describes; `ValueError` if it is not here."""
@@ -76,11 +92,12 @@ class EmulatedDevice:
             step * kind.itemsize for step in row_major(shape)
         )
         address = int(interface["data"][0])
-        size = prod(shape) * kind.itemsize
-        memory = Allocation(self, self.memory, address, size, owner)
-        array = EmulatedArray(
-            memory, DevicePointer(address), shape, tuple(strides), kind
-        )
+        memory = Allocation(self, self.memory, address, 0, owner)
+        place = DevicePointer(address, self.number)
+        array = EmulatedArray(memory, place, shape, tuple(strides), kind)
+        if array.size:
+            low, high = array.reach()
+            memory.address, memory.size = address + low, high - low
         try:
             array.cells()
         except ValueError as problem:
@@ -96,7 +113,7 @@ class EmulatedDevice:
         dtype: Any,
     ) -> EmulatedArray:
         """Another array over the memory of one."""
-        place = DevicePointer(address)
+        place = DevicePointer(address, self.number)
         return EmulatedArray(array.allocation, place, shape, strides, np.dtype(dtype))
 
     def allocation(self, array: EmulatedArray) -> tuple[int, int]:
@@ -108,9 +125,27 @@ class EmulatedDevice:
         """Contents from main memory."""
         array.set(contents)
 
-    def download(self, array: EmulatedArray) -> np.ndarray[Any, Any]:
-        """The contents in main memory."""
-        return array.get()
+    def fetch(self, array: EmulatedArray) -> Callable[[], np.ndarray[Any, Any]]:
+        """A copy to main memory, which the current stream orders."""
+        self.touch("a copy to main memory", reads=[array])
+        contents, stream = array.cells().copy(), self.streams.current
+
+        def arrived() -> np.ndarray[Any, Any]:
+            stream.synchronize()
+            return contents
+
+        return arrived
+
+    def touch(
+        self,
+        name: str,
+        reads: Sequence[EmulatedArray] = (),
+        writes: Sequence[EmulatedArray] = (),
+    ) -> None:
+        """An operation on arrays in the current stream; raises the last fault."""
+        self._raise_fault()
+        if not self.streams.is_one:
+            self._fault = self.streams.note(name, _bytes_of(reads), _bytes_of(writes))
 
     def copy(self, target: EmulatedArray, source: EmulatedArray) -> None:
         """One array's contents to another."""
@@ -134,45 +169,103 @@ class EmulatedDevice:
         kernel: LoadedKernel,
         grid: Triple,
         block: Triple,
-        arguments: bytes,
-        offsets: Sequence[int],
+        arguments: PackedArguments,
+        shared: int = 0,
+        stream: Any = None,
     ) -> None:
         """Run a kernel; its fault, if it has one, is kept for later."""
-        self.synchronize()
-        self._accept(kernel, grid, block, arguments, offsets)
+        self._raise_fault()
+        packed = arguments.contents
+        self._accept(kernel, grid, block, packed, arguments.offsets, shared)
         self.launches += 1
+        name, module, memory = kernel.name, kernel.module, self.memory
         try:
-            kernel.module.launch(kernel.name, grid, block, arguments, self.memory)
+            run = module.launch(
+                *(name, grid, block, packed, memory),
+                dynamic_shared=shared,
+                trace=not self.streams.is_one,
+            )
         except _ptx().Fault as fault:
-            self._fault = failure([kernel.name], f"{fault}, on {self}", _HINT)
+            from gpucodegen.runtime.devices.fault_errors import error_of
+
+            self._fault = error_of(fault, self)
+            return
+        if not self.streams.is_one and run.marks is not None:
+            size = 1 << run.marks.shift
+            touched = [self._bytes(cells, size) for cells in run.marks.touched()]
+            self._fault = self.streams.note(f"kernel {name}", *touched, stream)
+
+    def _bytes(self, cells: Any, size: int) -> Runs:
+        """The allocated bytes in some cells of this device's memory."""
+        found = [NOTHING]
+        for first, end in self.memory.spans():
+            start = first // size
+            part = cells[start : -(-end // size)]
+            found.append(runs(part, start * size, size))
+        return np.concatenate(found)
 
     def _accept(
         self,
         kernel: LoadedKernel,
         grid: Triple,
         block: Triple,
-        arguments: bytes,
+        packed: bytes,
         offsets: Sequence[int],
+        shared: int,
     ) -> None:
         """Refuse what a driver refuses."""
         entry = kernel.module.entries[kernel.name]
-        problem = self.limits.problem(grid, block)
+        problem = self.limits.problem(grid, block, entry.shared_bytes + shared)
         placed = [(p.offset, p.size) for p in entry.parameters]
         end = max((offset + size for offset, size in placed), default=0)
         if not problem and entry.shared_bytes > self.limits.shared:
             problem = f"it has {entry.shared_bytes} bytes of shared memory"
         if not problem and [offset for offset, _ in placed] != list(offsets):
             problem = f"its parameters lie at {placed}, arguments at {list(offsets)}"
-        if not problem and end > len(arguments):
-            problem = f"it takes {end} bytes of arguments, not {len(arguments)}"
+        if not problem and end > len(packed):
+            problem = f"it takes {end} bytes of arguments, not {len(packed)}"
         if problem:
             raise failure([kernel.name], problem, "Use smaller blocks or tiles")
 
+    def stream(self, given: object) -> EmulatedStream:
+        """The stream that a caller means."""
+        return self.streams.meant(given)
+
+    def new_stream(self, *, non_blocking: bool = False) -> EmulatedStream:
+        """Another stream."""
+        return self.streams.new(non_blocking=non_blocking)
+
+    def on(self, stream: Any) -> AbstractContextManager[object]:
+        """Make a stream the thread's current one."""
+        return stream
+
+    def graph(self, operations: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Operations as one: they run in their order."""
+        kept = tuple(operations)
+
+        def replay() -> None:
+            for operation in kept:
+                operation()
+
+        return replay
+
     def synchronize(self) -> None:
-        """Raise the fault of the last kernel, once."""
+        """Wait for all streams; raise the fault of the last operation, once."""
+        self.streams.wait()
+
+    def _raise_fault(self) -> None:
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
+
+
+def _bytes_of(arrays: Sequence[EmulatedArray]) -> Runs:
+    """The bytes of arrays, from the start of the device's memory."""
+    found = [NOTHING]
+    for array in arrays:
+        first, touched = array.touched()
+        found.append(runs(touched, first - _ptx().memory.BASE))
+    return np.concatenate(found)
 
 
 @cache

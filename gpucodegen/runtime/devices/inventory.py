@@ -56,13 +56,17 @@ def _gpu(facts: dict[str, object]) -> Gpu:
 
 def missing_for_cuda() -> tuple[str, str] | None:
     """(what is missing to run CUDA kernels, the remedy), or None if nothing is."""
-    if choice.kind() == "emulated" or gpus():
+    if choice.kind() == choice.EMULATED or gpus():
         return None
     if importlib.util.find_spec("cupy") is None:
-        return "CuPy is not installed", "Run pip install 'gpucodegen[cuda13]'"
+        return "CuPy is not installed", WITHOUT_CUPY
     return "no CUDA device or driver was found", WITHOUT_A_GPU
 
 
+WITHOUT_CUPY = (
+    "Run pip install 'gpucodegen[cuda13]' on a machine with an NVIDIA GPU, set"
+    " GPUCODEGEN_DEVICE=emulated, or use target='cpu' or target='sim'"
+)
 WITHOUT_A_GPU = (
     "Run on a machine with an NVIDIA GPU, set GPUCODEGEN_DEVICE=emulated, or use"
     " target='cpu' or target='sim'"
@@ -82,7 +86,8 @@ def describe() -> list[str]:
     lines = [f"CPU         {cpu()}", f"threads     {_threads()}"]
     lines += [f"GPU         {gpu}" for gpu in gpus()]
     missing = missing_for_cuda()
-    if choice.kind() == "emulated":
+    lines.append(f"target sim runs on {choice.current(choice.EMULATED)}")
+    if choice.kind() == choice.EMULATED:
         lines.append(f"target cuda runs on {choice.current()} ({choice.VARIABLE})")
     if missing is not None:
         lines.append(f"GPU         none: {missing[0]}. {missing[1]}")

@@ -1,17 +1,21 @@
 """What the runtime asks of a device, and what hardware allows.
 
-A device has memory and executes kernels in order.  A fault of a kernel comes up at a
-later call of a method of its device, at the latest when it is waited for.
+A device has memory, and streams: it performs the operations of one stream in their
+order, and those of several in any order that their events leave.  Whatever names no
+stream goes to the thread's current one.  A fault of a kernel comes up at a later call
+of a method of its device, at the latest when it is waited for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpucodegen import errors
-from gpucodegen.tiling.machine.gpu.limits import GRID
+from gpucodegen.tiling.machine.gpu.devices import most_shared
+from gpucodegen.tiling.machine.gpu.limits import GRID, STATIC_SHARED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,16 +28,29 @@ Triple = tuple[int, int, int]
 class LaunchLimits:
     """Largest launches: blocks and threads by dimension, threads and bytes of a block.
 
-    ``shared`` is what every kernel may declare, in bytes.
+    ``shared`` is what every kernel may declare, in bytes, and ``most_shared`` what it
+    may have with the dynamic shared memory of a launch.
     """
 
     grid: Triple = GRID
     block: Triple = (1024, 1024, 64)
     threads: int = 1024
-    shared: int = 48 * 1024
+    shared: int = STATIC_SHARED
+    most_shared: int = STATIC_SHARED
 
-    def problem(self, grid: Sequence[int], block: Sequence[int]) -> str:
-        """What a launch has too much of, or nothing.
+    @classmethod
+    def of(cls, compute_capability: tuple[int, int]) -> LaunchLimits:
+        """Those of an architecture.
+
+        >>> LaunchLimits.of((9, 0)).most_shared
+        232448
+        """
+        return cls(most_shared=most_shared(compute_capability))
+
+    def problem(
+        self, grid: Sequence[int], block: Sequence[int], shared: int = 0
+    ) -> str:
+        """What a launch has too much of, or nothing; ``shared``: bytes of a block.
 
         >>> LaunchLimits().problem((1, 70000, 1), (32, 8, 1))
         'its grid of 1 x 70000 x 1 blocks exceeds 2147483647 x 65535 x 65535'
@@ -47,6 +64,9 @@ class LaunchLimits:
         threads = block[0] * block[1] * block[2]
         if threads > self.threads:
             return f"its blocks of {threads} threads exceed {self.threads}"
+        if shared > self.most_shared:
+            most = self.most_shared
+            return f"its blocks of {shared} bytes of shared memory exceed {most}"
         return ""
 
 
@@ -78,15 +98,64 @@ class DeviceArray(Protocol):
         ...
 
 
-class Device(Protocol):
-    """One device: memory, kernels, faults.
+class Event(Protocol):
+    """A point in the order of a stream."""
 
-    ``form`` of the kernels it loads: "ptx" or "cubin".  Devices are equal when they are
-    the same one.
+    def synchronize(self) -> None:
+        """Wait for what comes before it in its stream."""
+        ...
+
+
+class Stream(Protocol):
+    """What CuPy's streams and ours have in common: operations in order."""
+
+    @property
+    def ptr(self) -> int:
+        """Its number for the driver; 0 is the default stream."""
+        ...
+
+    def record(self) -> Any:
+        """An `Event` after the operations so far."""
+        ...
+
+    def wait_event(self, event: Any) -> None:
+        """Later operations come after an event, of whichever stream."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for the operations so far."""
+        ...
+
+
+class PackedArguments(Protocol):
+    """Parts of a kernel's arguments in memory, as a driver takes them."""
+
+    @property
+    def pointers(self) -> int:
+        """Where the addresses of the parts lie in a row."""
+        ...
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        """Where in ``contents`` each part begins, in bytes."""
+        ...
+
+    @property
+    def contents(self) -> bytes:
+        """The parts."""
+        ...
+
+
+class Device(Protocol):
+    """One device: memory, kernels, streams, faults.
+
+    Devices are equal when they are the same one.
     """
 
-    form: str
-    limits: LaunchLimits
+    @property
+    def limits(self) -> LaunchLimits:
+        """What its launches may be."""
+        ...
 
     @property
     def compute_capability(self) -> tuple[int, int]:
@@ -108,11 +177,14 @@ class Device(Protocol):
         ...
 
     def upload(self, array: Any, contents: np.ndarray[Any, Any]) -> None:
-        """Contents from main memory; both sides are contiguous."""
+        """Contents from main memory, which may change after this returns.
+
+        Both sides are contiguous.  The device may still be at the copy.
+        """
         ...
 
-    def download(self, array: Any) -> np.ndarray[Any, Any]:
-        """The contents in main memory; waits for the kernels before."""
+    def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
+        """Start to copy the contents to main memory; the function waits for them."""
         ...
 
     def copy(self, target: Any, source: Any) -> None:
@@ -124,7 +196,7 @@ class Device(Protocol):
         ...
 
     def load(self, name: str, code: bytes) -> Any:
-        """A kernel of a module in this device's ``form``."""
+        """A kernel of a module, which is PTX."""
         ...
 
     def launch(
@@ -132,15 +204,54 @@ class Device(Protocol):
         kernel: Any,
         grid: Triple,
         block: Triple,
-        arguments: bytes,
-        offsets: Sequence[int],
+        arguments: PackedArguments,
+        shared: int = 0,
+        stream: Stream | None = None,
     ) -> None:
-        """Start a kernel; ``arguments`` are packed, each at its offset in bytes."""
+        """Start a kernel; ``shared``: dynamic shared memory of a block in bytes."""
+        ...
+
+    def stream(self, given: object) -> Stream:
+        """The stream that a caller means: an object of some library, or its pointer.
+
+        Raises UnknownStream.
+        """
+        ...
+
+    def new_stream(self) -> Stream:
+        """A stream that is ordered with the default stream alone."""
+        ...
+
+    def on(self, stream: Stream) -> AbstractContextManager[object]:
+        """Make a stream the thread's current one."""
+        ...
+
+    def graph(self, operations: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Operations of this device as one, which does them all in the current stream.
+
+        Each is a launch, a copy between its arrays or a fill; none runs now.
+        """
         ...
 
     def synchronize(self) -> None:
         """Wait for all kernels; raises what went wrong in them."""
         ...
+
+
+def stream_pointer(given: object) -> int | None:
+    """The driver's number of a stream of CuPy, PyTorch or another library, or None.
+
+    >>> stream_pointer(7), stream_pointer("7")
+    (7, None)
+    """
+    if type(given) is int:
+        return given
+    for name in ("ptr", "cuda_stream"):
+        found = getattr(given, name, None)
+        if type(found) is int:
+            return found
+    tell = getattr(given, "__cuda_stream__", None)
+    return None if tell is None else int(tell()[1])
 
 
 def failure(kernels: Sequence[str], reason: object, hint: str) -> errors.LaunchFailed:

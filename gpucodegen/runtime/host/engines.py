@@ -10,12 +10,14 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.ir.data.float_formats import NARROW, to_bits
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 
 Shape = tuple[int, ...]
-Launcher = Callable[[Any, Any, tuple[Any, ...]], None]
-"""A kernel as a function of grid, block and arguments."""
+Launcher = Callable[..., None]
+"""A kernel as a function of grid, block and arguments; where blocks have memory of
+their own, also of the bytes that they get beside what the kernel declares."""
 Ways = tuple[Callable[[], Sequence[Any]], Callable[[], None]]
 """Arguments made reachable for kernels, and results copied back."""
 Maker = Callable[[], tuple[int, Any]]
@@ -28,6 +30,11 @@ class Engine(Protocol):
     @property
     def memory(self) -> object:
         """Which memory is its own: engines of the same share buffers."""
+        ...
+
+    @property
+    def device(self) -> object:
+        """What runs the kernels; None for the processor that this process runs on."""
         ...
 
     def for_call(self, values: Sequence[Any]) -> Engine:
@@ -79,9 +86,22 @@ class Engine(Protocol):
         ...
 
     def kernel(
-        self, spec: KernelSpec, grid: Shape | None, block: Shape | None
+        self, spec: KernelSpec, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
-        """A kernel as a function of addresses and numbers."""
+        """A kernel as a function of addresses and numbers.
+
+        ``values``: buffers like those that the addresses stand for.
+        """
+        ...
+
+    def prepared(
+        self, spec: KernelSpec, grid: Shape, block: Shape, words: Sequence[Any]
+    ) -> Callable[..., None]:
+        """A launch with these addresses and numbers; streams are named ``stream``."""
+        ...
+
+    def recording(self) -> tuple[Engine, Callable[[], Callable[[], None]]]:
+        """An engine that notes what its device is to do, and what makes one of all."""
         ...
 
     def address(self, spec: KernelSpec) -> int:
@@ -134,8 +154,6 @@ def contents_of(value: Any) -> tuple[np.ndarray, str]:
     if isinstance(value, np.ndarray):
         names = {element(name).storage: name for name in UNAMBIGUOUS}
         return value, names[str(value.dtype)]
-    from gpucodegen.intrinsics.sim.casts import to_storage
-
     kind = storage(value.dtype)
     try:
         array = np.zeros(value.shape, kind)
@@ -144,6 +162,19 @@ def contents_of(value: Any) -> tuple[np.ndarray, str]:
         raise errors.OutOfMemory(size=size) from problem
     if value.values is not None:
         given = np.asarray(value.values)
-        stored = np.asarray(to_storage(given, value.dtype))
-        array[...] = stored.reshape(value.shape if stored.size > 1 else ())
+        if value.dtype in NARROW:
+            given = _codes(given.astype(float), value.dtype)
+        array[...] = given.reshape(value.shape if given.size > 1 else ())
     return array, str(value.dtype)
+
+
+def _codes(numbers: np.ndarray, dtype: str) -> np.ndarray:
+    """Numbers as a narrow type stores them.
+
+    >>> _codes(np.array([1.0, -0.0, 0.0]), "bf16").tolist()
+    [16256, 32768, 0]
+    """
+    bits, where = np.unique(numbers.view(np.int64), return_inverse=True)
+    codes = [to_bits(number, dtype) for number in bits.view(float).tolist()]
+    whole = f"u{storage(dtype).itemsize}"
+    return np.array(codes, whole)[where].view(storage(dtype))

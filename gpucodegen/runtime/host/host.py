@@ -14,6 +14,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
+from gpucodegen.runtime.cpu.arithmetic import carried, stored
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
@@ -77,6 +78,23 @@ class HostApi:
             )
         return self._calls[engine]
 
+    @property
+    def device(self) -> Any:
+        """What runs the kernels, as `gpucodegen.runtime.devices.protocol` has it.
+
+        None for the processor that this process runs on.
+        """
+        return self._engine.device
+
+    def recording(self) -> tuple[HostApi, Callable[[], Callable[[], None]]]:
+        """A runtime that notes what its device is to do, and what makes one of all.
+
+        Raises NotRecordable where the program waits for what the device computes.
+        """
+        engine, finish = self._engine.recording()
+        kernels = self._specs.values()
+        return HostApi(engine, kernels, self._constants, self._handlers), finish
+
     # Memory.
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
@@ -127,17 +145,13 @@ class HostApi:
 
     def load(self, buffer: Buffer, index: Index) -> Any:
         """One element as kernels carry it."""
-        from gpucodegen.intrinsics.sim.casts import from_storage
-
         _check_index(buffer, index)
-        return from_storage(self._engine.read(buffer, index), buffer.dtype)
+        return carried(self._engine.read(buffer, index), buffer.dtype)
 
     def store(self, buffer: Buffer, index: Index, value: Any) -> None:
         """Write one element."""
-        from gpucodegen.intrinsics.sim.casts import to_storage
-
         _check_index(buffer, index)
-        self._engine.write(buffer, index, to_storage(value, buffer.dtype))
+        self._engine.write(buffer, index, stored(value, buffer.dtype))
 
     def fill(self, buffer: Buffer, value: Any) -> None:
         """Write every element."""
@@ -176,10 +190,19 @@ class HostApi:
     # Kernels and transfers.
 
     def kernel(
-        self, name: str, grid: Shape | None, block: Shape | None
+        self, name: str, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
-        """A kernel as a function of addresses and numbers."""
-        return self._engine.kernel(self._specs[name], grid, block)
+        """A kernel as a function of addresses and numbers.
+
+        ``values``: buffers and numbers of a call of the host function.
+        """
+        return self._engine.kernel(self._specs[name], grid, block, values)
+
+    def prepared(
+        self, name: str, grid: Shape, block: Shape, words: Sequence[Any]
+    ) -> Callable[..., None]:
+        """A launch of a kernel with these addresses and numbers."""
+        return self._engine.prepared(self._specs[name], grid, block, words)
 
     def address(self, name: str) -> int:
         """Where C finds a kernel; 0 if it cannot call it."""
@@ -191,13 +214,20 @@ class HostApi:
         grid: Shape | None,
         block: Shape | None,
         args: Sequence[Any],
+        shared: int = 0,
     ) -> None:
-        """Run a kernel; it is compiled when it first runs."""
+        """Run a kernel; it is compiled when it first runs.
+
+        ``shared``: bytes of dynamic shared memory of a block.
+        """
         launcher = self._kept.launchers.get(name)
         if launcher is None:
             launcher = self._engine.launcher(self._specs[name])
             self._kept.launchers[name] = launcher
-        launcher(grid, block, args)
+        if shared:
+            launcher(grid, block, args, shared)
+        else:
+            launcher(grid, block, args)
 
     def status(self, words: int) -> Buffer:
         """Words for what a kernel notes, all zero."""
@@ -310,6 +340,14 @@ class HostApi:
         ``overwritten`` arguments need not be copied there.
         """
         return self._engine.transfers(values, written, overwritten)
+
+    def copied(self, value: Any) -> Any:
+        """A buffer with contents of its own; a number as it is."""
+        if not isinstance(value, Buffer):
+            return value
+        made = self._engine.alloc(value.shape, value.dtype)
+        self._engine.copy(value, made)
+        return made
 
     def result(self, value: Any) -> Any:
         """A result as the caller gets it: an array, or a Python number."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gpucodegen.runtime.cpu import arithmetic
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.engines import Engine
 from gpucodegen.runtime.host.host import HostApi
@@ -62,7 +63,7 @@ def load_program(
         for kernel in emitted.kernels
     )
     functions = {
-        name: _quiet(value) if "intrinsics.sim" in emitted.host_source else value
+        name: _quiet(value) if arithmetic.__name__ in emitted.host_source else value
         for name, value in vars(module).items()
         if isinstance(value, FunctionType) and value.__module__ == module.__name__
     }

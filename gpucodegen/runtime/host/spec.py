@@ -65,6 +65,7 @@ class StatedLaunch:
     function, then ``results``, by extents and element type, then the words for
     reports.  ``single``: it returns one array, no tuple.  ``words``: how many words the
     kernel gets to note accesses that it left out, and ``told``: what these mean.
+    ``grid`` and ``block``: blocks and threads of a kernel that has some.
     """
 
     kernel: str
@@ -73,3 +74,5 @@ class StatedLaunch:
     single: bool = False
     words: int = 0
     told: tuple[Any, ...] = ()
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
@@ -73,10 +74,25 @@ def package_digest() -> str:
 @cache
 def sources_digest() -> str:
     """Changes whenever a file of this package, or a version of islpy, does."""
-    from importlib.metadata import version
-
     found = sorted(_stamps(str(Path(__file__).parents[2])))
-    return digest(found, version("islpy"))
+    return digest(found, package_stamp("islpy"))
+
+
+def package_stamp(name: str) -> tuple[str, int, int]:
+    """Path, size and time of the first file of an installed package.
+
+    They differ when another version is installed.  The number of a version takes
+    longer to find than the rest of a warm start's keys: `importlib.metadata` loads
+    the standard library's email.  ModuleNotFoundError where it is not installed.
+
+    >>> package_stamp("numpy")[0].endswith("__init__.py")
+    True
+    """
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(name=name)
+    status = Path(spec.origin).stat()
+    return spec.origin, status.st_size, status.st_mtime_ns
 
 
 def _stamps(place: str) -> Iterator[tuple[str, int, int]]:

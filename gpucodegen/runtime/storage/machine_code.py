@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.metadata import version
 from typing import Any
 
 from gpucodegen.runtime.cpu import helpers
@@ -120,7 +119,7 @@ def host() -> tuple[object, ...]:
         llvm.get_host_cpu_features().flatten(),
         sorted(settings),
         llvmlite.__version__,
-        version("numba"),
+        disk.package_stamp("numba"),
         np.__version__,
         *interpreter(),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gpucodegen.tiling.machine.loops.vector_plan import NARROWEST
 from gpucodegen.tiling.machine.model import Level, Machine, Share, clashes
+from gpucodegen.tiling.machine.vector_unit import FEWEST_LANES
 
 FEW = 4
 """Operations of an iteration up to which its time is that of its loads."""
@@ -29,10 +30,6 @@ class OuterLoopShape:
     arrays: int
     passes: int = 1
     operations: int = FEW + 1
-
-
-FEWEST_ROWS = 4
-"""Lanes below which there are no fewer: what one row waits for, others do not."""
 
 
 def outer_lanes(loop: OuterLoopShape, machine: Machine) -> int:
@@ -72,7 +69,7 @@ def outer_lanes(loop: OuterLoopShape, machine: Machine) -> int:
         rows, threads = loop.rows, machine.threads
         return rows is not None and (lanes // 2 >= rows or -(-rows // lanes) < threads)
 
-    while lanes > FEWEST_ROWS and is_too_many(lanes):
+    while lanes > FEWEST_LANES and is_too_many(lanes):
         lanes //= 2
     return lanes
 

@@ -7,7 +7,8 @@ in parts, under masks, as all others would be without.
 
 from __future__ import annotations
 
-from gpucodegen.tiling.machine.model import LINE, Machine
+from gpucodegen.tiling.machine.facts import MEMORY
+from gpucodegen.tiling.machine.model import Machine
 
 FEWEST_LINES = 24
 """Lines of a run below which its ends cost what it gains."""
@@ -41,5 +42,5 @@ def goes_past_caches(
     >>> goes_past_caches(4 << 20, machine)
     False
     """
-    is_long = run is None or run >= fewest * LINE
+    is_long = run is None or run >= fewest * MEMORY.line
     return is_long and machine.streams(footprint)

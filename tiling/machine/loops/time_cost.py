@@ -14,20 +14,9 @@ from dataclasses import dataclass
 from math import prod
 from statistics import fmean
 
+from gpucodegen.tiling.machine.facts import SWEEP
 from gpucodegen.tiling.machine.model import Machine
 
-COMPUTE = 0.4
-"""Time of one point, per byte of the arrays there: measured in the second cache."""
-COMPUTE_CUT = 1.0
-"""The same where rows are cut: their ends are not known, so neighbours are loaded."""
-BARRIER = 48_000
-"""Time between two waves: 3 us at 16 GB/s."""
-ROW = 250
-"""Time to begin a row and to finish its last vectors: 15 ns."""
-NEAR = 0.15
-"""Time to sweep over one byte of arrays that a core's own cache does not hold."""
-FAR = 1.0
-"""The same where the shared cache does not hold them either."""
 USUAL_STEPS = (20, 50, 100, 200)
 """Taken for time loops whose duration is unknown."""
 
@@ -78,10 +67,12 @@ def time_cost(sweep: Sweep, sizes: tuple[int, ...], machine: Machine) -> float:
     cut = zip(others, sweep.slopes[1:], sweep.extents[1:], strict=True)
     again = prod(1 + f * time / width for width, f, extent in cut if width < extent)
     moved = 2 * sweep.bytes_per_point * again / time
-    begun = BARRIER / prod(sizes) + ROW / sizes[-1]
+    begun = SWEEP.barrier / prod(sizes) + SWEEP.row / sizes[-1]
     idle = (machine.threads - 1) * first / sweep.extents[0]
     cut_rows = len(sizes) > 2 and sizes[-1] < sweep.extents[-1]
-    computed = (COMPUTE_CUT if cut_rows else COMPUTE) * sweep.bytes_per_point
+    computed = (
+        SWEEP.compute_cut if cut_rows else SWEEP.compute
+    ) * sweep.bytes_per_point
     tiled = (computed + moved + begun) * (1 + idle)
     plain, least = untiled_cost(sweep, machine), least_steps(time, machine.threads)
     durations = USUAL_STEPS if sweep.steps is None else (sweep.steps,)
@@ -113,13 +104,13 @@ def untiled_cost(sweep: Sweep, machine: Machine) -> float:
     10.1
     12.2
     """
-    begun = BARRIER / prod(sweep.extents) + ROW / sweep.extents[-1]
+    begun = SWEEP.barrier / prod(sweep.extents) + SWEEP.row / sweep.extents[-1]
     own = machine.threads * machine.second
     whole = prod(sweep.extents) * sweep.bytes_per_point
     beyond = (whole - own) / max(1, machine.shared - own)
     share = min(1.0, max(0.0, beyond)) if machine.shared else 1.0
-    moved = (NEAR + (FAR - NEAR) * share) * sweep.bytes_per_point
-    return COMPUTE * sweep.bytes_per_point + begun + moved
+    moved = (SWEEP.near + (1 - SWEEP.near) * share) * sweep.bytes_per_point
+    return SWEEP.compute * sweep.bytes_per_point + begun + moved
 
 
 def _busy(steps: int, time: int, chains: int) -> float:

@@ -29,15 +29,15 @@ from gpucodegen.tiling.schedule.wavefront import runs_diagonally
 WORTH = 0.9
 """Share of the cost of plain loops below which tiles are chosen: as near as both costs
 are to what was measured."""
-LEAST_POINTS = 4096
-"""Points of a tile below which threads cost more than they save."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Steps of time that tiles may have."""
 WIDTHS = tuple(1 << power for power in range(15))
+"""Points along an axis of space that they may have."""
+ROW_WIDTHS = WIDTHS[6:]
+"""Those along rows: the vectors of shorter ones do not pay for their bounds."""
 DIAGONAL_ROWS = (32,)
 """More are slow along diagonals: the stores of earlier rows, a page apart, look like
 those of the cells that are read."""
-NARROWEST = 64
-"""Points of a row's tile below which its vectors do not pay for its bounds."""
 
 
 def plan_time_tiles(
@@ -97,15 +97,14 @@ def _candidates(
     first, *others = sweep.extents
     last = len(others) - 1
     cuts = [
-        [w for w in WIDTHS if (NARROWEST if at == last else 1) <= w < extent] + [extent]
+        [w for w in (ROW_WIDTHS if at == last else WIDTHS) if w < extent] + [extent]
         for at, extent in enumerate(others)
     ]
     for sizes in product(steps, rows, *cuts):
         if sum(w < extent for w, extent in zip(sizes[2:], others, strict=True)) > 1:
             continue
-        enough = prod(sizes) >= LEAST_POINTS
         chained = (sizes[1] + sweep.slopes[0] * sizes[0]) * machine.threads <= first
-        if enough and chained and machine.fits(sweep.footprint(sizes), Level.SECOND):
+        if chained and machine.fits(sweep.footprint(sizes), Level.SECOND):
             yield sizes
 
 

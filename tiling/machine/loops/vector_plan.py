@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.facts import MEMORY
 from gpucodegen.tiling.machine.products.register_tile import split_evenly
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.vector_unit import FEWEST_LANES, VectorUnit
 
 NARROWEST = 32
 """Bits of the elements that count as one lane, whatever is narrower beside them."""
-FEWEST = 4
-"""Iterations below which a loop is not worth a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
         return 0
     lanes = unit.lanes(loop.narrowest)
     trips = lanes if loop.trips is None else loop.trips
-    return min(lanes, trips) if min(lanes, trips) >= min(FEWEST, lanes) > 1 else 0
+    return min(lanes, trips) if min(lanes, trips) >= min(FEWEST_LANES, lanes) > 1 else 0
 
 
 SHORTEST = 8
@@ -94,7 +92,7 @@ def rows_in_registers(
     >>> rows_in_registers(15, 256, 8, VectorUnit(256, 16))
     0
     """
-    fills_lines = bits == unit.bits == 8 * LINE
+    fills_lines = bits == unit.bits == 8 * MEMORY.line
     long = vectors is None or vectors >= SHORTEST
     pays = fills_lines and long and accesses <= MOST_ACCESSES
     return (unit.registers - ALONGSIDE) // 3 if pays else 0
@@ -112,7 +110,7 @@ def thread_block(loop: InnerLoop, threads: int) -> int:
     """
     if loop.trips is None:
         return BLOCK
-    line = 8 * LINE // loop.narrowest
+    line = 8 * MEMORY.line // loop.narrowest
     return split_evenly(loop.trips, -(-loop.trips // threads), line)
 
 
@@ -124,4 +122,4 @@ def transposed_side(bits: int, lanes: int) -> int:
     >>> transposed_side(32, 16), transposed_side(64, 8)
     (64, 32)
     """
-    return max(lanes, 4 * 8 * LINE // bits // lanes * lanes)
+    return max(lanes, 4 * 8 * MEMORY.line // bits // lanes * lanes)

@@ -1,16 +1,21 @@
 """Which kernel a contraction becomes on a CPU.
 
-Inner products, transposed results and shared reductions are compared with other kernels
-by their modelled cycles.  No model compares those with register tiles well enough, so
-the first kind that says of itself that it serves a problem is taken, in the order of
-`KINDS`; within a kind, the sizes of least modelled cycles are.
+Register tiles, inner products and the transposed result have a modelled time, and the
+least is taken; within register tiles, a shared reduction is compared in the same way.
+No model compares the kinds of register tiles well enough, so the first that says of
+itself that it serves a problem is taken, in the order of `KINDS`; within a kind, the
+sizes of least modelled cycles are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import TypeAlias
 
+from gpucodegen.tiling.machine.facts import COSTS
 from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.products.candidates import (
     Candidate,
@@ -21,15 +26,18 @@ from gpucodegen.tiling.machine.products.candidates import (
     TileSizes,
     TransposedResult,
 )
-from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_pay, in_dots
+from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_time, in_dots
 from gpucodegen.tiling.machine.products.kinds.im2row import in_lines
 from gpucodegen.tiling.machine.products.kinds.in_place import in_place
 from gpucodegen.tiling.machine.products.kinds.outer_panels import in_outer_panels
 from gpucodegen.tiling.machine.products.kinds.split_k import reduction_parts
 from gpucodegen.tiling.machine.products.kinds.stripes import in_stripes
-from gpucodegen.tiling.machine.products.kinds.transposed_result import transposed_pays
+from gpucodegen.tiling.machine.products.kinds.transposed_result import transposed_time
 from gpucodegen.tiling.machine.products.problem import Problem
+from gpucodegen.tiling.machine.products.register_tile import least_cycles
 from gpucodegen.tiling.machine.products.tiling import TileRequest
+
+Kernel: TypeAlias = DotProducts | TransposedResult | SplitK | Candidate
 
 Planner = Callable[[Problem, Machine], Candidate]
 """Chooses among the kernels with register tiles."""
@@ -91,22 +99,54 @@ class Forms:
 
 def plan_kernel(
     forms: Forms, machine: Machine, planner: Planner = plan_contraction
-) -> DotProducts | TransposedResult | SplitK | Candidate | None:
-    """The kernel of a contraction in one of its forms; None: it has none.
+) -> Kernel | None:
+    """The kernel of least modelled time; None: the contraction has no form.
 
     >>> from gpucodegen.tiling.machine.vector_unit import VectorUnit
     >>> sums = Problem(6, 32, (100000,), 1, 32, True, False)
     >>> plan_kernel(Forms(sums, splits=True), Machine(8, VectorUnit(512, 32)))
     SplitK(parts=8)
+    >>> few, many = (
+    ...     Problem(300, n, (500,), 1, 32, True, False, left_is_transposed=True)
+    ...     for n in (5, 300)
+    ... )
+    >>> machine = Machine(1, VectorUnit(512, 32))
+    >>> for problem in (few, many):
+    ...     print(type(plan_kernel(Forms(problem, transposed=16), machine)).__name__)
+    TransposedResult
+    PrivatePanels
     """
     problem, products = forms.tiles, forms.products
-    if products is not None and (
-        problem is None or dots_pay(products, problem, machine)
-    ):
-        return in_dots(products, machine, forms.work)
-    if forms.transposed and (problem is None or transposed_pays(problem, machine)):
-        return TransposedResult(forms.transposed)
-    if problem is None:
-        return None
-    parts = reduction_parts(problem, machine) if forms.splits else 1
+    times: dict[Callable[[], Kernel], float] = {}
+    if problem is not None:
+        tiles = partial(_in_tiles, problem, machine, planner, splits=forms.splits)
+        times[tiles] = tiles_time(problem, machine)
+    if products is not None:
+        dots = partial(in_dots, products, machine, forms.work)
+        times[dots] = dots_time(products, machine, forms.work)
+    if forms.transposed:
+        transposed = partial(TransposedResult, forms.transposed)
+        times[transposed] = (
+            inf if problem is None else transposed_time(problem, machine)
+        )
+    return min(times, key=times.__getitem__)() if times else None
+
+
+def _in_tiles(
+    problem: Problem, machine: Machine, planner: Planner, *, splits: bool
+) -> SplitK | Candidate:
+    """The kernel with register tiles, and with parts of the reduction if these pay."""
+    parts = reduction_parts(problem, machine) if splits else 1
     return planner(problem, machine) if parts == 1 else SplitK(parts)
+
+
+def tiles_time(problem: Problem, machine: Machine) -> float:
+    """Modelled cycles of each thread of register tiles, without cache misses.
+
+    A right factor that lies against the lanes is transposed.
+    """
+    shape = problem.rows, problem.columns, problem.element_bits
+    computed = problem.steps * least_cycles(*shape, problem.summing(machine.unit))
+    against = not problem.right_is_contiguous
+    packed = against * COSTS.transpose * problem.columns * problem.steps
+    return (computed + packed) / machine.threads_for(problem.work)

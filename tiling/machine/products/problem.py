@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import lcm, prod
 
-from gpucodegen.tiling.machine.model import LINE, Machine, product_work
+from gpucodegen.tiling.machine.facts import MEMORY
+from gpucodegen.tiling.machine.model import Machine, product_work
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 SKINNY = 192
@@ -146,5 +147,5 @@ def packed_stride(chunk: int, size: int) -> int:
     >>> packed_stride(512, 4)
     528
     """
-    lines = -(-chunk * size // LINE)
-    return (lines | 1) * LINE // size
+    lines = -(-chunk * size // MEMORY.line)
+    return (lines | 1) * MEMORY.line // size

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.facts import COSTS
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
@@ -72,6 +72,14 @@ def choose_register_tile(
     fitting = [t for t in candidates(unit, element_bits) if t.rows <= extent_m]
     whole = [t for t in fitting if extent_m == 1 and t.columns >= extent_n]
     return min(whole or fitting, key=cost)
+
+
+def least_cycles(
+    extent_m: int, extent_n: int, element_bits: int, unit: VectorUnit
+) -> float:
+    """Modelled cycles of one reduction step of the whole result in its best tile."""
+    shape = extent_m, extent_n, element_bits, unit
+    return tile_cycles(*shape, choose_register_tile(*shape))
 
 
 def tile_cycles(

@@ -1,5 +1,6 @@
 """Mapped kernels: races, barriers, asynchronous copies.
 
+- `lanes`: threads of one warp
 - `ordering`: what orders two executions
 - `conflicts`: pairs that touch one cell
 - `pairing`: copies and their waits

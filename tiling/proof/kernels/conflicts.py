@@ -152,7 +152,8 @@ class GroupPair:
         a, b = self.first.head, self.second.head
         inside = self._same(everything(a, b), Role.BLOCK)
         ordered = earlier(inside, a, b, or_same=True)
-        return ordered.subtract(fenced(a, b, self.fences)).coalesce()
+        passed = fenced(self.model, a, b, self.fences)
+        return ordered.subtract(passed).coalesce()
 
     def overlap(self, array: str) -> Map:
         """{ x -> x : x reads and writes one cell }."""

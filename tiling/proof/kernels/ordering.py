@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from gpucodegen.tiling.model.isl import IN, OUT, Map
+from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, common_loops
-from gpucodegen.tiling.model.scop import Role
+from gpucodegen.tiling.model.scop import Barrier, Role
+from gpucodegen.tiling.proof.kernels.lanes import same_warp
 
 
 def everything(a: Instances, b: Instances) -> Map:
@@ -50,9 +51,24 @@ def earlier(pairs: Map, a: Instances, b: Instances, *, or_same: bool = False) ->
     return found
 
 
-def fenced(a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
-    """{ x -> y : some fence f of the same block has S(x) < S(f) < S(y) }."""
-    return reduce(Map.union, (_through(a, f, b) for f in fences), nothing(a, b))
+def fenced(
+    model: Model, a: Instances, b: Instances, fences: Sequence[Instances]
+) -> Map:
+    """{ x -> y : some fence f of the same block has S(x) < S(f) < S(y) }.
+
+    A fence of a warp orders the executions by its own lanes.
+    """
+    return reduce(Map.union, (_fenced(model, a, f, b) for f in fences), nothing(a, b))
+
+
+def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:
+    lanes = f.node.lanes if isinstance(f.node, Barrier) else None
+    if lanes is None:
+        return _through(a, f, b)
+    before, after = (same_warp(model, *pair, lanes) for pair in ((a, f), (f, b)))
+    if before is None or after is None:
+        return nothing(a, b)
+    return _through(a, f, b, before.intersect_range(f.domain), after)
 
 
 def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
@@ -74,11 +90,16 @@ def unfinished(a: Instances, waits: Sequence[Instances]) -> Map:
 
 
 def _through(
-    a: Instances, f: Instances, b: Instances, before: Map | None = None
+    a: Instances,
+    f: Instances,
+    b: Instances,
+    before: Map | None = None,
+    after: Map | None = None,
 ) -> Map:
     """{ x -> f } o { f -> y }, each earlier and in the same block."""
     first = everything(a, f).intersect_range(f.domain) if before is None else before
-    second = everything(f, b).intersect_domain(f.domain)
+    second = everything(f, b) if after is None else after
+    second = second.intersect_domain(f.domain)
     return earlier(same(first, a, f, Role.BLOCK), a, f).apply_range(
         earlier(same(second, f, b, Role.BLOCK), f, b)
     )
@@ -101,12 +122,31 @@ def tag_array(instances: Instances) -> str | None:
 
 
 def left_out(model: Model, barrier: Instances) -> Map:
-    """Threads (trips -> values) that miss a barrier which others of their block reach.
+    """Threads (trips -> values) that miss a barrier which others like them reach.
 
-    { (B, T, s) : (B, T', s) in domain for some T', T in block } minus domain.
+    { (B, T, s) : (B, T', s) in domain for some T', T in block } minus domain, with T'
+    of the warp of T where a warp meets, and T among the lanes that have to come.
     """
     reached = barrier.values
     for d in dimensions(barrier, Role.THREAD):
         reached = reached.eliminate(IN, d, 1).eliminate(OUT, d, 1)
     block = [loop for loop in barrier.loops if loop.role is not Role.SEQUENTIAL]
-    return reached.intersect(model.box(barrier, block)).subtract(barrier.values)
+    missing = reached.intersect(model.box(barrier, block))
+    missing = missing.subtract_domain(barrier.domain)
+    lanes = barrier.node.lanes if isinstance(barrier.node, Barrier) else None
+    if lanes is None:
+        return missing
+    wanted = _wanted(model, barrier, lanes)
+    return missing if wanted is None else missing.intersect_domain(wanted)
+
+
+def _wanted(model: Model, barrier: Instances, lanes: int) -> Set | None:
+    """{ (B, T, s) : T among the lanes, (B, T', s) in domain, T and T' of one warp }."""
+    warp = same_warp(model, barrier, barrier)
+    named = same_warp(model, barrier, barrier, lanes)
+    if warp is None or named is None:
+        return None
+    for d, loop in enumerate(barrier.loops):
+        if loop.role is not Role.THREAD:
+            warp, named = (m.equate(IN, d, OUT, d) for m in (warp, named))
+    return barrier.domain.apply(warp).intersect(named.domain())

@@ -20,8 +20,10 @@ Required are
     overlap:    { x -> x : x starts a copy that reads and writes one cell } = {}
     tags:       as transfers, for x -> y that start copies on one cell of a tag array
     unfinished: every copy is followed by a wait on its tag
-    divergence: every barrier is reached by all threads of the block or by none.
+    divergence: every barrier is reached by all threads of the block or by none,
+                one of a warp by all its lanes that have to come or by none.
 
+A barrier counts for the memories that it orders, and one of a warp for its lanes.
 A copy may touch its cells at any moment from its start to its wait; it is executed by
 the threads of a block together, and its wait contains a barrier.
 """
@@ -35,8 +37,13 @@ from itertools import product
 
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model
-from gpucodegen.tiling.model.scop import Role, Statement
-from gpucodegen.tiling.proof.kernels.conflicts import GroupPair, groups_of
+from gpucodegen.tiling.model.scop import Barrier, Role, Statement
+from gpucodegen.tiling.proof.kernels.conflicts import (
+    GroupPair,
+    StatementGroup,
+    groups_of,
+)
+from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
 from gpucodegen.tiling.proof.kernels.ordering import left_out, unfinished
 from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
@@ -94,7 +101,8 @@ def _conflicting(model: Model) -> Iterator[Race]:
     groups = groups_of(model)
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
-        pair = GroupPair(model, first, second, fences)
+        sure = [fence for fence in fences if _is_sure(fence, first, second)]
+        pair = GroupPair(model, first, second, sure)
         for array in sorted(first.arrays & second.arrays):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
@@ -107,6 +115,20 @@ def _conflicting(model: Model) -> Iterator[Race]:
                 "a tag is used again before its copy is complete",
                 lambda p=pair: p.in_flight(p.one_tag()),
             )
+
+
+def _is_sure(fence: Instances, first: StatementGroup, second: StatementGroup) -> bool:
+    """Whether a fence between executions of two groups is certainly passed.
+
+    It is unless an unknown condition is around it and around neither group; one inside
+    of a sequential loop may differ from iteration to iteration.
+    """
+    fixed = sum(loop.role is not Role.SEQUENTIAL for loop in fence.loops)
+    return all(
+        not doubt.uniform
+        or (doubt.depth <= fixed and doubt in (*first.head.doubts, *second.head.doubts))
+        for doubt in fence.doubts
+    )
 
 
 def _unproven(
@@ -148,6 +170,11 @@ def _per_block(pair: GroupPair, array: str) -> bool:
     return blocks <= set(pair.model.array(array).scope)
 
 
+def _orders(fence: Instances, memory: str) -> bool:
+    """Whether a barrier or wait orders accesses to the memory of blocks, or global."""
+    return not isinstance(fence.node, Barrier) or memory in fence.node.orders
+
+
 _RULES = {
     "blocks": ("two blocks use one cell", GroupPair.across_blocks),
     "threads": ("no barrier orders two threads", GroupPair.unordered_threads),
@@ -160,8 +187,11 @@ _RULES = {
 
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
     rules = ["transfers" if pair.first.copies else "threads"]
-    if symmetric and not _per_block(pair, array):
+    is_shared = _per_block(pair, array)
+    if symmetric and not is_shared:
         rules.insert(0, "blocks")
+    memory = "shared" if is_shared else "global"
+    pair = replace(pair, fences=[f for f in pair.fences if _orders(f, memory)])
     for rule in rules:
         reason, broken = _RULES[rule]
         hulls = replace(pair, coarse=True)
@@ -181,22 +211,30 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
     for barrier in model.everything:
         if isinstance(barrier.node, Statement):
             continue
-        reason = f"not all threads of a block reach a {barrier.name}"
         location = (barrier.node.loc,)
         if not _same_for_a_block(barrier):
             missed = "by all" if _has_threads(model) else "at all"
             reason = f"a {barrier.name} stands where it may not be reached {missed}"
             yield Race("divergence", reason, locations=location)
             continue
+        reason = f"not all {_meeting(barrier)} reach a {barrier.name}"
         missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
         if missing is None or not model.solver.is_empty(missing):
             yield _event_race(model, "divergence", reason, barrier, missing)
 
 
+def _meeting(barrier: Instances) -> str:
+    """Who meets."""
+    lanes = barrier.node.lanes if isinstance(barrier.node, Barrier) else None
+    if lanes is None:
+        return "threads of a block"
+    return "lanes of a warp" if lanes == ALL_LANES else "lanes that meet"
+
+
 def _same_for_a_block(barrier: Instances) -> bool:
-    """Whether only the number of blocks, if anything, keeps it from being reached."""
+    """Whether the threads of a block reach it together, if at all."""
     blocks = {loop.name for loop in barrier.loops if loop.role is Role.BLOCK}
-    return all(doubt.cause in blocks for doubt in barrier.doubts)
+    return all(doubt.uniform or doubt.cause in blocks for doubt in barrier.doubts)
 
 
 def _event_race(

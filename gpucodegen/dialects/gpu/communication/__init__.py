@@ -2,6 +2,7 @@
 
 - `checks`: rules
 - `reduce_syntax`: syntax of ``gpu.all_reduce``
+- `meetings`: who has to come together
 - `warp`: code of one thread whose results a warp shares
 - `operations`: the table
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.assembly_elements import IndexList
 from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Trait
@@ -12,6 +13,7 @@ from gpucodegen.ir.types import Type, VectorType
 
 _PURE = Trait.PURE
 _STATIC = {"static_position": kinds.integers()}
+_POSITION = IndexList("dynamic_position", "static_position", typed=True)
 
 
 def _is_fixed(ty: Type) -> bool:
@@ -50,7 +52,8 @@ OPERATIONS = (
     op(
         "vector.extract",
         "source dynamic_position* -> result",
-        (syntax.parse_extract, syntax.print_extract),
+        "$source `` custom<Position> attr-dict `:` custom<Types>",
+        custom={"Position": _POSITION, "Types": syntax.ExtractedTypes()},
         attributes=_STATIC,
         types={"source": constraints.VECTOR},
         traits=_PURE,
@@ -59,7 +62,9 @@ OPERATIONS = (
     op(
         "vector.insert",
         "valueToStore dest dynamic_position* -> result",
-        (syntax.parse_insert, syntax.print_insert),
+        "$valueToStore `,` $dest `` custom<Position> attr-dict"
+        " `:` type($valueToStore) `into` type($dest)",
+        custom={"Position": _POSITION},
         attributes=_STATIC,
         same="dest result",
         types={"dest": constraints.VECTOR},
@@ -96,8 +101,9 @@ OPERATIONS = (
     op(
         "vector.shuffle",
         "v1 v2 -> vector",
-        (syntax.parse_shuffle, syntax.print_shuffle),
-        attributes={"mask": kinds.integers()},
+        "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
+        attributes={"mask": syntax.MASK},
+        implied={"vector": syntax.shuffled},
         types={"v1": _FIXED, "v2": _FIXED},
         traits=_PURE,
         checks=[checks.check_shuffle],

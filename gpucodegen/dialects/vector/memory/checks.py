@@ -7,14 +7,12 @@ from gpucodegen.dialects.framework.rules import require
 from gpucodegen.dialects.memref.checks import check_indices
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.dialects.vector.types import extents
-from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type, VectorType, element_type
 
 
 def _check_alignment(o: Operation) -> None:
-    value = o.attributes.get("alignment")
-    alignment = value.value if isinstance(value, IntegerAttr) else 1
+    alignment = o.integer("alignment", 1)
     require(
         alignment > 0 and alignment & (alignment - 1) == 0,
         o,

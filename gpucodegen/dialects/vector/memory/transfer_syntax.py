@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects.framework.syntax import Reader, State, Writer
+from gpucodegen.dialects.framework.syntax import Reader, State, Writer, read_type
 from gpucodegen.dialects.vector.types import extents, vector_of
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments
 from gpucodegen.ir.types import I1, INDEX, MemRefType, TensorType, Type, VectorType
 
 
@@ -19,9 +19,7 @@ def parse_transfer_read(r: Reader, state: State) -> None:
     r.expect(",")
     padding = r.use()
     mask = [r.use()] if r.accept(",") else []
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    shaped = r.type()
+    shaped = read_type(r, state)
     r.expect(",")
     vector = r.type()
     groups = [
@@ -41,9 +39,7 @@ def parse_transfer_write(r: Reader, state: State) -> None:
     source = r.use()
     indices = r.listed("[", "]", r.use)
     mask = [r.use()] if r.accept(",") else []
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    vector = r.type()
+    vector = read_type(r, state)
     r.expect(",")
     shaped = r.type()
     groups = [
@@ -60,8 +56,7 @@ def parse_transfer_write(r: Reader, state: State) -> None:
 def _finish_transfer(
     state: State, groups: list[list[Value]], shaped: Type, vector: Type
 ) -> None:
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
     state.attributes.setdefault("permutation_map", minor_identity(shaped, vector))
     with_bounds(state)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.text.fragments import Precedence, Text, binary, call
 from gpucodegen.errors import UnsupportedType
-from gpucodegen.ir.attributes import ArrayAttr, FloatAttr
+from gpucodegen.ir.attributes import FloatAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import ComplexType, Type
 
@@ -72,8 +72,7 @@ def intrinsic(e: Emitter, op: Operation) -> None:
 def constant(e: Emitter, op: Operation) -> None:
     """``complex.constant`` is printed where it is used."""
     _check(e, op)
-    value = op.attributes["value"]
-    parts = value.values if isinstance(value, ArrayAttr) else ()
+    parts = op.entries("value")
     kind = str(_part(op.result.type))
     numbers = [e.constant(p.value, kind) for p in parts if isinstance(p, FloatAttr)]
     e.texts[op.result] = call(e.use("cmplx"), *numbers)

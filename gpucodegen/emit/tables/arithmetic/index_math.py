@@ -10,7 +10,6 @@ from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.text.fragments import call
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
 
@@ -38,8 +37,7 @@ def extreme_of(function: str) -> Handler:
 
 def _basis(e: Emitter, op: Operation, dynamic: Sequence[Value]) -> list[AffineExpr]:
     """Extents of the digits, the most significant first."""
-    static = op.attributes.get("static_basis")
-    entries = static.values if isinstance(static, DenseArrayAttr) else ()
+    entries = op.numbers("static_basis")
     values = iter(dynamic)
     return [
         e.index(next(values)) if entry == DYNAMIC_MARK else Const(int(entry))

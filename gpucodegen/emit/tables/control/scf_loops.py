@@ -18,7 +18,6 @@ from gpucodegen.emit.tables.control.structured import (
     texts,
 )
 from gpucodegen.emit.text.fragments import Precedence, Text, call
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
 
@@ -105,8 +104,7 @@ def scf_parallel(e: Emitter, op: Operation) -> None:
 
 def index_switch(e: Emitter, op: Operation) -> None:
     """``scf.index_switch``: the first region is the default."""
-    cases = op.attributes.get("cases")
-    values = cases.values if isinstance(cases, DenseArrayAttr) else ()
+    values = op.numbers("cases")
     default, *regions = op.regions
     selector = e.text(op.operands[0]).within(Precedence.COMPARE + 1)
     declare(e, op.results)

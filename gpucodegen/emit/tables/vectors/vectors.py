@@ -176,8 +176,7 @@ def shuffle(e: Emitter, op: Operation) -> None:
     """``vector.shuffle`` of two one-dimensional vectors."""
     first, second = op.operands
     ty, other = vector_type(e, op, first), vector_type(e, op, second)
-    mask = op.attributes["mask"]
-    lanes = mask.values if isinstance(mask, DenseArrayAttr) else ()
+    lanes = op.numbers("mask")
     if len(ty.shape) != 1 or min(lanes) < 0:
         raise e.refusal(op, "Shuffle one-dimensional vectors, and name every lane")
     kind = vector_dtype(e, op, ty)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import registry
-from gpucodegen.dialects.framework.syntax import State
+from gpucodegen.dialects.framework.syntax import State, read_type
 from gpucodegen.dialects.memref.shape_syntax import give_output_shape
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.affine.maps import AffineMap
@@ -55,9 +55,7 @@ def reshape(p: Parser, state: State) -> None:
     """``linalg.reshape %m [(i, j) -> (i, j)] : type into type``, by maps or numbers."""
     source = p.use()
     groups = p.attribute()
-    state.attributes |= p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    ty = read_type(p, state)
     p.one_of(("into",), "'into'")
     result = p.type()
     state.attributes["reassociation"] = _groups(groups)

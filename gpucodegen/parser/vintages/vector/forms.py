@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpucodegen.dialects.framework.syntax import State, Use
+from gpucodegen.dialects.framework.syntax import State, Use, read_type
 from gpucodegen.ir.operation import Block, Operation, Region, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, MemRefType, Type, VectorType, element_type
 from gpucodegen.parser.parser import Parser
 from gpucodegen.parser.vintages import literals
@@ -44,9 +43,8 @@ def _extractelement(p: Parser, state: State) -> None:
         renamed("vector.extract")(p, state)
         return
     position = _bracketed(p)
-    state.name, state.attributes = "vector.extract", p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    state.name = "vector.extract"
+    ty = read_type(p, state)
     state.operands = [p.resolve(vector, ty), *position]
     state.attributes["static_position"] = at(position)
     state.result_types = [element_type(ty)]
@@ -57,9 +55,8 @@ def _insertelement(p: Parser, state: State) -> None:
     value = p.use()
     p.expect(",")
     vector, position = p.use(), _bracketed(p)
-    state.name, state.attributes = "vector.insert", p.attr_dict()
-    p.expect(":")
-    ty = p.type()
+    state.name = "vector.insert"
+    ty = read_type(p, state)
     element = p.resolve(value, element_type(ty))
     state.operands = [element, p.resolve(vector, ty), *position]
     state.attributes["static_position"] = at(position)
@@ -158,9 +155,7 @@ def _transfer_read(p: Parser, state: State) -> bool:
             p.move_to(resume)
             return False
         padding = p.listed("(", ")", p.use)
-    state.attributes = p.attr_dict()
-    p.expect(":")
-    shaped = p.type()
+    shaped = read_type(p, state)
     p.expect(",")
     vector = p.type()
     element = element_type(shaped)
@@ -171,8 +166,7 @@ def _transfer_read(p: Parser, state: State) -> bool:
         fill or [literals.constant(p, 0, element, resume)],
         [],
     ]
-    state.operands = [value for group in groups for value in group]
-    state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+    state.give(groups)
     state.result_types = [vector]
     return True
 
@@ -193,9 +187,7 @@ def _transfer_write(p: Parser, state: State) -> bool:
 def _type_cast(p: Parser, state: State) -> bool:
     """``vector.type_cast %m : memref, memref`` of 2019."""
     resume, use = p.start, p.use()
-    state.attributes = p.attr_dict()
-    p.expect(":")
-    source = p.type()
+    source = read_type(p, state)
     if not p.accept(","):
         p.move_to(resume)
         return False

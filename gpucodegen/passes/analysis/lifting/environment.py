@@ -115,6 +115,8 @@ class Environment:
     """What the program calls extents, by the names of its ``memref.dim``."""
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
+    given: frozenset[Value] = frozenset()
+    """The arguments of a kernel, which all its threads share."""
     ranges: dict[str, tuple[str, ...]] = field(
         default_factory=dict[str, "tuple[str, ...]"]
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.lifting import Lifted, lift_operations
 from gpucodegen.passes.analysis.lifting.values.views import COLLAPSE
 from gpucodegen.passes.checks.guards.checks import (
@@ -30,7 +30,7 @@ from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
 from gpucodegen.passes.checks.guards.leaves import leaves_of
 from gpucodegen.passes.checks.guards.views import Definitions
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.functions import definitions
+from gpucodegen.passes.framework.functions import definitions, with_blocks
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.proof.bounds.bounds import Suspect, suspects
 from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
@@ -208,12 +208,7 @@ class _Guarder:
     def _regions(
         self, op: Operation, context: Sequence[Operation], open_: frozenset[Access]
     ) -> Operation:
-        def block(given: Block) -> Block:
-            inner = self.inside(given.operations, context, open_)
-            return given.with_operations(inner)
-
-        regions = (Region(tuple(map(block, r.blocks))) for r in op.regions)
-        return op.with_(regions=tuple(regions))
+        return with_blocks(op, lambda inner: self.inside(inner, context, open_))
 
     def _leaf_checks(self, op: Operation) -> tuple[list[Check], list[Operation]]:
         c = ConditionBuilder(Builder(op.location))

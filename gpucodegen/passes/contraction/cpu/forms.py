@@ -1,4 +1,4 @@
-"""Whether a nest is a contraction that pays, and in which forms it can be computed.
+"""Whether a contraction pays on a CPU, and in which forms it can be computed.
 
 `paying_contraction` is the one place that is asked.  Forms are: lanes along the columns
 of the result (register tiles), lanes along the reduction (inner products), lanes along
@@ -23,9 +23,8 @@ from gpucodegen.passes.contraction.cpu.kernels.transposed_result import can_tran
 from gpucodegen.passes.contraction.cpu.packing.packing import direct_lanes
 from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
 from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.tiling.machine.vector_unit import FEWEST_LANES
 
-MIN_COLUMNS = 4
-"""Shorter rows of C do not fill a vector."""
 SHORT_SUM = 256
 """Bits of the factors of a sum that is faster side by side with others."""
 INNER_WORK = 1 << 18
@@ -45,8 +44,8 @@ def paying_contraction(
         return None
     if inside_of is not None and (expected_work(op, inside_of) or 0) < INNER_WORK:
         return None
-    found = recognize(op, lanes=False, scaled=True)
-    if found is None:
+    found = recognize(op)
+    if found is None or not found.sums_in_registers:
         return None
     found = replace(found, reassociable=found.reassociable or relaxed)
     if found.scale is not None:
@@ -104,10 +103,10 @@ def fills_registers(found: Contraction) -> bool:
     column, is_line = column_axis(found), row_axis(found) is None
     packs = not is_line or direct_lanes(found.right, column)
     splits_accumulators = found.reassociable and _is_long(found)
-    return column.extent >= (2 if splits_accumulators else MIN_COLUMNS) and packs
+    return column.extent >= (2 if splits_accumulators else FEWEST_LANES) and packs
 
 
 def transposes(found: Contraction) -> bool:
     """Whether they can walk the rows, for a transposed result."""
     row = row_axis(found)
-    return row is not None and row.extent >= MIN_COLUMNS and can_transpose(found)
+    return row is not None and row.extent >= FEWEST_LANES and can_transpose(found)

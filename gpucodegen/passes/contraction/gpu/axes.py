@@ -16,7 +16,7 @@ from gpucodegen.passes.contraction.cpu.register_tiles.tasks import column_axis, 
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.plan import GpuPlan
+from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 
 Positions = dict[Value, Index]
 
@@ -78,7 +78,7 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
     return positions
 
 
-def grid(groups: Groups, plan: GpuPlan) -> tuple[int, int, int]:
+def grid(groups: Groups, plan: SharedTiles) -> tuple[int, int, int]:
     """Blocks along x (columns), y (rows) and z (batch)."""
     return (
         -(-extent(groups.columns) // plan.tile_columns),

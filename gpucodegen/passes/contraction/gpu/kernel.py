@@ -35,10 +35,10 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
-from gpucodegen.tiling.machine.gpu.plan import GpuPlan
+from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 
 
-def lower(contraction: Contraction, groups: Groups, plan: GpuPlan) -> KernelBody:
+def lower(contraction: Contraction, groups: Groups, plan: SharedTiles) -> KernelBody:
     """The kernel of a contraction."""
     builder = Builder(contraction.location)
     _Lowering(contraction, groups, plan).build(builder)
@@ -61,7 +61,7 @@ class _Side:
 class _Lowering:
     contraction: Contraction
     groups: Groups
-    plan: GpuPlan
+    plan: SharedTiles
 
     def build(self, b: Builder) -> None:
         plan, groups, c = self.plan, self.groups, self.contraction

@@ -16,7 +16,7 @@ from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, un
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.plan import GpuPlan
+from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ResultTile:
 
     contraction: Contraction
     groups: Groups
-    plan: GpuPlan
+    plan: SharedTiles
     batch: Positions
     row: Index
     column: Index

@@ -20,7 +20,7 @@ from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
 
 WIDEST_STEP = 4
-"""Elements between pixels beyond which whole vectors are mostly not used."""
+"""Elements between lanes beyond which whole vectors are mostly not used."""
 WIDEST_WINDOW = 16
 """Taps in a row for each of which lines are copied."""
 

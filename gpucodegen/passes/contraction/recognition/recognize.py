@@ -2,8 +2,9 @@
 
 A perfect nest is a contraction when its body is ``C[..] = C[..] + f(A[..]) * g(B[..])``
 with scalar functions f and g, every loop of C appears alone in one index of C, and its
-loops split into batch (in all three), M (in C and A), N (in C and B) and K (not in C).
-Bounds of the loops of C may depend on each other: then C is a triangle or a band.
+loops have the `Roles` of a contraction.  Bounds of the loops of C may depend on each
+other: then C is a triangle or a band.  Nothing is said here of what pays: each target
+has a `paying_contraction`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from gpucodegen.passes.contraction.recognition.multiply_add import (
 from gpucodegen.passes.contraction.recognition.operands import Operand, is_linear
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.tiling.machine.contraction import Moves, roles_of
 from gpucodegen.tiling.proof.dependences import Dependence
 
 
@@ -85,6 +87,17 @@ class Contraction:
         return self.epilogue is not None or (start is not None and len(start.steps) > 1)
 
     @property
+    def sums_in_registers(self) -> bool:
+        """Whether kernels may keep its sums as elements of vector registers.
+
+        No target has vectors of narrow floats: these are computed in f32, and rounded
+        after every operation, one by one.  So a sum of them (f16 += f16 * f16) is left
+        to scalar loops; one of their products in f32 is not.
+        """
+        element = self.element
+        return not (isinstance(element, FloatType) and element.name in NARROW)
+
+    @property
     def is_plain(self) -> bool:
         """Whether factors are elements, all of them needed."""
         return not (self.left.steps or self.right.steps or self.guards)
@@ -98,62 +111,46 @@ def only_accumulates(found: Sequence[Dependence]) -> bool:
     return all(dependence.reduces is not None for dependence in found)
 
 
-def recognize(
-    op: Operation, *, lanes: bool = True, scaled: bool = False
-) -> Contraction | None:
+def recognize(op: Operation) -> Contraction | None:
     """The contraction computed by the nest rooted at ``op``, if it is one.
 
-    ``lanes``: only one with a vector axis.  ``scaled``: products may have a scale.
+    The right factor is the one that the vector axis moves, if only one is.
     """
     domain = domain_of(op)
     body = None if domain is None else multiply_add(domain.body, domain.axes)
     if domain is None or body is None or not _is_separable(domain, body):
         return None
-    if body.scale is not None and not scaled:
-        return None
-    vector_axis = _vector_axis(domain.axes, body.result)
+    vector = _vector_axis(domain.axes, body.result)
     left, right = body.factors
-    if vector_axis is not None and left.mentions(vector_axis):
+    if vector is not None and left.mentions(vector):
         left, right = right, left
-    if vector_axis is None or left.mentions(vector_axis):
-        if lanes:
-            return None
-        vector_axis = None
     if body.negative:
         left = left.negated()
 
-    def having(in_result: bool, in_left: bool, in_right: bool) -> tuple[Axis, ...]:
-        wanted = (in_result, in_left, in_right)
-        return tuple(
-            axis
-            for axis in domain.axes
-            if tuple(o.mentions(axis) for o in (body.result, left, right)) == wanted
-        )
+    def moves(axis: Axis) -> Moves:
+        places = (body.result, left, right)
+        in_result, in_left, in_right = (place.mentions(axis) for place in places)
+        return in_result, in_left, in_right
 
-    reduction = tuple(axis for axis in domain.axes if not body.result.mentions(axis))
-    contraction = Contraction(
+    roles = roles_of(domain.axes, moves)
+    reduction = () if roles is None else (*roles.outer, *roles.k)
+    if roles is None or not reduction:
+        return None
+    return Contraction(
         domain.axes,
         body.result,
         left,
         right,
         element_type(body.result.memref.type),
-        having(True, True, False),
-        having(True, False, True),
-        having(True, True, True),
+        roles.m,
+        roles.n,
+        roles.batch,
         reduction,
         domain.guards,
         body.store.location,
         is_reassociable(body.total),
         scale=body.scale,
     )
-    covered = [*contraction.rows, *contraction.columns, *contraction.batch, *reduction]
-    is_whole = len(covered) == len(domain.axes) and bool(reduction)
-    return contraction if is_whole and _has_vectors(contraction.element) else None
-
-
-def _has_vectors(element: Type) -> bool:
-    """Narrow floats are rounded after every operation, one by one."""
-    return not (isinstance(element, FloatType) and element.name in NARROW)
 
 
 def _is_separable(domain: Domain, body: MultiplyAdd) -> bool:

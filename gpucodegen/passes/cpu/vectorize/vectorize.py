@@ -40,6 +40,7 @@ from gpucodegen.passes.cpu.vectorize.streaming_stores import (
 )
 from gpucodegen.passes.cpu.vectorize.transposed.tiles import transposed_tiles
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
@@ -175,15 +176,4 @@ class _Vectorizer:
         trips = range_ and range_.trips
         around = (EnclosingLoop(iv, trips, reads_of(op)) for iv in variables_of(op))
         inner = (*loops, *around)
-        regions = tuple(
-            Region(
-                tuple(
-                    block.with_operations(
-                        self.operations(block.operations, context, inner)
-                    )
-                    for block in region.blocks
-                )
-            )
-            for region in op.regions
-        )
-        return op.with_(regions=regions)
+        return with_blocks(op, lambda ops: self.operations(ops, context, inner))

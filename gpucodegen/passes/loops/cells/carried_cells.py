@@ -22,11 +22,11 @@ from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Block, Operation, Region, Value, substitute_values
+from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType
 from gpucodegen.passes.contraction.recognition.reduction_to_memory import BufferCell
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.functions import in_functions
+from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.loops.framework.naming import FOR, Site, loop_name
 from gpucodegen.passes.loops.framework.replacement import Replacement
@@ -204,23 +204,11 @@ class _Cells:
                 made += replaced
                 renamed.update(values)
             elif op.regions:
-                made.append(current.with_(regions=tuple(self._regions(current, axes))))
+                inside = with_blocks(current, lambda o: self._operations(o, axes))
+                made.append(inside)
             else:
                 made.append(current)
         return made
-
-    def _regions(self, op: Operation, axes: Sequence[affine.For]) -> list[Region]:
-        return [
-            Region(
-                tuple(
-                    Block(
-                        block.arguments, tuple(self._operations(block.operations, axes))
-                    )
-                    for block in region.blocks
-                )
-            )
-            for region in op.regions
-        ]
 
     def _body(
         self, op: Operation, axes: Sequence[affine.For], cells: Sequence[BufferCell]

@@ -103,21 +103,9 @@ class _Carrier:
             return [op]
         loop = innermost(op)
         if loop is None:
-            return [_outside(self._inside(op))]
+            return [_outside(with_blocks(op, self.operations))]
         carries = self.carries.of(loop) if loop.repeats else []
         return _carried(loop, carries) if carries else [op]
-
-    def _inside(self, op: Operation) -> Operation:
-        regions = tuple(
-            Region(
-                tuple(
-                    block.with_operations(self.operations(block.operations))
-                    for block in region.blocks
-                )
-            )
-            for region in op.regions
-        )
-        return op.with_(regions=regions)
 
 
 def _outside(op: Operation) -> Operation:

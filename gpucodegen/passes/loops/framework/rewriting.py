@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Region, Value, substitute_values
+from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.loops.framework.naming import Site, find_loops, functions, sites
 from gpucodegen.passes.loops.framework.replacement import Replacement
 
@@ -45,8 +47,7 @@ def rewrite_loops(
     def visit(op: Operation) -> Sequence[Operation]:
         rebuilt = op
         if any(inner in by_loop for inner in op.walk() if inner is not op):
-            regions = tuple(map(region, op.regions))
-            rebuilt = op.with_(regions=regions)
+            rebuilt = with_blocks(op, lambda ops: chain.from_iterable(map(visit, ops)))
         if op not in by_loop:
             return [rebuilt]
         current = substitute_values(rebuilt, _resolved(renamed))
@@ -55,14 +56,6 @@ def rewrite_loops(
             return [current]
         renamed.update((old, new) for old, new in made.values.items() if old is not new)
         return made.operations
-
-    def region(given: Region) -> Region:
-        return Region(
-            tuple(
-                block.with_operations([o for op in block.operations for o in visit(op)])
-                for block in given.blocks
-            )
-        )
 
     (root,) = visit(module.operation)
     return Module(substitute_values(root, _resolved(renamed)))
@@ -86,17 +79,10 @@ def in_block_of(root: Operation, target: Operation, rewrite: Block) -> Operation
     """``root`` with the block that holds ``target`` rewritten."""
     if all(inner is not target for inner in root.walk()):
         return root
-    regions = tuple(
-        Region(
-            tuple(
-                block.with_operations(
-                    rewrite(block.operations)
-                    if target in block.operations
-                    else [in_block_of(op, target, rewrite) for op in block.operations]
-                )
-                for block in region.blocks
-            )
-        )
-        for region in root.regions
-    )
-    return root.with_(regions=regions)
+
+    def inside(operations: Sequence[Operation]) -> Sequence[Operation]:
+        if target in operations:
+            return rewrite(operations)
+        return [in_block_of(op, target, rewrite) for op in operations]
+
+    return with_blocks(root, inside)

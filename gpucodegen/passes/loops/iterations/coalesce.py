@@ -20,11 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import is_
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.cpu.vectorize.loops import RANGES
@@ -80,23 +79,9 @@ class _Coalescer:
             return [op]
         nest = flat_nest(chain_of(op)) if op.name in RANGES else None
         if nest is None:
-            return [self._inside(op)]
+            return [with_blocks(op, self.operations)]
         merged = self._merged(nest)
         return [op] if merged is nest else merged.operations()
-
-    def _inside(self, op: Operation) -> Operation:
-        regions = tuple(
-            Region(
-                tuple(
-                    block.with_operations(self.operations(block.operations))
-                    for block in region.blocks
-                )
-            )
-            for region in op.regions
-        )
-        blocks = [b for region in regions for b in region.blocks]
-        given = [b for region in op.regions for b in region.blocks]
-        return op if all(map(is_, blocks, given)) else op.with_(regions=regions)
 
     def _merged(self, nest: FlatNest) -> FlatNest:
         """Neighbouring loops merged, the innermost ones first."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Region
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.framework.base import ModulePass
@@ -92,17 +92,7 @@ affine_map<(d0) -> (d0 + 4, 9)>(%i_tile) {
         """``op`` with the bands inside it tiled, and its own if it begins one."""
         chain = chains.get(id(op), [])
         inmost = chain[-1] if chain else op
-        inside = tuple(
-            Region(
-                tuple(
-                    block.with_operations(
-                        self._tiled(o, chains) for o in block.operations
-                    )
-                    for block in region.blocks
-                )
-            )
-            for region in inmost.regions
-        )
+        inside = with_blocks(inmost, lambda ops: [self._tiled(o, chains) for o in ops])
         if not chain:
-            return op.with_(regions=inside) if op.regions else op
-        return tiled(chain, self.sizes[: len(chain)], inside[0].blocks[0].operations)
+            return inside
+        return tiled(chain, self.sizes[: len(chain)], inside.body.operations)

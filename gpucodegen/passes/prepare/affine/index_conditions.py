@@ -52,12 +52,13 @@ class Conditions:
                 return (right - left - 1,)
             case "sle":
                 return (right - left,)
-            case "ult" | "ule" if self._is_natural(right):
+            case "ult" | "ule" if self.is_natural(right):
                 return left, right - left - int(predicate == "ult")
             case _:
                 return None
 
-    def _is_natural(self, index: Index) -> bool:
+    def is_natural(self, index: Index) -> bool:
+        """Whether an index is certainly not negative."""
         natural = [value in self.natural for value in index.values]
         return _is_natural(index.expr, natural)
 
@@ -68,7 +69,7 @@ def _is_natural(expr: AffineExpr, natural: list[bool]) -> bool:
             return value >= 0
         case Dim(position):
             return natural[position]
-        case Binary("+" | "*", lhs, rhs):
+        case Binary("+" | "*" | "mod" | "floordiv", lhs, rhs):
             return _is_natural(lhs, natural) and _is_natural(rhs, natural)
         case _:
             return False

@@ -22,7 +22,7 @@ from gpucodegen.ir.attributes import (
     IntegerSetAttr,
     index_attr,
 )
-from gpucodegen.ir.operation import Block, Operation, Region, Value
+from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.base import ModulePass
@@ -63,14 +63,11 @@ class _Raiser:
         for region in op.regions:
             for block in region.blocks:
                 self._admit(block.arguments)
-        return op.with_(regions=tuple(map(self._region, op.regions)))
+        return op.with_blocks(self._block)
 
     def _admit(self, values: Sequence[Value]) -> None:
         """Values that may stand in affine maps as they are."""
         self.indices.update((v, Index.of(v)) for v in values if v.type == INDEX)
-
-    def _region(self, region: Region) -> Region:
-        return Region(tuple(map(self._block, region.blocks)))
 
     def _block(self, block: Block) -> Block:
         return block.with_operations(map(self._one, block.operations))
@@ -87,7 +84,7 @@ class _Raiser:
         if raised.name == "affine.parallel":
             self._admit(raised.body.arguments)
         self.depth += 1
-        rebuilt = raised.with_(regions=tuple(map(self._region, raised.regions)))
+        rebuilt = raised.with_blocks(self._block)
         self.depth -= 1
         return rebuilt
 
@@ -97,7 +94,7 @@ class _Raiser:
         positions = op.regions[0].blocks[0].arguments
         self._admit(positions)
         self.conditions.natural.update(positions)
-        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        rebuilt = op.with_blocks(self._block)
         self.depth = around
         return rebuilt
 
@@ -168,22 +165,12 @@ def _branches(raiser: _Raiser, op: Operation) -> Operation:
         name="affine.if",
         operands=operands,
         attributes={"condition": IntegerSetAttr(where)},
-        regions=tuple(map(_with_affine_end, op.regions)),
-    )
+    ).with_blocks(_with_affine_end)
 
 
-def _with_affine_end(region: Region) -> Region:
-    return Region(
-        tuple(
-            block.with_operations(
-                (
-                    *block.operations[:-1],
-                    block.operations[-1].with_(name=affine.TERMINATOR),
-                )
-            )
-            for block in region.blocks
-        )
-    )
+def _with_affine_end(block: Block) -> Block:
+    *before, end = block.operations
+    return block.with_operations([*before, end.with_(name=affine.TERMINATOR)])
 
 
 _RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
@@ -237,6 +224,28 @@ def _cast(raiser: _Raiser, op: Operation) -> Index | None:
     return found[0] if found and op.result.type == INDEX else None
 
 
+def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
+    """Quotient or remainder of a natural index and a positive constant."""
+
+    def evaluate(raiser: _Raiser, op: Operation) -> Index | None:
+        found = raiser.known(op.operands)
+        constant = found[1].constant if found else None
+        if not found or constant is None or op.result.type != INDEX:
+            return None
+        divisor = _DIVISORS.get(op.name, int)(constant)
+        if divisor <= 0 or not raiser.conditions.is_natural(found[0]):
+            return None
+        return found[0] // divisor if operator == "//" else found[0] % divisor
+
+    return evaluate
+
+
+_DIVISORS: dict[str, Callable[[int], int]] = {
+    "arith.andi": lambda mask: 0 if mask & (mask + 1) else mask + 1,
+    "arith.shrui": lambda bits: 1 << bits if 0 <= bits < 31 else 0,
+}
+"""What else divides: masks of low bits, and shifts."""
+
 _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     "arith.constant": _constant,
     "affine.apply": _apply,
@@ -244,4 +253,6 @@ _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     "arith.subi": _sum(-1),
     "arith.muli": _product,
     "arith.index_cast": _cast,
+    **dict.fromkeys(("arith.divui", "arith.divsi", "arith.shrui"), _digit("//")),
+    **dict.fromkeys(("arith.remui", "arith.remsi", "arith.andi"), _digit("%")),
 }

@@ -9,9 +9,10 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Call, Function
 from gpucodegen.dialects.shared.effects import declared
-from gpucodegen.ir.operation import Block, Operation, Region, Value, clone, renamed
+from gpucodegen.ir.operation import Operation, Value, clone, renamed
 from gpucodegen.passes.analysis.lifting.values.accesses import is_opaque
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.prepare.functions.affine_roles import with_roles
 
 
@@ -51,15 +52,9 @@ class _Inliner:
             return op
         self.replaced = {}
         self.active.append(Function(op).name)
-        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        rebuilt = with_blocks(op, self._operations)
         self.active.pop()
         return with_roles(rebuilt) or op
-
-    def _region(self, region: Region) -> Region:
-        return Region(tuple(map(self._block, region.blocks)))
-
-    def _block(self, block: Block) -> Block:
-        return block.with_operations(self._operations(block.operations))
 
     def _operations(self, operations: Sequence[Operation]) -> list[Operation]:
         result: list[Operation] = []
@@ -69,9 +64,7 @@ class _Inliner:
             if body is not None:
                 result += body
             elif op.regions:
-                result.append(
-                    current.with_(regions=tuple(map(self._region, op.regions)))
-                )
+                result.append(with_blocks(current, self._operations))
             else:
                 result.append(current)
         return result

@@ -26,6 +26,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.outline_blocks import runs_in_kernels
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.prepare.functions.affine_roles import with_roles
 
 _NUMBERS = (FloatType, IndexType, IntegerType)
@@ -55,12 +56,8 @@ class _Inliner:
         """A function with calls inlined where that keeps its operands affine."""
         if not any(self._callee(inner) for inner in op.walk()):
             return op
-        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        rebuilt = with_blocks(op, self._nests)
         return with_roles(rebuilt) or op
-
-    def _region(self, region: Region) -> Region:
-        blocks = (b.with_operations(self._nests(b.operations)) for b in region.blocks)
-        return Region(tuple(blocks))
 
     def _nests(self, operations: Sequence[Operation]) -> list[Operation]:
         result: list[Operation] = []

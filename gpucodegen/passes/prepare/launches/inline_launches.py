@@ -36,6 +36,12 @@ from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.gpu_launch import SHARED
+from gpucodegen.passes.prepare.launches.dynamic_shared import (
+    DYNAMIC,
+    with_own_buffers,
+)
+from gpucodegen.passes.prepare.launches.identities import ThreadPlace, is_identity
+from gpucodegen.passes.prepare.launches.refused import check_body, check_launch
 
 Kernels = Mapping[tuple[str, ...], Operation]
 """The hand-written kernels of a module by their path."""
@@ -61,7 +67,7 @@ class InlineLaunches(ModulePass):
 
         def rewrite(op: Operation) -> list[Operation] | None:
             if op.name == "gpu.launch":
-                return _normal(op)
+                return _normal(op, numbers)
             path = gpu.LaunchFunc(op).kernel if op.name == "gpu.launch_func" else ()
             return _inlined(op, kernels[path], numbers) if path in kernels else None
 
@@ -100,7 +106,8 @@ def _inlined(
 ) -> list[Operation]:
     """The launch of a kernel with its body in place."""
     launch, function = gpu.LaunchFunc(op), gpu.Function(kernel)
-    _check(op, launch)
+    check_launch(op, launch)
+    check_body(kernel)
     b = Builder(op.location)
     stated = (*gpu.known_grid(kernel), *gpu.known_block(kernel))
     sizes: list[Value] = []
@@ -126,40 +133,39 @@ def _inlined(
     buffers = _buffers(copied, first.arguments[count:])
     positions = tuple(Value(INDEX, name, op.location) for name in _POSITIONS)
     body = (Block((), first.operations), *others)
-    region = _with_values(body, positions, sizes, passed, buffers)
-    return [*b.operations, launch_of(sizes, positions, region, op)]
+    stated_sizes = zip(sizes, stated, strict=True)
+    known_sizes = {v: known for v, known in stated_sizes if known is not None}
+    known_sizes = {**numbers, **known_sizes}
+    region = _with_values(body, positions, sizes, passed, buffers, known_sizes)
+    made = launch_of(sizes, positions, region, op)
+    return [*b.operations, _with_shared(made, launch, numbers)]
 
 
-def _normal(op: Operation) -> list[Operation]:
+def _normal(op: Operation, numbers: Mapping[Value, int]) -> list[Operation]:
     """A launch whose body uses the sizes outside and its own allocations."""
     view = gpu.Launch(op)
-    _check(op, view)
+    check_launch(op, view)
+    check_body(op)
     arguments, blocks = view.arguments, op.regions[0].blocks
-    is_plain = not view.attributions and not view.tokens and not op.results
-    uses_sizes = any(v in arguments[6:12] for o in op.walk() for v in o.used)
-    if is_plain and not uses_sizes and not any(o.name in _IDS for o in op.walk()):
+    is_plain = not (view.attributions or view.tokens or view.shared_size or op.results)
+    inside = [o for o in op.walk() if o is not op]
+    uses_sizes = any(v in arguments[6:12] for o in inside for v in o.used)
+    if is_plain and not uses_sizes and not any(map(_is_rewritten, inside)):
         return [op]
     passed = dict(zip(arguments[6:12], view.sizes, strict=True))
     buffers = _buffers(op, view.attributions)
     body = (Block((), blocks[0].operations), *blocks[1:])
-    region = _with_values(body, arguments[:6], view.sizes, passed, buffers)
-    return [launch_of(view.sizes, arguments[:6], region, op)]
+    region = _with_values(body, arguments[:6], view.sizes, passed, buffers, numbers)
+    made = launch_of(view.sizes, arguments[:6], region, op)
+    return [_with_shared(made, view, numbers)]
 
 
-def _check(op: Operation, launch: gpu.Launch | gpu.LaunchFunc) -> None:
-    """Refuse what no kernel can have here."""
-    for part, what in (
-        (launch.cluster, "clusters of blocks"),
-        (launch.shared_size, "shared memory of a size given at the launch"),
-    ):
-        if part:
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=f"{op.name} with {what}",
-                target="cuda",
-                advice="Launch without clusters, with buffers of the kernel's own"
-                " in workgroup(..)",
-            )
+def _with_shared(
+    made: Operation, launch: gpu.Launch | gpu.LaunchFunc, numbers: Mapping[Value, int]
+) -> Operation:
+    """The launch with its dynamic shared memory as buffers; without a size it has 0."""
+    known = [numbers.get(value) for value in launch.shared_size]
+    return with_own_buffers(made, known[0] if known else 0, numbers)
 
 
 _WHAT = [(what, dimension) for what in ("blocks", "threads") for dimension in "xyz"]
@@ -220,19 +226,22 @@ def _with_values(
     sizes: Sequence[Value],
     passed: Mapping[Value, Value],
     buffers: Mapping[Value, Operation],
+    numbers: Mapping[Value, int],
 ) -> Region:
     """The body with values in place of arguments, identities and buffers."""
     holder = Operation("gpu.launch", regions=(Region(tuple(blocks)),))
     b = Builder(holder.location)
     values = dict(passed) | {v: made.result for v, made in buffers.items()}
+    place = ThreadPlace(b, positions, sizes, numbers)
     for op in holder.walk():
-        if op.name in _IDS:
-            values[op.result] = _identity(b, op, positions, sizes)
+        if is_identity(op):
+            values[op.result] = place.value(op)
 
     def rewrite(op: Operation) -> list[Operation] | None:
-        if op.name in _IDS:
+        if is_identity(op):
             return []
-        return [op.with_(name="gpu.terminator")] if op.name == "gpu.return" else None
+        name = _NAMES.get(op.name)
+        return [op.with_(name=name)] if name else None
 
     (changed,) = rewrite_bottom_up(substitute_values(holder, values), rewrite)
     first, *others = changed.regions[0].blocks
@@ -241,30 +250,12 @@ def _with_values(
     return Region((entry, *others))
 
 
-def _identity(
-    b: Builder, op: Operation, positions: Sequence[Value], sizes: Sequence[Value]
-) -> Value:
-    """The value of ``gpu.thread_id x`` and its like."""
-    at = "xyz".index(gpu.dimension_of(op))
-    block, thread, size = positions[at], positions[3 + at], sizes[3 + at]
-    known = {
-        "gpu.block_id": block,
-        "gpu.thread_id": thread,
-        "gpu.grid_dim": sizes[at],
-        "gpu.block_dim": size,
-    }
-    if op.name in known:
-        return known[op.name]
-    (start,) = b.add("arith.muli", (block, size), [INDEX])
-    return b.add("arith.addi", (start, thread), [INDEX], hint="i")[0]
+def _is_rewritten(op: Operation) -> bool:
+    return is_identity(op) or op.name in _NAMES or op.name == DYNAMIC
 
 
-_IDS = frozenset(
-    {
-        "gpu.block_dim",
-        "gpu.block_id",
-        "gpu.global_id",
-        "gpu.grid_dim",
-        "gpu.thread_id",
-    }
-)
+_NAMES = {
+    "gpu.return": "gpu.terminator",
+    "nvvm.barrier": "gpu.barrier",
+    "nvvm.barrier0": "gpu.barrier",
+}

@@ -13,6 +13,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.gpu.communication.meetings import MEETINGS
 from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import (
@@ -71,8 +72,8 @@ def _reason(op: Operation) -> str:
     if len(op.regions[0].blocks) > 1:
         return "its kernel has branches between blocks of operations"
     for inner in op.walk():
-        if inner.name == "gpu.barrier":
-            return "its threads wait for one another"
+        if inner.name in MEETINGS:
+            return f"its threads wait for one another at {inner.name}"
         spaces = (getattr(v.type, "memory_space", None) for v in inner.results)
         if any(map(is_shared, spaces)):
             return "its threads share memory"

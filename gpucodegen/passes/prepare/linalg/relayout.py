@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref
-from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import MemRefType
@@ -34,8 +33,8 @@ class _Tiling:
     @staticmethod
     def of(op: Operation, rank: int) -> _Tiling:
         """The tiling of one of the operations, whose rows have a rank."""
-        positions = _numbers(op, "inner_dims_pos")
-        sizes = _numbers(op, "static_inner_tiles")
+        positions = op.numbers("inner_dims_pos")
+        sizes = op.numbers("static_inner_tiles")
         if memref.DYNAMIC_MARK in sizes:
             raise errors.UnsupportedOperation(
                 op.location,
@@ -43,7 +42,7 @@ class _Tiling:
                 target="affine loops",
                 advice="Give the tiles constant sizes",
             )
-        order = _numbers(op, "outer_dims_perm") or tuple(range(rank))
+        order = op.numbers("outer_dims_perm") or tuple(range(rank))
         return _Tiling(dict(zip(positions, sizes, strict=True)), order)
 
     def row(self, packed: Indices) -> Indices:
@@ -66,7 +65,7 @@ class _Tiling:
 def pack(op: Operation) -> list[Operation]:
     """Every element of the packed buffer; what lies after the rows is padding."""
     source, target, *others = op.operands
-    padding = others[: _numbers(op, OPERAND_SEGMENTS)[2]]
+    padding = others[: op.numbers(OPERAND_SEGMENTS)[2]]
     b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(source))
     extents = _extents(b, source)
 
@@ -133,8 +132,3 @@ def extent(b: Builder, buffer: Value, dimension: int) -> Index:
 
 def _divides(tile: int, extent: Index) -> bool:
     return extent.constant is not None and extent.constant % tile == 0
-
-
-def _numbers(op: Operation, name: str) -> tuple[int, ...]:
-    value = op.attributes.get(name)
-    return tuple(map(int, value.values)) if isinstance(value, DenseArrayAttr) else ()

@@ -19,7 +19,7 @@ from gpucodegen.dialects.shared.flat_elements import elements_of, flat, vector_i
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, TypeAttr
-from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
+from gpucodegen.ir.operation import Block, Operation, Value, renamed
 from gpucodegen.ir.types import INDEX, FunctionType, VectorType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
@@ -70,13 +70,10 @@ class _Flattener:
         signature = FunctionType(
             tuple(map(flat, ty.inputs)), tuple(map(flat, ty.results))
         )
-        rebuilt = op.with_(regions=tuple(map(self._region, op.regions)))
+        rebuilt = op.with_blocks(self._block)
         if signature == ty:
             return rebuilt
         return undeclared(rebuilt).with_attribute("function_type", TypeAttr(signature))
-
-    def _region(self, region: Region) -> Region:
-        return Region(tuple(map(self._block, region.blocks)))
 
     def _block(self, block: Block) -> Block:
         arguments = tuple(map(self._flat, block.arguments))
@@ -103,7 +100,7 @@ class _Flattener:
                 advice="Load and store whole vectors",
             )
         results = tuple(map(self._flat, op.results))
-        regions = tuple(map(self._region, op.regions))
+        regions = op.with_blocks(self._block).regions
         new = renamed(op, self.values).with_(results=results, regions=regions)
         rewrite = _REWRITES.get(op.name)
         if rewrite is None or not touched:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from operator import is_
 from typing import ClassVar
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Block, Operation, Region, rewrite_bottom_up
+from gpucodegen.ir.operation import Block, Operation, rewrite_bottom_up
 from gpucodegen.passes.cpu.cpu_outliner import allocated_bytes, first_to_fit
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions
@@ -46,10 +45,8 @@ class HeapAllocations(ModulePass):
 
 def _moved(op: Operation, large: AbstractSet[Operation]) -> list[Operation] | None:
     """The operation with the large buffers of its blocks on the heap."""
-    regions = [Region(tuple(_block(b, large) for b in r.blocks)) for r in op.regions]
-    given = [block for region in op.regions for block in region.blocks]
-    new = [block for region in regions for block in region.blocks]
-    return None if all(map(is_, new, given)) else [op.with_(regions=tuple(regions))]
+    moved = op.with_blocks(lambda block: _block(block, large))
+    return None if moved is op else [moved]
 
 
 def _block(block: Block, large: AbstractSet[Operation]) -> Block:

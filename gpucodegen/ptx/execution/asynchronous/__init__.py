@@ -3,6 +3,7 @@
 - `copies`: ``cp.async``
 - `warpgroups`: ``wgmma``
 - `mbarriers`: barriers in memory, bulk and tensor copies
+- `stores`: bulk copies to global memory
 """
 
 from __future__ import annotations

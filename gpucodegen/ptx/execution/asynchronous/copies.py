@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.execution.accesses import Accesses
+from gpucodegen.ptx.execution.spaces.accesses import Accesses
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.translation.sites import Site
 from gpucodegen.ptx.types import Array, Mask, Value
@@ -29,7 +29,11 @@ class Pending:
     sources: Array
     sizes: Array
     groups: Array
+    before: Array
+    """What the sources held at the start."""
     width: int
+    site: int
+    """Number of the instruction."""
 
     def where(self, chosen: Array) -> Pending:
         """Some of them."""
@@ -40,6 +44,7 @@ class Pending:
             sources=self.sources[chosen],
             sizes=self.sizes[chosen],
             groups=self.groups[chosen],
+            before=self.before[chosen],
         )
 
 
@@ -73,18 +78,30 @@ class Copies:
         some = sizes > 0
         if some.any():
             accesses.noted("global", source, mine[some], sources[some])
+        for size in np.unique(sizes[some]):
+            of_size = sizes == size
+            lanes_of, from_there = mine[of_size], sources[of_size]
+            accesses.check("read", "global", source, lanes_of, from_there, int(size))
         accesses.noted("shared", target, lanes, targets)
+        accesses.check("write", "shared", target, lanes, targets)
         marks = accesses.marks.get("shared")
         if marks is not None:
-            clash = marks.write(targets, target.width, batch.marks[mine])
-            accesses.checked(clash, target, lanes)
-            marks.start_copy(targets, target.width, batch.marks[mine])
+            marks.start_copy(accesses.touch("shared", target.width, lanes, targets))
         cells = targets[:, None] + np.arange(target.width)
         accesses.shared[cells] = _UNREADY
-        groups = self.group[mine]
+        groups, width = self.group[mine], target.width
+        before = self._data(sources, sizes, width)
         self.pending.append(
-            Pending(mine, targets, sources, sizes, groups, target.width)
+            Pending(mine, targets, sources, sizes, groups, before, width, target.index)
         )
+
+    def _data(self, sources: Array, sizes: Array, width: int) -> Array:
+        """What the sources hold now, zeros behind it."""
+        data, columns = np.zeros((len(sources), width), np.uint8), np.arange(width)
+        real = columns < sizes[:, None]
+        memory = self.batch.launch.memory.data
+        data[real] = memory[(sources[:, None] + columns)[real]]
+        return data
 
     def _check_sources(
         self, site: Site, lanes: Array, sources: Array, sizes: Array
@@ -123,11 +140,22 @@ class Copies:
         self.pending = kept
 
     def _land(self, copy: Pending) -> None:
-        batch, columns = self.batch, np.arange(copy.width)
-        data = np.zeros((len(copy.lanes), copy.width), np.uint8)
-        real = columns < copy.sizes[:, None]
-        data[real] = batch.launch.memory.data[(copy.sources[:, None] + columns)[real]]
-        self.accesses.shared[copy.targets[:, None] + columns] = data
-        marks = self.accesses.marks.get("shared")
-        if marks is not None:
-            marks.land(copy.targets, copy.width, batch.marks[copy.lanes])
+        accesses, columns = self.accesses, np.arange(copy.width)
+        data = self._data(copy.sources, copy.sizes, copy.width)
+        accesses.shared[copy.targets[:, None] + columns] = data
+        marks = accesses.marks.get("shared")
+        if marks is None:
+            return
+        changed = (data != copy.before).any(1)
+        if changed.any():
+            text = "the source of a copy was overwritten before it was waited for"
+            lane = int(copy.lanes[np.argmax(changed)])
+            self.batch.fault(faults.IN_FLIGHT, text, copy.site, lane)
+        marks.land(accesses.touch("shared", copy.width, copy.lanes, copy.targets))
+
+    def check_end(self) -> None:
+        """Fault if threads end whose copies nobody has waited for."""
+        if self.pending and self.accesses.marks:
+            copy = self.pending[0]
+            text = "the kernel ends with a copy that was not waited for"
+            self.batch.fault(faults.IN_FLIGHT, text, copy.site, int(copy.lanes[0]))

@@ -13,7 +13,9 @@ import numpy as np
 
 from gpucodegen.ptx.types import Array
 
-_SECTOR, _BANKS = 5, 32
+SECTOR_SHIFT = 5
+"""A sector of 32 bytes as a power of two."""
+_BANKS = 32
 
 
 def _distinct(rows: Array) -> Array:
@@ -25,7 +27,17 @@ def _distinct(rows: Array) -> Array:
 
 def sectors(rows: Array) -> int:
     """Sectors of 32 bytes that the warps touch."""
-    return int(_distinct(np.where(rows >= 0, rows >> _SECTOR, -1)).sum())
+    return int(_distinct(np.where(rows >= 0, rows >> SECTOR_SHIFT, -1)).sum())
+
+
+def least_sectors(rows: Array, width: int) -> int:
+    """Sectors if the bytes that each warp asks for lay in a row.
+
+    >>> same = np.zeros((8, 32), np.int64)
+    >>> least_sectors(same, 4), least_sectors(same + 4 * np.arange(32), 4)
+    (8, 32)
+    """
+    return int((-(-_distinct(rows) * width // (1 << SECTOR_SHIFT))).sum())
 
 
 def distinct_bytes(rows: Array, width: int) -> int:

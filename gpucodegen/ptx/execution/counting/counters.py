@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from gpucodegen.ptx.execution.counting import cost
+from gpucodegen.ptx.execution.counting.footprint import READS, WRITES, Footprint
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import FLOATS, Array, Mask
 
 WARP = 32
 _OPERATIONS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1}
-_MMA = re.compile(r"mma\..*m16n8k(\d+)")
+_DIRECTIONS = {"ld": (READS,), "st": (WRITES,), "cp": (READS,), "ldu": (READS,)}
+_MMA = re.compile(r"(wg)?mma\..*\bm(\d+)n(\d+)k(\d+)\b")
 
 
 @dataclass(slots=True)
@@ -23,8 +26,8 @@ class Traffic:
     """What one instruction moved, summed over its executions.
 
     ``cost`` counts sectors of 32 bytes in global memory and wavefronts in shared
-    memory, ``ideal`` what the same bytes would cost at best; ``bytes`` are those that
-    the warps asked for, each once.
+    memory, ``ideal`` what the bytes of each request would cost at best; ``bytes`` are
+    those that the warps asked for, each once.
     """
 
     requests: int = 0
@@ -48,7 +51,37 @@ class Counters:
         self.lanes: Counter[int] = Counter()
         self.warps: Counter[int] = Counter()
         self.traffic: defaultdict[tuple[str, int], Traffic] = defaultdict(Traffic)
+        self.places: dict[tuple[str, int], int] = {}
+        """By space and instruction, the first offset in that space's array."""
+        self.widths: dict[tuple[str, int], int] = {}
+        """By space and instruction, the bytes that a lane moves."""
+        self.footprint: Counter[tuple[str, int]] = Counter()
+        """Sectors of global memory, each counted once in a block: see `Footprint`."""
+        self.blocks = 0
+        """Blocks that were executed."""
+        self.is_cut = False
+        """Whether their execution ended before they did."""
         self._known: dict[tuple[object, ...], Traffic] = {}
+        self._touched: Footprint | None = None
+
+    def end_of_batch(self, blocks: int) -> None:
+        """Count what some blocks touched."""
+        self.blocks += blocks
+        if self._touched is not None:
+            self.footprint += self._touched.count()
+            self._touched = None
+
+    def include(self, other: Counters) -> None:
+        """Sum up with the counters of other blocks of the same kernel."""
+        self.lanes += other.lanes
+        self.warps += other.warps
+        self.footprint += other.footprint
+        self.places = other.places | self.places
+        self.widths |= other.widths
+        self.blocks += other.blocks
+        self.is_cut |= other.is_cut
+        for site, traffic in other.traffic.items():
+            self.traffic[site].add(traffic)
 
     def visit(self, warps: Warps, number: int, mask: Mask, lanes: int) -> None:
         """Count a visit of lanes to a basic block."""
@@ -67,6 +100,10 @@ class Counters:
         offsets: Array,
     ) -> None:
         """Count an access; equal patterns of addresses are counted up only once."""
+        if space != "shared":
+            self._touch(warps, index, width, lanes, offsets)
+        self.places.setdefault((space, index), int(offsets[0]))
+        self.widths[space, index] = width
         base = int(offsets[0]) & ~127
         pattern = (offsets - base).tobytes()
         who = None if lanes is None else lanes.tobytes()
@@ -75,6 +112,22 @@ class Counters:
         if known is None:
             known = self._known[key] = _cost(warps, space, width, lanes, offsets)
         self.traffic[space, index].add(known)
+
+    def _touch(
+        self, warps: Warps, index: int, width: int, lanes: Array | None, offsets: Array
+    ) -> None:
+        batch = warps.batch
+        if self._touched is None:
+            self._touched = Footprint(batch.launch.memory, batch.blocks)
+        rows = batch.row if lanes is None else batch.row[lanes]
+        for direction in self.directions(index):
+            self._touched.touch(direction, rows, offsets, width)
+
+    def directions(self, index: int) -> tuple[str, ...]:
+        """Whether an instruction reads or writes memory, or both."""
+        return _DIRECTIONS.get(
+            self.program.entry.instructions[index].opcode, (READS, WRITES)
+        )
 
     def instructions(self, of: str = "warps") -> Counter[str]:
         """Executed instructions by name, counted by ``warps`` or by ``lanes``.
@@ -95,7 +148,9 @@ class Counters:
             words = name.split(".")
             matrix = _MMA.match(name)
             if matrix is not None:
-                total += 2 * 16 * 8 * int(matrix[1]) * count // WARP
+                group, *extents = matrix.groups()
+                lanes = 4 * WARP if group else WARP
+                total += 2 * prod(map(int, extents)) * count // lanes
             elif words[-1] in FLOATS:
                 total += _OPERATIONS.get(words[0], 0) * count
         return total
@@ -162,5 +217,5 @@ def _cost(
     if space == "shared":
         paid, ideal = cost.wavefronts(rows, width), cost.least_wavefronts(rows, width)
     else:
-        paid, ideal = cost.sectors(rows), -(-useful // 32)
+        paid, ideal = cost.sectors(rows), cost.least_sectors(rows, width)
     return Traffic(len(rows), paid, ideal, useful)

@@ -1,6 +1,7 @@
 """One rule per instruction: what it does to the registers of all lanes.
 
 - `tables`: what all rules share
+- `control`: indirect branches and calls
 - `integers`: integers and bits
 - `floats`: floats
 - `comparisons`: comparisons and selections

@@ -12,60 +12,141 @@ from gpucodegen.ptx.translation.rules.tables import Rule
 from gpucodegen.ptx.translation.sites import Site
 
 _LDMATRIX = re.compile(
-    r"ldmatrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.shared(:cta)?\.b16"
+    r"(?:ld|st)matrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?(\.shared(?::cta)?)?\.b16"
 )
 _MMA = re.compile(
-    r"mma\.sync\.aligned\.m16n8k(\d+)\.row\.col\."
-    r"(?:(f32|f16)\.(f16)\.f16\.\2|(f32)\.(bf16|tf32)\.\5\.f32|(s32)\.([su]8)\.\7\.s32)"
+    r"mma\.sync\.aligned\.(?:kind:f8f6f4\.)?m(\d+)n8k(\d+)\.row\.col\.(satfinite\.)?"
+    r"(\w+)\.(\w+)\.(\w+)\.\4(?:\.(xor|and)\.popc)?"
 )
-_WORDS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8}
+_HALVES, _BYTES = ((16, 8), (16, 16)), ((16, 16), (16, 32))
+SHAPES: dict[str, tuple[tuple[int, int], ...]] = {
+    "f16": _HALVES,
+    "bf16": _HALVES,
+    "tf32": ((16, 4), (16, 8)),
+    "f64": ((8, 4), (16, 4), (16, 8), (16, 16)),
+    "e4m3": _BYTES,
+    "e5m2": _BYTES,
+    "s8": ((8, 16), *_BYTES),
+    "u8": ((8, 16), *_BYTES),
+    "s4": ((8, 32), (16, 32), (16, 64)),
+    "u4": ((8, 32), (16, 32), (16, 64)),
+    "b1": ((8, 128), (16, 128), (16, 256)),
+}
+"""(rows of A, columns of A) by the type of A's elements; B has 8 columns."""
+SUMS = {
+    "f16": ("f16", "f32"),
+    "bf16": ("f32",),
+    "tf32": ("f32",),
+    "f64": ("f64",),
+    "e4m3": ("f16", "f32"),
+    "e5m2": ("f16", "f32"),
+} | dict.fromkeys(("s8", "u8", "s4", "u4", "b1"), ("s32",))
+"""Types of sums by the type of the factors."""
+MIXED = ({"s8", "u8"}, {"s4", "u4"}, {"e4m3", "e5m2"})
+"""Types that A and B may have at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixProduct:
-    """``D = A B + C`` of a warp: A is 16 by ``depth``, B ``depth`` by 8."""
+    """``D = A B + C`` of a warp: A is ``rows`` by ``depth``, B ``depth`` by 8."""
 
     index: int
+    rows: int
     depth: int
-    factor: str
-    """PTX type of the elements of A and B."""
+    factors: tuple[str, str]
+    """PTX types of the elements of A and B."""
     sum: str
     """PTX type of the elements of C and D."""
+    saturated: bool
+    differences: bool
+    """Bits that differ are counted, not those that are set in both."""
 
 
-def ldmatrix(x: Instruction, o: OperandText) -> list[Line]:
-    """One, two or four matrices of 8 by 8 halves from shared memory."""
+def matrix_rows(x: Instruction, o: OperandText) -> list[Line]:
+    """``ldmatrix``, ``stmatrix``: matrices of 8 by 8 halves in shared memory."""
     form = _LDMATRIX.fullmatch(x.name)
     if form is None:
         raise Untranslatable("no such form")
-    count = int(form[1])
-    address, offset = o.address(x.operands[1])
-    site = o.constant(Site.of(x.index, "shared", offset, "u4", 4))
-    call = f"S.matrices.load({site}, {address}, {count}, {bool(form[2])}, q)"
+    loads = x.opcode == "ldmatrix"
+    target, place = x.operands if loads else x.operands[::-1]
+    address, offset = o.address(place)
+    space = "shared" if form[3] else "generic"
+    site = o.constant(Site.of(x.index, space, offset, "u4", 4))
+    registers = members(target)
+    if len(registers) != int(form[1]):
+        raise Untranslatable("no such form")
+    flipped = bool(form[2])
+    if not loads:
+        words = ", ".join(o.read(register, "b32") for register in registers)
+        return [f"S.matrices.store({site}, {address}, ({words},), {flipped}, q)"]
+    call = f"S.matrices.load({site}, {address}, {len(registers)}, {flipped}, q)"
     lines: list[Line] = [f"t_ = {call}"]
-    registers = members(x.operands[0])
     return lines + [o.write(r, f"t_[{i}]", "b32") for i, r in enumerate(registers)]
+
+
+def movmatrix(x: Instruction, o: OperandText) -> list[Line]:
+    """A matrix of 8 by 8 halves transposed among the lanes."""
+    if x.name != "movmatrix.sync.aligned.m8n8.trans.b16":
+        raise Untranslatable("no such form")
+    source = o.read(x.operands[1], "b32")
+    call = f"S.matrices.transposed({x.index}, {source}, q)"
+    return [o.write(x.operands[0], call, "b32")]
+
+
+def product_form(x: Instruction) -> MatrixProduct:
+    """The shape and the types of a product."""
+    form = _MMA.fullmatch(x.name)
+    if form is None:
+        raise Untranslatable("no such form")
+    rows, depth, total, left, right = int(form[1]), int(form[2]), *form.groups()[3:6]
+    known = left == right or any({left, right} <= pair for pair in MIXED)
+    if not known or (rows, depth) not in SHAPES[left] or total not in SUMS[left]:
+        raise Untranslatable("no such shape")
+    if (left == "b1") != bool(form[7]):
+        raise Untranslatable("no such form")
+    factors = left, right
+    saturated, differences = bool(form[3]), form[7] == "xor"
+    return MatrixProduct(x.index, rows, depth, factors, total, saturated, differences)
 
 
 def mma(x: Instruction, o: OperandText) -> list[Line]:
     """A product of matrices held by a warp, added to a third."""
-    form = _MMA.fullmatch(x.name)
-    if form is None:
-        raise Untranslatable("no such form")
-    depth = int(form[1])
-    total, factor = (g for g in form.groups()[1:] if g is not None)
+    form = product_form(x)
     targets, *sources = (members(operand) for operand in x.operands)
-    if len(sources[0]) * 32 * 32 != 16 * depth * _WORDS[factor]:
+    word = "f64" if form.sum == "f64" else "b32"
+    kind = form.sum if form.sum in ("f32", "f64") else "b32"
+    counts = (form.rows * form.depth, form.depth * 8)
+    bits = [len(s) * 32 * (64 if word == "f64" else 32) for s in sources[:2]]
+    if bits != [count * BITS[form.factors[0]] for count in counts]:
         raise Untranslatable("no such shape")
-    kind = "f32" if total == "f32" else "b32"
     lists = [
-        ", ".join(o.read(r, kind if i == 2 else "b32") for r in registers)
+        ", ".join(o.read(r, kind if i == 2 else word) for r in registers)
         for i, registers in enumerate(sources)
     ]
-    product = o.constant(MatrixProduct(x.index, depth, factor, total))
     words = ", ".join(f"({words},)" for words in lists)
-    lines: list[Line] = [f"t_ = S.matrices.multiply({product}, {words}, q)"]
+    call = f"S.matrices.multiply({o.constant(form)}, {words}, q)"
+    lines: list[Line] = [f"t_ = {call}"]
     return lines + [o.write(r, f"t_[{i}]", kind) for i, r in enumerate(targets)]
 
 
-MATRIX_RULES: dict[str, Rule] = {"ldmatrix": ldmatrix, "mma": mma}
+BITS = {
+    "f64": 64,
+    "tf32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "s8": 8,
+    "u8": 8,
+    "e4m3": 8,
+    "e5m2": 8,
+    "s4": 4,
+    "u4": 4,
+    "b1": 1,
+}
+"""Bits of an element of A or B."""
+
+MATRIX_RULES: dict[str, Rule] = {
+    "ldmatrix": matrix_rows,
+    "stmatrix": matrix_rows,
+    "movmatrix": movmatrix,
+    "mma": mma,
+}

@@ -16,6 +16,12 @@ IGNORED = frozenset(
     "cluster".split()
 )
 """Modifiers that change nothing here: lanes run in order, memory has one copy."""
+COMBINATIONS = {"and": "&", "or": "|", "xor": "^"}
+"""How a result is combined with a predicate."""
+SPACES = tuple(
+    "param param:entry param:func global shared shared:cta shared:cluster local "
+    "const".split()
+)
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 

@@ -17,16 +17,9 @@ def shfl(x: Instruction, o: OperandText) -> list[Line]:
     if "sync" not in given:
         raise Untranslatable("a shuffle without .sync")
     value, *others = (o.read(a, "b32") for a in x.operands[1:5])
-    target, _, flag = x.operands[0].partition("|")
     mode = chosen(given, SHUFFLES)
     arguments = ", ".join([value, *others])
-    lines: list[Line] = [
-        f"t_ = S.warps.shuffle({x.index}, {mode!r}, {arguments}, q)",
-        o.write(target.strip(), "t_[0]", "b32"),
-    ]
-    if flag:
-        lines.append(o.write(flag.strip(), "t_[1]", "pred"))
-    return lines
+    return _two_results(x, o, f"S.warps.shuffle({x.index}, {mode!r}, {arguments}, q)")
 
 
 def vote(x: Instruction, o: OperandText) -> list[Line]:
@@ -47,20 +40,47 @@ def activemask(x: Instruction, o: OperandText) -> list[Line]:
 
 def redux(x: Instruction, o: OperandText) -> list[Line]:
     """A reduction over the lanes of a warp."""
-    given = mods(x, ("sync", *REDUCTIONS))
-    kind = given[-1]
+    given = mods(x, ("sync", *REDUCTIONS, "abs", "NaN"))
+    kind, mode = given[-1], chosen(given, REDUCTIONS)
     value, member = o.read(x.operands[1], kind), o.read(x.operands[2], "b32")
-    mode = chosen(given, REDUCTIONS)
+    if kind == "f32":
+        if mode not in ("min", "max"):
+            raise Untranslatable("no such form")
+        mode = f"{mode}.NaN" if "NaN" in given else f"{mode}.f"
+        value = f"np.abs({value})" if "abs" in given else value
     call = f"S.warps.reduce({x.index}, {mode!r}, {value}, {member}, q)"
     return [o.write(x.operands[0], call, kind)]
 
 
+def _two_results(x: Instruction, o: OperandText, call: str) -> list[Line]:
+    """A word and a predicate behind a bar; each may be missing."""
+    target, _, flag = x.operands[0].partition("|")
+    lines: list[Line] = [f"t_ = {call}", o.write(target.strip(), "t_[0]", "b32")]
+    return [*lines, o.write(flag.strip(), "t_[1]", "pred")] if flag else lines
+
+
+def match(x: Instruction, o: OperandText) -> list[Line]:
+    """Which lanes of a warp have the same value."""
+    given = mods(x, ("sync", "any", "all"))
+    mode, kind = chosen(given, ("any", "all")), given[-1]
+    value, member = o.read(x.operands[1], kind), o.read(x.operands[2], "b32")
+    call = f"S.warps.match({x.index}, {mode!r}, {value}, {member}, q)"
+    return _two_results(x, o, call)
+
+
+def elect(x: Instruction, o: OperandText) -> list[Line]:
+    """One lane of those that take part."""
+    if x.name != "elect.sync":
+        raise Untranslatable("no such form")
+    member = o.read(x.operands[1], "b32")
+    return _two_results(x, o, f"S.warps.elect({x.index}, {member}, q)")
+
+
 def warp_barrier(x: Instruction, o: OperandText) -> list[Line]:
-    """``bar.warp.sync``: lanes of a warp run in step here, so nothing is left to do."""
-    del o
+    """``bar.warp.sync``: the lanes that it names meet, and know of each other."""
     if x.modifiers[:2] != ("warp", "sync"):
         raise Untranslatable("a barrier in the middle of a block")
-    return []
+    return [f"S.warps.sync({x.index}, {o.read(x.operands[0], 'b32')}, q)"]
 
 
 WARP_RULES: dict[str, Rule] = {
@@ -68,6 +88,8 @@ WARP_RULES: dict[str, Rule] = {
     "vote": vote,
     "activemask": activemask,
     "redux": redux,
+    "match": match,
+    "elect": elect,
     "bar": warp_barrier,
     "barrier": warp_barrier,
 }

@@ -16,15 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import inf
 
-from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.facts import COSTS
 from gpucodegen.tiling.machine.model import Level, Machine, Share
 from gpucodegen.tiling.machine.products.candidates import DotProducts
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.products.register_tile import (
-    choose_register_tile,
-    tile_cycles,
-)
 from gpucodegen.tiling.machine.vector_unit import VectorUnit
 
 
@@ -92,20 +88,14 @@ def in_dots(products: Products, machine: Machine, work: int) -> DotProducts:
     return replace(tile, threads=machine.threads_for(work))
 
 
-def dots_pay(products: Products, problem: Problem, machine: Machine) -> bool:
-    """Whether inner products beat register tiles with lanes along the columns.
+def dots_time(products: Products, machine: Machine, work: int) -> float:
+    """Modelled cycles of each of the kernel's threads.
 
     Every tile of the rows reads the factor of the columns again, which is not cut into
-    blocks: it has to stay in the second cache.
+    blocks: without end if it does not stay in the second cache.
     """
-    unit, bits, steps = machine.unit, problem.element_bits, products.steps
-    low = products.columns * steps * bits // 8
+    low = products.columns * products.steps * products.element_bits // 8
     if not machine.fits(low, Level.SECOND, Share.QUARTER):
-        return False
-    extents = problem.rows, problem.columns
-    summing = problem.summing(unit)
-    tile = choose_register_tile(*extents, bits, summing)
-    against = not problem.right_is_contiguous
-    packing = against * COSTS.transpose * problem.columns * steps
-    outer = steps * tile_cycles(*extents, bits, summing, tile) + packing
-    return dot_cycles(products, choose_dot_tile(products, unit), unit) < outer
+        return inf
+    kernel = in_dots(products, machine, work)
+    return dot_cycles(products, kernel, machine.unit) / kernel.threads

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.facts import COSTS
 from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import Im2Row, Tiling
 from gpucodegen.tiling.machine.products.problem import Pixels

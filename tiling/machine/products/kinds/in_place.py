@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.model import WAYS, Level, Share
+from gpucodegen.tiling.machine.facts import MEMORY
+from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import InPlace
 from gpucodegen.tiling.machine.products.tiling import TileRequest
 
@@ -74,15 +75,16 @@ def streaming(request: TileRequest) -> Streaming:
     Streaming(columns=128, steps=16, next_panel=True, ahead=0)
     """
     problem, machine, tile = request.problem, request.machine, request.tile
+    ways = MEMORY.ways
     near, line = problem.right_is_near(machine), problem.rows == 1
     if problem.readers(tile.rows) > 1 or (near and not line):
-        return Streaming(tile.columns, 2 * WAYS)
-    if machine.ways > WAYS:
-        return Streaming(tile.columns, WAYS if near else 2 * WAYS, line)
+        return Streaming(tile.columns, 2 * ways)
+    if machine.ways > ways:
+        return Streaming(tile.columns, ways if near else 2 * ways, line)
     vectors = -(-machine.unit.latency // tile.rows)
     panel = min(tile.columns, vectors * request.lanes)
     if near:
-        return Streaming(panel, WAYS // 2)
-    waiting = WAYS * problem.columns * problem.element_bits // 8
+        return Streaming(panel, ways // 2)
+    waiting = ways * problem.columns * problem.element_bits // 8
     stay = machine.fits(waiting, Level.SECOND, Share.HALF)
-    return Streaming(panel, WAYS, ahead=WAYS if stay else 0)
+    return Streaming(panel, ways, ahead=ways if stay else 0)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.facts import COSTS
 from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import OuterPanels, Tiling
 from gpucodegen.tiling.machine.products.register_tile import RegisterTile, tile_cycles

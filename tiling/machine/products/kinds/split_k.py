@@ -15,7 +15,7 @@ every run.
 
 from __future__ import annotations
 
-from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.facts import COSTS
 from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.products.kinds.task_grid import FEWEST_ROWS
 from gpucodegen.tiling.machine.products.problem import SKINNY, Problem

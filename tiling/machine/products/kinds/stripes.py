@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpucodegen.tiling.machine.model import LINE, Level, Share
+from gpucodegen.tiling.machine.facts import MEMORY
+from gpucodegen.tiling.machine.model import Level, Share
 from gpucodegen.tiling.machine.products.candidates import Stripes
 from gpucodegen.tiling.machine.products.kinds.task_grid import choose_task_grid
 from gpucodegen.tiling.machine.products.problem import packed_stride
@@ -15,8 +16,6 @@ STORED_STEPS = 12
 """Steps: shorter reduction blocks take less time than storing a result from memory."""
 TRANSPOSED = 384
 """Bytes of each step of a transposed left factor that are read at once."""
-TOGETHER = 16
-"""Cache lines that are fetched at once."""
 
 
 def in_stripes(request: TileRequest) -> Stripes | None:
@@ -85,7 +84,7 @@ def _fetching_in_parts(made: Stripes, request: TileRequest) -> Stripes:
     left = problem.rows * problem.reduction[-1] * size
     is_near = request.machine.fits(left, Level.SECOND, Share.HALF)
     far = problem.left_stride is not None and not is_near
-    lines = -(-tiling.k_chunk * size // LINE // panels) if far else 0
-    across = tiling.columns * size // LINE if tiling.fetches else 0
-    parts = min(tiling.rows, -(-tiling.rows * (lines + across) // TOGETHER))
+    lines = -(-tiling.k_chunk * size // MEMORY.line // panels) if far else 0
+    across = tiling.columns * size // MEMORY.line if tiling.fetches else 0
+    parts = min(tiling.rows, -(-tiling.rows * (lines + across) // MEMORY.fetches))
     return replace(made, parts=parts, left_lines=lines)

@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.costs import COSTS
+from gpucodegen.tiling.machine.facts import COSTS
 
-MOST_PARTS = 8
-"""Blocks of rows for each thread, at most."""
 FEWEST_ROWS = 4
 """Register tiles, one below the other, of the smallest task."""
 
@@ -69,7 +67,7 @@ def choose_task_grid(
         return total / threads + wait * task
 
     fitting = range(1, max(1, min(panels, widest // tile[1])) + 1)
-    parts = range(1, (MOST_PARTS * threads if threads > 1 else 1) + 1)
+    parts = range(1, (tiles if threads > 1 else 1) + 1)
     usable = {tiles} | {n for n in (-(-tiles // p) for p in parts) if n >= FEWEST_ROWS}
     rows, columns = min(
         ((r, c) for r in usable for c in fitting),

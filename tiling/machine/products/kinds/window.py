@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.tiling.machine.products.register_tile import split_evenly
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.vector_unit import FEWEST_LANES, VectorUnit
 
 MOST_PRODUCTS = 128
 """Multiply-adds of an unrolled tile: longer texts compile slowly."""
-MOST_TAPS = 64
-"""Taps of a window that is unrolled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +27,12 @@ class Window:
 
 
 def unrolling_pays(window: Window) -> bool:
-    """Whether the text stays short and the lanes are worth a register.
+    """Whether a tile of two pixels is short text, and lanes are worth a register.
 
     >>> unrolling_pays(Window(9, 56, 144, 32)), unrolling_pays(Window(9, 56, 2, 32))
     (True, False)
     """
-    return window.taps <= MOST_TAPS and window.lanes >= 4
+    return 2 * window.taps <= MOST_PRODUCTS and window.lanes >= FEWEST_LANES
 
 
 def pixels_of_a_tile(window: Window, unit: VectorUnit) -> int:

@@ -4,6 +4,7 @@
 - `index_values`: values computed from loop variables
 - `views`: another shape on a buffer
 - `choices`: memrefs that are one of several
+- `uniform`: what all threads of a block have alike
 - `accesses`: the cells that an operation reads and writes
 """
 

@@ -9,7 +9,6 @@ from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.shared.combiners import atomic_kind
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
-    ArrayAttr,
     DenseArrayAttr,
     IntegerAttr,
 )
@@ -214,8 +213,7 @@ def padded_dimensions(op: Operation, dimensions: Sequence[int]) -> tuple[int, ..
 
     ``dimensions``: the dimension of the buffer of each one of the vector.
     """
-    flags = op.attributes.get("in_bounds")
-    given = flags.values if isinstance(flags, ArrayAttr) else ()
+    given = op.entries("in_bounds")
     inside = [isinstance(f, IntegerAttr) and bool(f.value) for f in given]
     pairs = zip(dimensions, inside or [False] * len(dimensions), strict=True)
     return tuple(dimension for dimension, fits in pairs if not fits)

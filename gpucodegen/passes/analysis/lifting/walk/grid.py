@@ -58,7 +58,9 @@ def _loop(
 def _declare_buffers(op: Operation, env: Environment) -> None:
     """The buffers that a kernel's signature gives to each block or thread."""
     function = Function(op)
-    buffers = function.arguments[len(function.type.inputs) :]
+    count = len(function.type.inputs)
+    env.given = frozenset(function.arguments[:count])
+    buffers = function.arguments[count:]
     shared = gpu.workgroup_count(op)
     for position, value in enumerate(buffers):
         env.declare(value, local=True, private=position >= shared, forgotten=True)

@@ -19,6 +19,7 @@ from gpucodegen.passes.analysis.lifting.values.expressions import (
     constraint_texts,
     map_texts,
 )
+from gpucodegen.passes.analysis.lifting.values.uniform import is_uniform
 from gpucodegen.passes.analysis.lifting.walk.walk import Walk
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.model.scop import If, Loop, Node
@@ -156,7 +157,10 @@ def _branches(walk: Walk, op: Operation, constraints: tuple[str, ...] | None) ->
     ]
     walk.env.forget(op)
     then, orelse = (*branches, (), ())[:2]
-    return If(constraints, then, orelse, loc=op.location)
+    uniform = constraints is None and all(
+        is_uniform(value, walk.definitions, walk.env.given) for value in op.operands
+    )
+    return If(constraints, then, orelse, uniform, op.location)
 
 
 def opaque(walk: Walk, op: Operation) -> Loop:

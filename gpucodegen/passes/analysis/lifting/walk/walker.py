@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.gpu.communication.meetings import MEETINGS, meeting
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.operation import Block, Operation
+from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
 from gpucodegen.passes.analysis.lifting.values import views
@@ -59,10 +60,9 @@ class Lifter(Walk):
         """An extent is called what the program calls its first ``memref.dim``."""
         if op.name != "memref.dim" or not op.result.name.isidentifier():
             return
-        made = self.definitions.get(op.operands[1])
-        value = None if made is None else made.attributes.get("value")
-        if isinstance(value, IntegerAttr):
-            self.env.sizes.setdefault((op.operands[0], value.value), op.result.name)
+        dimension = self._number(op.operands[1])
+        if dimension is not None:
+            self.env.sizes.setdefault((op.operands[0], dimension), op.result.name)
 
     def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:
         """Nodes of a straight list of operations."""
@@ -158,9 +158,19 @@ class Lifter(Walk):
         """The completion of an asynchronous copy."""
         nodes.append(Wait(transfers.wait_tag(op, self.env), loc=op.location))
 
-    def barrier(self, op: Operation, nodes: Nodes) -> None:
-        """``gpu.barrier``."""
-        nodes.append(Barrier(loc=op.location))
+    def meet(self, op: Operation, nodes: Nodes) -> None:
+        """Threads of a block or lanes of a warp come together."""
+        found = meeting(op, self._number)
+        assert found is not None
+        what = "barrier" if found.lanes is None and found.orders else op.name
+        nodes.append(Barrier(op.location, found.lanes, found.orders, what))
+        self.env.forget(op)
+
+    def _number(self, value: Value) -> int | None:
+        """What the constant that makes a value says."""
+        made = self.definitions.get(value)
+        constant = None if made is None else made.attributes.get("value")
+        return constant.value if isinstance(constant, IntegerAttr) else None
 
     # -- calls -----------------------------------------------------------------------
 
@@ -232,7 +242,7 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     **dict.fromkeys(ALLOCATIONS, Lifter.allocate),
     **dict.fromkeys(STARTS, Lifter.dma_start),
     **dict.fromkeys(WAITS, Lifter.dma_wait),
-    "gpu.barrier": Lifter.barrier,
+    **dict.fromkeys(MEETINGS, Lifter.meet),
     "gpu.launch": gpu_launch,
     "vector.create_mask": Lifter.mask,
     "func.call": Lifter.call,

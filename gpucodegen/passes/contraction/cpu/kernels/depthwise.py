@@ -26,6 +26,7 @@ from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.contraction.cpu.ranges import Positions, grid
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
 from gpucodegen.passes.contraction.fusion.start import finished, started
+from gpucodegen.passes.contraction.recognition.image import WIDEST_STEP
 from gpucodegen.passes.contraction.recognition.recognize import Contraction, Operand
 from gpucodegen.passes.contraction.recognition.windows import slides
 from gpucodegen.passes.framework.builder import Builder
@@ -37,9 +38,6 @@ from gpucodegen.tiling.machine.products.kinds.window import (
     pixels_of_a_tile,
     unrolling_pays,
 )
-
-WIDEST_STEP = 4
-"""Elements between lanes beyond which whole vectors are mostly not used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,7 @@ def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None
         left, right = factors
         if left is None or right is None:
             continue
-        shape = rows, prod(axis.extent for axis in found.columns)
-        plan = plan_packed_dots(left.part, right.part, machine.unit.narrowest, shape)
+        plan = plan_packed_dots(left.part, right.part, machine.unit.narrowest, rows)
         if plan is not None:
             return _InWords(found, axis, left, right, machine).build(b, plan)
     return None

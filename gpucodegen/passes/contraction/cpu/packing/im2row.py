@@ -27,7 +27,7 @@ from gpucodegen.passes.contraction.recognition.image import Image
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.facts import MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class _Phase:
             return
         step = image.steps[0].iv
         later = image.line(at | {step: at[step] + 1}, place, self.phase)
-        line = LINE * 8 // element_bits(self.lines.cut.contraction.element)
+        line = MEMORY.line * 8 // element_bits(self.lines.cut.contraction.element)
         for element in range(0, image.shape[image.last], line):
             cell = [*later.indices[:-1], Index.of(element)]
             b.prefetch(later.memref, cell, write=False)

@@ -30,7 +30,7 @@ from gpucodegen.passes.contraction.cpu.ranges import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.model import LINE
+from gpucodegen.tiling.machine.facts import MEMORY
 from gpucodegen.tiling.machine.products.candidates import InPlace, Stripes
 
 FIRST, SECOND = 3, 2
@@ -98,7 +98,7 @@ class Fetching:
         here = at | {axis.iv: at[axis.iv] + size}
         here[self.row.iv] += number
         for target in contraction.targets:
-            line = LINE * 8 // element_bits(element_type(target.memref.type))
+            line = MEMORY.line * 8 // element_bits(element_type(target.memref.type))
             for lane in sorted({*range(0, self.columns, line), self.columns - 1}):
                 place = here | {column.iv: here[column.iv] + lane}
                 b.prefetch(target.memref, target.at(place), write=True)
@@ -167,4 +167,4 @@ class FetchingLanes:
 
 def _line_elements(cut: Blocking) -> int:
     """Elements of a cache line."""
-    return LINE * 8 // element_bits(cut.contraction.element)
+    return MEMORY.line * 8 // element_bits(cut.contraction.element)

@@ -1,0 +1,79 @@
+"""``gpucodegen report``: what limits the kernels of a program on a GPU, without one.
+
+Each function is called once on made-up arguments.  The emulated device executes a
+sample of each launch and counts; registers and the disassembly come from CUDA's own
+tools where the extra ``report`` is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from gpucodegen.commands.inputs import (
+    SPLIT_MARKER,
+    Failures,
+    add_input_options,
+    modules,
+    printed_warnings,
+    write,
+)
+from gpucodegen.tiling.machine.gpu.devices import DEVICES, MULTIPROCESSORS
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_input_options(parser)
+    parser.add_argument(
+        "--arch",
+        default="sm_90a",
+        metavar="ARCH",
+        help=f"architecture of the kernels: {', '.join(MULTIPROCESSORS)};"
+        " default: %(default)s",
+    )
+    parser.add_argument(
+        "--device",
+        default="",
+        metavar="NAME",
+        help=f"model that estimates are for: {', '.join(DEVICES)};"
+        " default: the first one of the architecture",
+    )
+    parser.add_argument(
+        "--entry", default="", metavar="NAME", help="only this function"
+    )
+    parser.add_argument(
+        "--sizes",
+        default="",
+        metavar="N=8,M=6",
+        help="open extents and index arguments, or one number for all of them; default:"
+        " 1024, 128 or 32 for arrays of at most 2, 3 and more dimensions",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="records for machines")
+    form.add_argument("--html", action="store_true", help="one page with pictures")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print or write the report of each chunk."""
+    from gpucodegen.report.gpu.report import report_module
+    from gpucodegen.report.sizes import parse_sizes
+
+    failures = Failures()
+    shown: list[str] = []
+    with printed_warnings():
+        sizes = parse_sizes(options.sizes)
+        for module in modules(options, failures):
+            with failures.reported():
+                found = report_module(
+                    module,
+                    failures.text,
+                    options.arch,
+                    options.device,
+                    options.entry,
+                    sizes,
+                )
+                form = "json" if options.json else "html" if options.html else "text"
+                shown.append(f"{getattr(found, form)()}\n")
+                failures.note(found.refused.values())
+    write(SPLIT_MARKER.join(shown), options.output)
+    return failures.status

@@ -1,0 +1,102 @@
+"""Operations at which threads have to come together, and which threads those are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
+from gpucodegen.ir.operation import Operation, Value
+
+WARP = 32
+"""Lanes of a subgroup."""
+ALL_LANES = (1 << WARP) - 1
+MEMORIES = {"workgroup": "shared", "global": "global"}
+"""Address spaces that several threads reach."""
+NOTHING: frozenset[str] = frozenset()
+EVERYTHING = frozenset(MEMORIES.values())
+
+Constants = Callable[[Value], int | None]
+"""The number that a value always is, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Who meets at an operation, and for which memories that is a barrier.
+
+    ``lanes`` has a bit for each lane of a warp that must come; None stands for all
+    threads of the block.
+
+    >>> shuffle = Operation("gpu.subgroup_reduce")
+    >>> meeting(shuffle, lambda value: None) == Meeting(ALL_LANES)
+    True
+    """
+
+    lanes: int | None
+    orders: frozenset[str] = NOTHING
+
+
+def meeting(op: Operation, constants: Constants) -> Meeting | None:
+    """What an operation asks of the threads around it, None if it asks nothing."""
+    found = _TABLE.get(op.name)
+    return None if found is None else found(op, constants)
+
+
+def _barrier(op: Operation, constants: Constants) -> Meeting:
+    """Of the block or of each warp; ``memfence`` names the memories."""
+    del constants
+    of_warp = "subgroup" in str(op.attributes.get("scope"))
+    given = op.attributes.get("address_spaces")
+    spaces = given.values if isinstance(given, ArrayAttr) else None
+    named = (str(space).partition("<")[2].strip(">") for space in spaces or ())
+    fenced = frozenset(MEMORIES[name] for name in named if name in MEMORIES)
+    return Meeting(
+        ALL_LANES if of_warp else None, EVERYTHING if spaces is None else fenced
+    )
+
+
+def _whole_block(op: Operation, constants: Constants) -> Meeting:
+    del op, constants
+    return Meeting(None)
+
+
+def _whole_warp(op: Operation, constants: Constants) -> Meeting:
+    del op, constants
+    return Meeting(ALL_LANES)
+
+
+def _first_lanes(op: Operation, constants: Constants) -> Meeting:
+    """The lanes below a width, all where it is not known."""
+    width = op.attributes.get("width")
+    known = width.value if isinstance(width, IntegerAttr) else constants(op.operands[2])
+    count = WARP if known is None else max(0, min(known, WARP))
+    return Meeting((1 << count) - 1)
+
+
+def _masked(position: int, orders: frozenset[str] = NOTHING) -> _Rule:
+    """The lanes of the mask that is this operand, all where it is not known."""
+
+    def rule(op: Operation, constants: Constants) -> Meeting:
+        mask = constants(op.operands[position])
+        return Meeting(ALL_LANES if mask is None else mask & ALL_LANES, orders)
+
+    return rule
+
+
+_Rule = Callable[[Operation, Constants], Meeting]
+_TABLE: dict[str, _Rule] = {
+    "gpu.barrier": _barrier,
+    "gpu.all_reduce": _whole_block,
+    "gpu.ballot": _whole_warp,
+    "gpu.rotate": _first_lanes,
+    "gpu.shuffle": _first_lanes,
+    "gpu.subgroup_broadcast": _whole_warp,
+    "gpu.subgroup_reduce": _whole_warp,
+    "nvvm.bar.warp.sync": _masked(0, EVERYTHING),
+    "nvvm.redux.sync": _masked(1),
+    "nvvm.shfl.sync": _masked(0),
+    "nvvm.vote.ballot.sync": _masked(0),
+    "nvvm.vote.sync": _masked(0),
+}
+MEETINGS = frozenset(_TABLE)
+"""The operations that no thread carries out alone."""

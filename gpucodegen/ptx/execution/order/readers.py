@@ -1,0 +1,181 @@
+"""Accesses to a cell that a later access must know of: one word for each cell.
+
+A word holds the last of them, or says that several threads were there.  Kernels whose
+order is finer than the block's barrier keep one word for each warp in shared memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpucodegen.ptx.execution.order.clocks import (
+    BLOCK,
+    CODE,
+    NEIGHBOURS,
+    SEVERAL,
+    STAMP,
+    STAMPS,
+    WARP,
+    WARP_CODE,
+    Clocks,
+)
+from gpucodegen.ptx.types import Array
+
+SEVERAL_BLOCKS = ((1 << 63 - BLOCK) - 1 << BLOCK) | SEVERAL
+
+
+class Touch(NamedTuple):
+    """An access under way: cells, a row for each lane, and the lanes (None: all)."""
+
+    cells: Array
+    lanes: Array | None
+    mine: Array
+    low: Array
+    """The lanes' marks, and the least that the block's barrier does not order."""
+
+    def candidates(self, others: Array, shared: bool) -> Array:
+        """Where an earlier mark is of another thread, with no barrier in between."""
+        if shared:
+            near = others >= self.low
+            return near & ((others ^ self.mine) & CODE != 0) if near.any() else near
+        if not others.any():
+            return np.zeros(self.cells.shape, bool)
+        difference = others ^ self.mine
+        foreign = (difference >> BLOCK != 0) & (others != 0)
+        return foreign | ((others >= self.low) & (difference & CODE != 0))
+
+
+class LastReaders:
+    """The last access to each cell, or the word that several threads were there.
+
+    ``fine`` ones tell threads of one warp from those of several.
+    """
+
+    def __init__(
+        self, words: Array, *, shared: bool, fine: bool, clustered: bool = False
+    ) -> None:
+        self.words, self.shared, self.fine = words, shared, fine
+        self.clustered = clustered
+
+    def races(self, touch: Touch, clocks: Clocks) -> tuple[Array, Array]:
+        """Where an access of the past is not ordered before this one, and its mark."""
+        others = self.words[touch.cells]
+        near = touch.candidates(others, self.shared and clocks.together == 1)
+        return clocks.unordered(near, others, touch.lanes), others
+
+    def note(self, touch: Touch) -> None:
+        """Note accesses of lanes."""
+        cells, mine = touch.cells, touch.mine
+        others = self.words[cells]
+        crowd = touch.candidates(others, self.shared and not self.clustered)
+        new = mine
+        if crowd.any():
+            new = np.where(crowd, self._several(others, mine), mine)
+        self.words[cells] = new
+        after = self.words[cells]
+        lost = after != new
+        if lost.any():  # another lane of this very access is at the cell as well
+            new = np.broadcast_to(new, cells.shape)[lost]
+            self._put(cells[lost], self._several(after[lost], new))
+
+    def _put(self, cells: Array, words: Array) -> None:
+        """Of several words for a cell the one that stands for most threads stays."""
+        self.words[cells] = words
+        if self.fine:
+            most = words & CODE == SEVERAL
+            self.words[cells[most]] = words[most]
+        if not self.shared:
+            blocks = words == SEVERAL_BLOCKS
+            self.words[cells[blocks]] = SEVERAL_BLOCKS
+
+    def _several(self, others: Array, mine: Array) -> Array:
+        """The words of several threads: of one warp, of one block, or of several."""
+        new = mine | SEVERAL
+        if self.fine:
+            warps = [_warp(words & CODE) for words in (others, mine)]
+            one = WARP_CODE + warps[1]
+            new = np.where(warps[0] == warps[1], mine & ~CODE | one, new)
+        foreign = (others ^ mine) >> BLOCK != 0
+        if not self.shared:
+            return np.where(foreign, SEVERAL_BLOCKS, new)
+        if not foreign.any():
+            return new
+        when = mine & (STAMPS << STAMP)
+        return np.where(foreign, (NEIGHBOURS << BLOCK) | when | SEVERAL, new)
+
+    def forget(self, cells: Array) -> None:
+        """A write that is ordered behind all of them makes them past."""
+        self.words[cells] = 0
+
+
+def _warp(code: Array) -> Array:
+    """The warp of a thread's code, or of several threads' that are of one warp."""
+    return np.where(code >= WARP_CODE, code - WARP_CODE, (code - 1) // WARP)
+
+
+class WarpReaders:
+    """For each warp and cell: the last stamp of a read, and the lanes that read.
+
+    Blocks of a cluster have warps of their own here; each has one row more, which
+    stands for engines.
+    """
+
+    def __init__(self, cells: int, clocks: Clocks) -> None:
+        self.clocks, self.rows = clocks, clocks.warps + 1
+        self.words = np.zeros((clocks.together * self.rows, cells), np.int64)
+
+    def _homes(self, touch: Touch) -> Array:
+        """The row of the batch of each lane's block."""
+        row = self.clocks.row if touch.lanes is None else self.clocks.row[touch.lanes]
+        return row.reshape(-1, *[1] * (touch.mine.ndim - 1))
+
+    def races(self, touch: Touch, clocks: Clocks) -> tuple[Array, Array]:
+        """Where a read of the past is not ordered before this access, and its mark."""
+        cells, shape = touch.cells, touch.cells.shape
+        found, marks = np.zeros(shape, bool), np.zeros(shape, np.int64)
+        home = self._homes(touch)
+        ranks = home % clocks.together
+        for row, words in enumerate(self.words):
+            there = words[cells]
+            if not there.any():
+                continue
+            rank, warp = divmod(row, self.rows)
+            same = ranks == rank
+            stamp = there >> WARP
+            lane = np.where(same, touch.mine & CODE, 0) - 1 - warp * WARP
+            mine = np.where((lane >= 0) & (lane < WARP), 1 << (lane & 31), 0)
+            bits = there & 0xFFFFFFFF & ~mine
+            least = np.where(same, touch.low >> STAMP & STAMPS, 0)
+            block = clocks.prefix(home - ranks + rank)
+            for bit in range(WARP):
+                near = (bits >> bit & 1 != 0) & (stamp >= least)
+                if not near.any():
+                    continue
+                others = block | (stamp << STAMP) | (warp * WARP + bit + 1)
+                races = clocks.unordered(near, others, touch.lanes)
+                marks = np.where(races & ~found, others, marks)
+                found |= races
+        return found, marks
+
+    def note(self, touch: Touch) -> None:
+        """Note reads of lanes."""
+        column = (touch.mine & CODE) - 1 + self.column(self._homes(touch))
+        code = np.broadcast_to(column, touch.cells.shape)
+        self.add(touch.cells, code, int(touch.mine.flat[0]) >> STAMP & STAMPS)
+
+    def column(self, home: Array) -> Array:
+        """The first column of the block in a row of the batch."""
+        return home % self.clocks.together * self.rows * WARP
+
+    def add(self, cells: Array, columns: Array, stamp: int) -> None:
+        """Note reads at a stamp by threads, or engines, with these columns."""
+        flat, width = self.words.reshape(-1), self.words.shape[1]
+        at = (columns // WARP * width + cells).reshape(-1)
+        flat[at] = (flat[at] & 0xFFFFFFFF) | (stamp << WARP)
+        np.bitwise_or.at(flat, at, np.int64(1) << (columns % WARP).reshape(-1))
+
+    def forget(self, cells: Array) -> None:
+        """A write that is ordered behind all of them makes them past."""
+        self.words[:, cells] = 0

@@ -1,0 +1,161 @@
+"""Accesses by line and array: what the text says they cost, and what they did cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ptx import Entry
+from gpucodegen.ptx.analysis.requests import Request
+from gpucodegen.ptx.execution.counting.counters import Counters, Traffic
+from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.ptx.types import align
+from gpucodegen.report.gpu.model import AccessRow
+
+SECTOR, WAVEFRONT = 32, 128
+"""Bytes that one of them moves."""
+_DIRECTIONS = {"ld": "load", "st": "store", "cp": "copy", "ldmatrix": "load"}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCost:
+    """One access of one instruction: as stated, None if it is not, and as executed."""
+
+    space: str
+    instruction: Instruction
+    line: int
+    width: int
+    array: str
+    stated: Request | None
+    executed: Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How arrays and lines are called: allocations by first offset, lines by number."""
+
+    allocations: Mapping[int, str]
+    lines: Sequence[str]
+
+    def source(self, line: int) -> str:
+        """The text of a line."""
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+    def array(self, space: str, offset: int, entry: Entry, dynamic: int) -> str:
+        """The array that an access goes to."""
+        if space != "shared":
+            starts = [start for start in self.allocations if start <= offset]
+            return self.allocations[max(starts)] if starts else "?"
+        size = align(max(entry.shared_bytes + dynamic, 1), 16)
+        within = offset % size
+        found = [v.offset for v in entry.shared.variables.values()]
+        start = max((at for at in found if at <= within), default=0)
+        return f"shared+{start}"
+
+
+def site_costs(
+    counters: Counters, stated: Sequence[Request], naming: Naming, dynamic: int
+) -> Iterator[SiteCost]:
+    """Every access that was executed, in the order of the text."""
+    entry = counters.program.entry
+    lines = _lines(entry)
+    tiles = _tiles(counters, naming, dynamic)
+    texts = {(r.site.space, r.site.index): r for r in stated}
+    for key in sorted(counters.traffic, key=lambda key: key[1]):
+        space, index = key
+        traffic, offset = counters.traffic[key], counters.places[key]
+        request = texts.get(key)
+        x = entry.instructions[index]
+        width = request.site.width if request else counters.widths[key]
+        array = naming.array(space, offset, entry, dynamic)
+        held = tiles.get(array, "")
+        array = f"{array} ({held})" if held else array
+        yield SiteCost(space, x, lines[index], width, array, request, traffic)
+
+
+def _lines(entry: Entry) -> list[int]:
+    """The line of each instruction, of one without a line that of those before it."""
+    found: list[int] = []
+    for x in entry.instructions:
+        line = x.location.line if x.location else 0
+        found.append(line or (found[-1] if found else 0))
+    return found
+
+
+def _tiles(counters: Counters, naming: Naming, dynamic: int) -> dict[str, str]:
+    """By array in shared memory, the arrays in global memory that go there.
+
+    Values are followed from a load through moves and conversions to a store.
+    """
+    entry, origin = counters.program.entry, dict[str, str]()
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for x in entry.instructions:
+        from_global = counters.places.get(("global", x.index))
+        to_shared = counters.places.get(("shared", x.index))
+        source = naming.array("global", from_global or 0, entry, 0)
+        if x.opcode == "ld" and from_global is not None:
+            origin |= dict.fromkeys(_names(x.operands[0]), source)
+        elif x.opcode in ("mov", "cvt") and x.operands[1] in origin:
+            origin[x.operands[0]] = origin[x.operands[1]]
+        elif to_shared is not None and x.opcode in ("st", "cp"):
+            target = naming.array("shared", to_shared, entry, dynamic)
+            held = [origin[n] for n in _names(x.operands[-1]) if n in origin]
+            if x.opcode == "cp" and from_global is not None:
+                held = [source]
+            found[target] |= dict.fromkeys(held)
+    return {target: ", ".join(arrays) for target, arrays in found.items()}
+
+
+def _names(operand: str) -> list[str]:
+    return [name.strip() for name in operand.strip("{} ").split(",")]
+
+
+def access_rows(
+    sites: Sequence[SiteCost], naming: Naming, scale: float
+) -> Iterator[AccessRow]:
+    """The accesses by line, array, direction and width; counts are scaled."""
+    groups: defaultdict[tuple[str, ...], list[SiteCost]] = defaultdict(list)
+    for site in sites:
+        opcode = site.instruction.opcode
+        direction = _DIRECTIONS.get(opcode, "atomic")
+        key = site.space, direction, site.array, str(site.line), str(site.width)
+        groups[key].append(site)
+    for (space, direction, array, line, width), members in groups.items():
+        total = Traffic()
+        for site in members:
+            total.add(site.executed)
+        unit = WAVEFRONT if space == "shared" else SECTOR
+        yield AccessRow(
+            "shared" if space == "shared" else "global",
+            direction,
+            array,
+            int(line) or None,
+            naming.source(int(line)),
+            int(width),
+            "wavefronts" if space == "shared" else "sectors",
+            len(members),
+            _stated(members),
+            total.requests * scale,
+            total.cost / total.requests,
+            total.ideal / total.requests,
+            total.bytes * scale,
+            total.cost * unit * scale,
+        )
+
+
+def _stated(members: Sequence[SiteCost]) -> tuple[float, float] | None:
+    """Of an average request, by the text; None where it leaves one of them open."""
+    requests = sum(site.executed.requests for site in members)
+
+    def mean(of: Callable[[Request], float | None]) -> float | None:
+        total = 0.0
+        for site in members:
+            value = of(site.stated) if site.stated else None
+            if value is None:
+                return None
+            total += value * site.executed.requests
+        return total / requests
+
+    least, most = mean(lambda r: r.least), mean(lambda r: r.most)
+    return None if least is None or most is None else (least, most)

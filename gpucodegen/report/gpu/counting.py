@@ -1,0 +1,212 @@
+"""Executed counters as work for the units of a device."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from gpucodegen.ptx.analysis.flow import NaturalLoop, loops
+from gpucodegen.ptx.execution.counting.counters import Counters
+from gpucodegen.ptx.execution.counting.footprint import WRITES
+from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.report.gpu.measuring import MeasuredLaunch
+from gpucodegen.report.gpu.model import LoopFacts
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.estimate import Work
+
+_MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
+_SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"))
+_MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier"))
+_MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
+_FUSED = frozenset(("fma", "mad", "add", "sub", "mul"))
+_WARPGROUP = 4
+"""Warps that issue one ``wgmma`` together."""
+
+
+def kind(x: Instruction) -> str:
+    """What an instruction of PTX keeps busy: a unit, a space, or "other".
+
+    >>> kind(Instruction.of("fma.rn.f32 %f1, %f2, %f3, %f1", 0, 1, None))
+    'fma'
+    >>> kind(Instruction.of("ld.shared.v4.b32 {%r1}, [%r2]", 0, 1, None))
+    'shared'
+    """
+    if x.opcode in _MEMORY:
+        spaces = [m for m in x.modifiers if m in ("shared", "global", "local", "param")]
+        return spaces[0] if spaces else "memory"
+    if "mma" in x.opcode:
+        return "tensor"
+    if x.opcode in _MOVES:
+        return "barrier" if x.opcode in ("bar", "barrier") else "other"
+    if x.opcode in _SPECIAL:
+        return "special"
+    types = set(x.modifiers)
+    if "f64" in types:
+        return "double"
+    floats = types & {"f32", "f16", "bf16", "f16x2", "bf16x2"}
+    return "fma" if floats and x.opcode in _FUSED else "integer"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counters of a launch, with the loop that executes most."""
+
+    launch: MeasuredLaunch
+
+    @property
+    def counters(self) -> Counters:
+        """Those of the blocks that were executed."""
+        return self.launch.counters
+
+    @property
+    def warps(self) -> int:
+        """Warps that were executed."""
+        return self.counters.blocks * ceil(self.launch.threads / WARP)
+
+    def executed(self, blocks: frozenset[int] | None = None) -> Counter[str]:
+        """Instructions of warps by kind; those of some basic blocks, or all."""
+        counts: Counter[str] = Counter()
+        program = self.counters.program
+        for number, (first, stop) in enumerate(program.ranges):
+            if blocks is None or number in blocks:
+                for x in program.entry.instructions[first:stop]:
+                    counts[kind(x)] += self.counters.warps[number]
+        return +counts
+
+    @property
+    def main(self) -> NaturalLoop | None:
+        """Of the loops that hold no other one, that of most executed instructions."""
+        found = loops(self.counters.program)
+        inner = [
+            loop
+            for loop in found
+            if not any(other.blocks < loop.blocks for other in found)
+        ]
+
+        def weight(loop: NaturalLoop) -> int:
+            return self.executed(loop.blocks).total()
+
+        return max(inner, key=weight, default=None)
+
+    @property
+    def outermost(self) -> NaturalLoop | None:
+        """The largest loop that holds the main one."""
+        main = self.main
+        if main is None:
+            return None
+        found = loops(self.counters.program)
+        around = [loop for loop in found if main.blocks <= loop.blocks]
+        return max(around, key=lambda loop: len(loop.blocks))
+
+    def trip(self, main: NaturalLoop | None) -> LoopFacts:
+        """One trip of a loop by a warp; the whole kernel if there is no loop."""
+        program = self.counters.program
+        every = frozenset(range(len(program.ranges)))
+        blocks = every if main is None else main.blocks
+        trips = self.warps if main is None else self._trips(main)
+        inside = self.executed(blocks)
+        indices = {
+            x.index
+            for number in blocks
+            for x in program.entry.instructions[slice(*program.ranges[number])]
+        }
+        return LoopFacts(
+            trips / self.warps,
+            len(indices),
+            inside.total() / trips,
+            self._traffic("shared", indices) / trips,
+            self._traffic("global", indices) / trips,
+            {name: count // trips for name, count in inside.most_common()},
+        )
+
+    def _trips(self, loop: NaturalLoop) -> int:
+        """How often warps made a loop's trip: the most visits to a block of its own."""
+        found = loops(self.counters.program)
+        inner = [other.blocks for other in found if other.blocks < loop.blocks]
+        own = loop.blocks.difference(*inner)
+        return max(1, *(self.counters.warps[number] for number in own))
+
+    def _traffic(self, space: str, indices: set[int]) -> int:
+        return sum(
+            traffic.cost
+            for (where, index), traffic in self.counters.traffic.items()
+            if (where == "shared") == (space == "shared") and index in indices
+        )
+
+    def memory(self, sizes: Mapping[int, int]) -> float:
+        """Bytes that the device's memory moves at least in one launch.
+
+        Every array is read once and written once, as far as blocks touch it; ``sizes``
+        are those of the allocations by their first offset.
+        """
+        return sum(
+            min(sizes[start], count * SECTOR * self.launch.scale)
+            for (_, start), count in self.counters.footprint.items()
+        )
+
+    def written(self) -> set[int]:
+        """Allocations that are written."""
+        return {start for way, start in self.counters.footprint if way == WRITES}
+
+    def work(self, sizes: Mapping[int, int], machine: LoopFacts | None) -> Work:
+        """What one launch asks of a device's units.
+
+        ``machine``: the main loop of the machine code, which takes the place of that of
+        the PTX where it is known.
+        """
+        scale, counters = self.launch.scale, self.counters
+        totals, kinds = counters.totals(), self.executed()
+        instructions = float(kinds.total())
+        if machine is not None and self.main is not None:
+            inside = self.executed(self.main.blocks)
+            trips = machine.trips * self.warps
+            instructions += trips * machine.stated - inside.total()
+            for name, of_machine in (
+                ("integer", ("integer", "compare")),
+                ("special", ("MUFU",)),
+            ):
+                there = sum(machine.kinds.get(kind, 0) for kind in of_machine)
+                kinds[name] += round(trips * there) - inside[name]
+        barriers = kinds["barrier"] / self.warps
+        return Work(
+            self.launch.blocks,
+            self.launch.threads,
+            instructions * scale,
+            kinds["fma"] * scale,
+            kinds["double"] * scale,
+            kinds["integer"] * scale,
+            kinds["special"] * scale,
+            self._tensor() * scale,
+            totals["shared cost"] * scale,
+            totals["global cost"] * scale,
+            sum(counters.footprint.values()) * scale,
+            self.memory(sizes),
+            self._waits(),
+            barriers,
+        )
+
+    def _waits(self) -> float:
+        """How often a warp comes to a basic block with loads of global memory."""
+        program = self.counters.program
+        waiting = [
+            number
+            for number, (first, stop) in enumerate(program.ranges)
+            if any(
+                x.opcode in ("ld", "atom") and kind(x) == "global"
+                for x in program.entry.instructions[first:stop]
+            )
+        ]
+        return sum(self.counters.warps[number] for number in waiting) / self.warps
+
+    def _tensor(self) -> float:
+        """Fused multiply-adds of matrix instructions."""
+        total = 0.0
+        for name, count in self.counters.instructions().items():
+            found = _MATRIX.search(name)
+            if found:
+                each = int(found[1]) * int(found[2]) * int(found[3])
+                total += each * count / (_WARPGROUP if "wgmma" in name else 1)
+        return total

@@ -1,0 +1,62 @@
+"""What the assembler says of a kernel, and the main loop that it made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.report.gpu.model import LoopFacts
+from gpucodegen.runtime.cuda.compilation import Cubin
+from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.sass.listing import listings
+from gpucodegen.sass.mix import main_loop, mix
+
+_UNITS = {"FFMA": "fma", "DFMA": "double", "MUFU": "special", "MMA": "tensor"}
+_MORE = {"HFMA2": "fma", "compare": "integer", "LDS": "shared", "STS": "shared"}
+NAMES = _UNITS | _MORE | {"LDG": "global", "STG": "global", "LDGSTS": "global"}
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """A kernel's machine code; ``mix`` is that of its main loop, by SASS's kinds."""
+
+    cubin: Cubin
+    mix: dict[str, int]
+
+    @staticmethod
+    def of(cubin: Cubin, *, disassembled: bool) -> MachineCode:
+        """The machine code; without a disassembler the loop is not known."""
+        if not disassembled:
+            return MachineCode(cubin, {})
+        listing = listings(disassemble(cubin.code))[cubin.name]
+        loop = main_loop(listing) or listing.instructions
+        return MachineCode(cubin, dict(mix(loop).most_common()))
+
+    def loop(self, ptx: LoopFacts) -> LoopFacts | None:
+        """A trip of the main loop, which is made as often as that of the PTX.
+
+        Where the assembler unrolled it, a trip is one of several of the PTX: the trips
+        are counted by arithmetic, if there is some.
+        """
+        if not self.mix:
+            return None
+        total = sum(self.mix.values())
+        kinds = self.units()
+        work = next((n for n in ("fma", "double", "tensor") if ptx.kinds.get(n)), "")
+        mine = kinds.get(work, 0)
+        times = mine / ptx.kinds[work] if work and mine else 1.0
+        return LoopFacts(
+            ptx.trips / times,
+            total,
+            float(total),
+            ptx.wavefronts * times,
+            ptx.sectors * times,
+            self.mix,
+        )
+
+    def units(self) -> dict[str, int]:
+        """The mix by units, as that of the PTX is."""
+        found: dict[str, int] = {"integer": 0, "special": 0}
+        for name, count in self.mix.items():
+            unit = NAMES.get(name, name)
+            found[unit] = found.get(unit, 0) + count
+        return found

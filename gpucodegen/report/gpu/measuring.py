@@ -1,0 +1,193 @@
+"""An emulated device that executes a sample of each launch, and counts.
+
+A launch of many blocks is measured on a few of them, chosen evenly over the grid, and a
+kernel that is launched many times on its first, second, fourth, eighth ... launch.
+What they did is scaled; the results in memory are not those of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpucodegen import ptx
+from gpucodegen.ptx.execution.counting.counters import Counters
+from gpucodegen.runtime.devices.emulated_device import EmulatedDevice, LoadedKernel
+
+Triple = tuple[int, int, int]
+BUDGET = 1 << 28
+"""Instructions of threads that a launch may execute, where one block takes less."""
+BLOCKS = 32
+"""Most blocks of a launch that are executed."""
+PATIENCE = 40_000
+"""Visits to basic blocks after which a block is given up."""
+LAUNCHES = 4096
+"""Launches after which a function is stopped."""
+_GOLDEN = 0.6180339887498949
+
+
+def sample(blocks: int, count: int) -> list[int]:
+    """Some of the numbers below ``blocks``, evenly spread: all if there are no more.
+
+    >>> sample(1000, 3), sample(3, 8)
+    ([500, 118, 736], [0, 1, 2])
+    """
+    if blocks <= count:
+        return list(range(blocks))
+    spread = (int((0.5 + n * _GOLDEN) % 1 * blocks) for n in range(4 * count))
+    return list(dict.fromkeys(spread))[:count]
+
+
+class Enough(Exception):
+    """A function launched so often that no more of it is needed."""
+
+
+@dataclass(slots=True)
+class MeasuredLaunch:
+    """Launches of one kernel with one grid: what some of their blocks did.
+
+    ``count``: how many launches there are, ``measured``: how many of them were.
+    ``parameters``: those of the first one, packed.  ``dynamic``: bytes of dynamic
+    shared memory.
+    """
+
+    name: str
+    grid: Triple
+    block: Triple
+    parameters: bytes
+    dynamic: int
+    counters: Counters
+    text: str
+    count: int = 1
+    measured: int = 1
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of one launch."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def scale(self) -> float:
+        """What an executed count is multiplied with, to be that of one launch."""
+        return self.blocks / self.counters.blocks
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every block of a launch was executed to its end."""
+        return self.counters.blocks >= self.blocks and not self.counters.is_cut
+
+
+@dataclass(slots=True)
+class MeasuredModule:
+    """A module of PTX whose launches are measured; it has a module's face."""
+
+    module: ptx.Module
+    device: MeasuringDevice
+
+    @property
+    def entries(self) -> Mapping[str, ptx.Entry]:
+        """The kernels by name."""
+        return self.module.entries
+
+    def launch(
+        self,
+        name: str,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        parameters: bytes,
+        memory: ptx.Memory,
+        *,
+        dynamic_shared: int = 0,
+        **_: Any,
+    ) -> None:
+        """Execute some blocks of a launch, or only count it."""
+        blocks, threads = _triple(grid), _triple(block)
+        key = name, blocks, threads
+        known = self.device.launched.get(key)
+        if sum(l.count for l in self.device.launched.values()) >= LAUNCHES:
+            raise Enough
+        if known is not None:
+            known.count += 1
+            if known.count & (known.count - 1):
+                return
+        self.device.sizes |= {start: end - start for start, end in memory.allocations()}
+        runs = self._runs(name, blocks, threads, parameters, memory, dynamic_shared)
+        counters = next(runs)
+        for more in runs:
+            counters.include(more)
+        if known is not None:
+            known.measured += 1
+            known.counters.include(counters)
+            return
+        self.device.launched[key] = MeasuredLaunch(
+            name,
+            blocks,
+            threads,
+            bytes(parameters),
+            dynamic_shared,
+            counters,
+            self.module.text,
+        )
+
+    def _runs(
+        self,
+        name: str,
+        grid: Triple,
+        block: Triple,
+        parameters: bytes,
+        memory: ptx.Memory,
+        dynamic: int,
+    ) -> Iterator[Counters]:
+        """Counters of one block, then those of as many more as the budget pays."""
+        chosen = sample(grid[0] * grid[1] * grid[2], BLOCKS)
+
+        def run(only: Sequence[int]) -> Counters:
+            done = self.module.launch(
+                name,
+                grid,
+                block,
+                parameters,
+                memory,
+                dynamic_shared=dynamic,
+                check=False,
+                measure=True,
+                only=only,
+                patience=PATIENCE,
+            )
+            assert done.counters is not None
+            return done.counters
+
+        first = run(chosen[:1])
+        yield first
+        cost = max(first.instructions("lanes").total(), 1)
+        more = chosen[1 : 1 + (0 if first.is_cut else BUDGET // cost)]
+        if more:
+            yield run(more)
+
+
+@dataclass(eq=False)
+class MeasuringDevice(EmulatedDevice):
+    """An emulated device that keeps what was launched on it, in order."""
+
+    launched: dict[tuple[str, Triple, Triple], MeasuredLaunch] = field(
+        default_factory=dict[tuple[str, Triple, Triple], MeasuredLaunch]
+    )
+    sizes: dict[int, int] = field(default_factory=dict[int, int])
+    """Bytes of the allocations that launches met, by their first offset."""
+
+    def load(self, name: str, code: bytes) -> LoadedKernel:
+        """A kernel of a PTX module, to be measured."""
+        loaded = EmulatedDevice.load(self, name, code)
+        return LoadedKernel(name, MeasuredModule(loaded.module, self))
+
+
+def _triple(extents: int | Sequence[int]) -> Triple:
+    given = [extents] if isinstance(extents, int) else list(extents)
+    x, y, z = (int(extent) for extent in [*given, 1, 1][:3])
+    return x, y, z

@@ -1,0 +1,182 @@
+"""What is reported of a kernel; `as_json` is documented in docs/reading-the-report.md.
+
+Numbers that are not known are None.  Counts are those of one launch; what was executed
+of it is `Execution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """A launch and what the device makes of it; ``registers`` are those of a thread.
+
+    ``shared_bytes`` of a block, ``spill_stores`` and ``spill_loads`` in bytes of a
+    thread.  ``resident_blocks`` and ``resident_warps`` share a multiprocessor;
+    ``held_back_by`` says why there are no more.  ``waves``: how often all of them are
+    filled.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    launches: int
+    registers: int | None
+    spill_stores: int | None
+    spill_loads: int | None
+    shared_bytes: int
+    resident_blocks: int
+    resident_warps: int
+    occupancy: float
+    held_back_by: tuple[str, ...]
+    waves: float
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow:
+    """Accesses of one line of MLIR to one array, all of one width.
+
+    ``unit`` is "sectors" or "wavefronts".  ``instructions``: of the text of the kernel.
+    ``stated``: (least, most) of a request by the text alone, None if it does not tell;
+    ``executed`` and ``ideal``: of a request, as executed and at best.  ``requests``,
+    ``bytes`` and ``moved`` are those of the launch.
+    """
+
+    space: str
+    direction: str
+    array: str
+    line: int | None
+    source: str
+    width: int
+    unit: str
+    instructions: int
+    stated: tuple[float, float] | None
+    requests: float
+    executed: float
+    ideal: float
+    bytes: float
+    moved: float
+
+    @property
+    def used(self) -> float:
+        """Share of the bytes moved that the threads asked for."""
+        return min(self.bytes / self.moved, 1.0) if self.moved else 1.0
+
+    @property
+    def cost(self) -> float:
+        """Sectors or wavefronts of all its requests."""
+        return self.requests * self.executed
+
+    @property
+    def wasted(self) -> float:
+        """How many of them are more than the bytes need."""
+        return self.cost - self.requests * self.ideal
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """One trip of a loop, for one warp: instructions by kind.
+
+    ``trips``: how often a warp makes it; ``stated`` instructions stand in the text of
+    the loop, ``executed`` are those of an average trip.
+    """
+
+    trips: float
+    stated: int
+    executed: float
+    wavefronts: float
+    sectors: float
+    kinds: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What was executed of a launch, and the counts of the whole of it."""
+
+    blocks: int
+    of_blocks: int
+    launches: int
+    complete: bool
+    cut: bool
+    instructions: float
+    flops: float
+    sectors: float
+    wavefronts: float
+    global_bytes: float
+    shared_bytes: float
+    mix: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitFacts:
+    """Estimates: clocks of each unit, the one that binds, shares of peaks.
+
+    ``peak`` names the roof under which the kernel works, and ``share_of_peak`` what it
+    may reach of it at most; ``expected`` allows for what kernels were measured to lose.
+    ``library``: expected share of the vendor's library, None where none is known.
+    ``intensity``: flops for each byte of device memory, ``ridge``: from where on the
+    arithmetic binds.
+    """
+
+    clocks: Mapping[str, float]
+    binding: str
+    peak: str
+    share_of_peak: float
+    expected: tuple[float, float]
+    library: tuple[float, float] | None
+    memory_bytes: float
+    intensity: float | None
+    ridge: float
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """All that is reported of a kernel.
+
+    ``loop``: the innermost loop of most executed instructions, ``outer_loop``: the
+    outermost one around it; the whole kernel if it has none.  ``machine_loop``: the
+    main loop of the disassembly.
+    """
+
+    name: str
+    launch: LaunchFacts
+    accesses: tuple[AccessRow, ...]
+    loop: LoopFacts
+    outer_loop: LoopFacts
+    machine_loop: LoopFacts | None
+    execution: Execution
+    limits: LimitFacts
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionReport:
+    """A function, the sizes it was reported for, its kernels in order of launches.
+
+    ``stopped``: it was left after `measuring.LAUNCHES` launches, and would make more.
+    """
+
+    name: str
+    sizes: Mapping[str, int]
+    kernels: tuple[KernelReport, ...]
+    stopped: bool = False
+
+
+VERSION = 1
+"""Of the form of the records."""
+
+
+def as_json(
+    architecture: str, device: str, functions: tuple[FunctionReport, ...]
+) -> dict[str, Any]:
+    """The records as JSON has them."""
+    return {
+        "version": VERSION,
+        "architecture": architecture,
+        "device": device,
+        "estimates": True,
+        "functions": [asdict(function) for function in functions],
+    }

@@ -1,0 +1,230 @@
+"""``gpucodegen.report``'s face: what limits the kernels of a program on a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.api import compile as compile_module
+from gpucodegen.api import read_module
+from gpucodegen.calls.function import Function
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.program import Program
+from gpucodegen.report.gpu import tables, text
+from gpucodegen.report.gpu.arguments import MadeUp, made_up
+from gpucodegen.report.gpu.building import Around, kernel_report
+from gpucodegen.report.gpu.machine_code import MachineCode
+from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
+from gpucodegen.report.gpu.model import FunctionReport, as_json
+from gpucodegen.report.sizes import Sizes, make_sizes
+from gpucodegen.runtime.cuda.compilation import compile_cubin, has_assembler
+from gpucodegen.runtime.cuda.tools import tool
+from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.tiling.machine.gpu.devices import (
+    DEVICES,
+    MULTIPROCESSORS,
+    GpuDevice,
+    devices_of,
+)
+
+ARCHITECTURE = "sm_90a"
+"""Where none is asked for."""
+NO_SIZES: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class GpuReport:
+    """What is reported of a module: ``text()``, ``json()`` and ``html()`` show it.
+
+    ``tools``: whether registers and the disassembly are known.  ``refused``: per
+    function without a report, why.
+    """
+
+    architecture: str
+    device: GpuDevice
+    tools: tuple[bool, bool]
+    functions: tuple[FunctionReport, ...]
+    module: Module
+    source: str
+    refused: Mapping[str, errors.Error]
+
+    def text(self) -> str:
+        """All of it as lines."""
+        return "\n".join(text.lines(self.architecture, self.device, self.functions))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def json(self) -> str:
+        """The records for machines; docs/reading-the-report.md explains them."""
+        found = as_json(self.architecture, self.device.name, self.functions)
+        return json.dumps(found, indent=2)
+
+    def html(self) -> str:
+        """One page without external resources, with `explain`'s pictures."""
+        return tables.html(
+            self.architecture, self.device, self.functions, self.module, self.source
+        )
+
+
+def report(
+    source: str | os.PathLike[str] | Module,
+    *,
+    arch: str = ARCHITECTURE,
+    device: str = "",
+    entry: str = "",
+    sizes: Sizes | Mapping[str, int] | int | str | None = None,
+) -> GpuReport:
+    """What limits the kernels of every public function, or of the one named ``entry``.
+
+    ``source`` is MLIR text, a path or a module.  ``arch``: the architecture that
+    kernels are compiled for.  ``device``: the model of GPU that estimates are for,
+    else the first one of the architecture.  ``sizes``: ``"N=8,M=6"``, a dictionary, or
+    one number for all open extents.
+
+    Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses all
+    of the functions.
+
+    >>> made = report('''func.func @twice(%a: memref<4096xf32>) {
+    ...   affine.for %i = 0 to 4096 {
+    ...     %v = affine.load %a[%i] : memref<4096xf32>
+    ...     %w = arith.addf %v, %v : f32
+    ...     affine.store %w, %a[%i] : memref<4096xf32>
+    ...   }
+    ...   return
+    ... }''')
+    >>> (kernel,) = made.functions[0].kernels
+    >>> kernel.launch.grid, kernel.launch.block, kernel.execution.flops
+    ((16, 1, 1), (256, 1, 1), 4096.0)
+    >>> [(row.direction, row.array, row.executed, row.used) for row in kernel.accesses]
+    [('load', 'a', 4.0, 1.0), ('store', 'a', 4.0, 1.0)]
+    """
+    module, text_of_it = read_module(source)
+    return report_module(module, text_of_it, arch, device, entry, make_sizes(sizes))
+
+
+def report_module(
+    module: Module, source: str, arch: str, device: str, entry: str, sizes: Sizes
+) -> GpuReport:
+    """The same for a parsed module; ``source`` is its text, where it is known."""
+    chosen = _device(arch, device)
+    program = compile_module(module, target="sim")
+    functions: list[FunctionReport] = []
+    refused: dict[str, errors.Error] = {}
+    for name in [entry] if entry else program.names:
+        reported = _Reporting(module, program, source, arch, chosen, sizes)
+        try:
+            functions.append(reported.function(name))
+        except errors.Error as error:
+            refused[name] = error
+    if refused and not functions:
+        raise next(iter(refused.values()))
+    if not functions:
+        raise errors.NoKernel(
+            function="", reason="it has no body", hint="Define a public function"
+        )
+    tools = has_assembler(), has_assembler() and bool(tool("nvdisasm"))
+    return GpuReport(arch, chosen, tools, tuple(functions), module, source, refused)
+
+
+def _device(arch: str, name: str) -> GpuDevice:
+    if arch not in MULTIPROCESSORS:
+        known = ", ".join(MULTIPROCESSORS)
+        raise errors.InvalidOption(
+            name="arch", value=arch, hint=f"Known architectures: {known}"
+        )
+    fitting = devices_of(arch)
+    if not name:
+        return fitting[0]
+    found = {device.name.lower(): device for device in DEVICES.values()}.get(
+        name.lower()
+    )
+    if found not in fitting:
+        hint = f"Devices of {arch}: {', '.join(device.name for device in fitting)}"
+        if found is not None:
+            hint += f". {found.name} has --arch {found.architecture}"
+        raise errors.InvalidOption(name="device", value=name, hint=hint)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Reporting:
+    """A function on the way to its report."""
+
+    module: Module
+    program: Program
+    source: str
+    arch: str
+    device: GpuDevice
+    sizes: Sizes
+
+    @property
+    def capability(self) -> Any:
+        """The architecture as compilers take it."""
+        digits = self.arch.removeprefix("sm_").removesuffix("a")
+        suffix = ("a",) if self.arch.endswith("a") else ()
+        return (int(digits[:-1]), int(digits[-1]), *suffix)
+
+    def function(self, name: str) -> FunctionReport:
+        """The report of a function, which is called once on made-up arguments."""
+        function = self.program[name]
+        emulated = MeasuringDevice(0, compute_capability=self.capability)
+        arguments = made_up(self.module, function, self.sizes, emulated)
+        around = self._around(emulated, arguments)
+        stopped = self._is_stopped(function, arguments)
+        if not emulated.launched:
+            raise errors.NoKernel(
+                function=name,
+                reason="all of its work is done by the host",
+                hint="See what becomes of it with: gpucodegen explain --target cuda",
+            )
+        specs = {spec.name: spec for spec in function.executable().kernels}
+        kernels = tuple(
+            kernel_report(
+                launch, self._code(specs[launch.name]), self._sized(around, emulated)
+            )
+            for launch in emulated.launched.values()
+        )
+        return FunctionReport(name, arguments.sizes, kernels, stopped)
+
+    def _is_stopped(self, function: Function, arguments: MadeUp) -> bool:
+        """Call a function; True if it was stopped at a launch of many."""
+        try:
+            function(*arguments.values)
+        except Enough:
+            return True
+        except (errors.ShapesDisagree, errors.WrongExtent) as problem:
+            raise errors.InvalidOption(
+                name="sizes",
+                value=", ".join(f"{k}={v}" for k, v in arguments.sizes.items()),
+                hint=f"Give extents that fit together: {problem.message}",
+            ) from problem
+        return False
+
+    def _code(self, spec: KernelSpec) -> MachineCode | None:
+        if not has_assembler():
+            return None
+        cubin = compile_cubin(spec, self.capability)
+        return MachineCode.of(cubin, disassembled=bool(tool("nvdisasm")))
+
+    def _around(self, emulated: MeasuringDevice, arguments: MadeUp) -> Around:
+        starts = [start for start, _ in emulated.memory.allocations()]
+        arrays = [
+            name
+            for name, value in zip(arguments.names, arguments.values, strict=True)
+            if hasattr(value, "shape")
+        ]
+        named = dict(zip(starts, arrays, strict=True))
+        return Around(self.device, {}, named, tuple(self.source.split("\n")))
+
+    def _sized(self, around: Around, emulated: MeasuringDevice) -> Around:
+        """Allocations of the function's own are numbered."""
+        own = sorted(emulated.sizes.keys() - around.arrays.keys())
+        names = {start: f"buffer {n}" for n, start in enumerate(own)}
+        arrays = {**names, **around.arrays}
+        return Around(around.device, emulated.sizes, arrays, around.lines)

@@ -1,0 +1,228 @@
+"""A report as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpucodegen.ir.attributes import print_symbol
+from gpucodegen.report.gpu.limits import clocks
+from gpucodegen.report.gpu.measuring import LAUNCHES
+from gpucodegen.report.gpu.model import (
+    AccessRow,
+    Execution,
+    FunctionReport,
+    KernelReport,
+    LaunchFacts,
+    LimitFacts,
+    LoopFacts,
+)
+from gpucodegen.report.wording import Lines, equations, indented, section, size
+from gpucodegen.runtime.cuda.tools import EXTRA
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice
+
+CLOCKS = "clocks: "
+ROWS = 12
+"""Most accesses of a kernel that the text lists."""
+KINDS = 9
+"""Most kinds of instructions."""
+
+
+def lines(
+    architecture: str, device: GpuDevice, functions: Sequence[FunctionReport]
+) -> Lines:
+    """The text of a report."""
+    yield heading(architecture, device)
+    for function in functions:
+        yield ""
+        given = equations(function.sizes)
+        yield f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
+        for kernel in function.kernels:
+            yield f"  kernel {kernel.name}"
+            yield from indented(kernel_lines(kernel), 4)
+        if function.stopped:
+            yield f"  stopped after {LAUNCHES} launches; it would make more"
+    if any(k.launch.registers is None for f in functions for k in f.kernels):
+        yield ""
+        yield f"To see registers, spills and the machine code's main loop: {EXTRA}"
+    elif any(k.machine_loop is None for f in functions for k in f.kernels):
+        yield ""
+        yield f"To see the machine code's main loop: {EXTRA}"
+
+
+def heading(architecture: str, device: GpuDevice) -> str:
+    """What the estimates are for."""
+    return (
+        f"Kernels for {architecture}; estimates for {device.name}: {device.processors}"
+        f" multiprocessors, {device.clock} GHz, {device.bandwidth:.0f} GB/s, and no"
+        " clock was taken"
+    )
+
+
+def kernel_lines(kernel: KernelReport) -> Lines:
+    """One kernel: limits first, then what they follow from."""
+    yield from section("limits (estimated)", limit_lines(kernel.limits))
+    yield from section("launch", launch_lines(kernel.launch))
+    yield from section("accesses", table(access_cells(kernel.accesses[:ROWS])))
+    left = len(kernel.accesses) - ROWS
+    if left > 0:
+        yield f"  and {left} more, which waste less"
+    yield from section("a warp's trip of a loop", loop_lines(kernel))
+    yield from section("executed", execution_lines(kernel.execution))
+
+
+def limit_lines(limits: LimitFacts) -> Lines:
+    """The limit in words, then the clocks of each unit."""
+    yield from limits.words
+    yield f"At most {limits.share_of_peak:.0%} of {limits.peak}{_expected(limits)}."
+    ordered = sorted(limits.clocks.items(), key=lambda item: -item[1])
+    most = ordered[0][1]
+    yield CLOCKS + ", ".join(
+        f"{unit} {clocks(count).removesuffix(' clocks')} ({count / most:.0%})"
+        for unit, count in ordered
+    )
+    if limits.intensity is not None:
+        yield (
+            f"roofline: {limits.intensity:.3g} flops a byte of device memory,"
+            f" arithmetic binds from {limits.ridge:.3g}"
+        )
+
+
+def _expected(limits: LimitFacts) -> str:
+    low, high = limits.expected
+    words = "" if low == high else f"; {low:.0%} to {high:.0%} are to be expected"
+    if limits.library is not None and low != high:
+        low, high = limits.library
+        words += f", {low:.0%} to {high:.0%} of the vendor's library"
+    return words
+
+
+def launch_lines(launch: LaunchFacts) -> Lines:
+    """Grid, registers, occupancy."""
+    times = f", launched {launch.launches} times" if launch.launches > 1 else ""
+    yield f"grid {_by(launch.grid)}, block {_by(launch.block)}{times}"
+    if launch.registers is None:
+        registers = "registers unknown"
+    else:
+        registers = (
+            f"{launch.registers} registers a thread, spills"
+            f" {launch.spill_stores} B stored and {launch.spill_loads} B loaded"
+        )
+    yield f"{registers}; {size(launch.shared_bytes)} of shared memory a block"
+    at_most = "at most " if launch.registers is None else ""
+    yield (
+        f"{at_most}{launch.resident_blocks} blocks or {launch.resident_warps} warps on"
+        f" a multiprocessor ({launch.occupancy:.0%}), held back by"
+        f" {' and '.join(launch.held_back_by)}; {launch.waves:.2f} waves"
+    )
+
+
+def access_cells(rows: Sequence[AccessRow]) -> Iterator[Sequence[str]]:
+    """A table of accesses with its head."""
+    if not rows:
+        return
+    yield ("access", "bytes", "cost", "by text", "ideal", "used", "line")
+    for row in rows:
+        yield (
+            f"{row.space} {row.direction} {row.array}",
+            str(row.width),
+            f"{row.executed:.4g} {row.unit}",
+            stated(row),
+            f"{row.ideal:.4g}",
+            f"{row.used:.1%}",
+            f"{row.line or '?'}: {row.source}",
+        )
+
+
+def stated(row: AccessRow) -> str:
+    """What the text of the kernel says of a request."""
+    if row.stated is None:
+        return "open"
+    least, most = row.stated
+    return f"{least:.4g}" if least == most else f"{least:.4g}-{most:.4g}"
+
+
+def loop_lines(kernel: KernelReport) -> Lines:
+    """The outermost and the main loop in PTX, the main one in machine code."""
+    loop, outer, machine = kernel.loop, kernel.outer_loop, kernel.machine_loop
+    if outer != loop:
+        yield from _trip("outermost", outer)
+    yield from _trip("main", loop)
+    if machine is not None:
+        yield (
+            f"main, machine code: {machine.stated} instructions;"
+            f" {machine.trips:.4g} trips"
+        )
+        yield f"  {mixture(machine.kinds, machine.stated)}"
+
+
+def _trip(name: str, loop: LoopFacts) -> Lines:
+    yield (
+        f"{name}, PTX: {loop.stated} instructions, {loop.executed:.4g} executed;"
+        f" {loop.wavefronts:.4g} wavefronts, {loop.sectors:.4g} sectors;"
+        f" {loop.trips:.4g} trips"
+    )
+    yield f"  {mixture(loop.kinds, round(loop.executed))}"
+
+
+def mixture(kinds: Mapping[str, int], total: int) -> str:
+    """Kinds of instructions with their shares."""
+    shown = sorted(kinds.items(), key=lambda item: -item[1])[:KINDS]
+    return ", ".join(
+        f"{name} {count} ({count / max(total, 1):.0%})"
+        for name, count in shown
+        if count
+    )
+
+
+def execution_lines(execution: Execution) -> Lines:
+    """The counters of the emulated device."""
+    yield f"{coverage(execution)}; one launch:"
+    yield (
+        f"{number(execution.instructions)} instructions of warps,"
+        f" {number(execution.flops)} flops"
+    )
+    yield (
+        f"global {number(execution.sectors)} sectors for"
+        f" {number(execution.global_bytes)} B; shared"
+        f" {number(execution.wavefronts)} wavefronts for"
+        f" {number(execution.shared_bytes)} B"
+    )
+
+
+def coverage(execution: Execution) -> str:
+    """What of a launch was executed."""
+    if execution.complete:
+        return f"all of {execution.of_blocks} blocks"
+    words = f"{execution.blocks} of {execution.of_blocks} blocks"
+    if execution.cut:
+        return f"{words}, given up before their end: counts are too small"
+    return f"{words}, scaled to all"
+
+
+def number(count: float) -> str:
+    """A large number with its unit.
+
+    >>> number(1234), number(137438953472)
+    ('1234', '137 G')
+    """
+    for power, prefix in ((12, "T"), (9, "G"), (6, "M")):
+        if count >= 10**power:
+            return f"{count / 10**power:.3g} {prefix}"
+    return f"{count:.0f}"
+
+
+def table(rows: Iterator[Sequence[str]]) -> Lines:
+    """Rows in columns; the last one is as wide as it is.
+
+    >>> list(table(iter([("a", "b"), ("long", "c")])))
+    ['a     b', 'long  c']
+    """
+    found = list(rows)
+    widths = [max(map(len, column)) for column in zip(*found, strict=True)]
+    for row in found:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def _by(extents: Sequence[int]) -> str:
+    return " x ".join(map(str, extents))

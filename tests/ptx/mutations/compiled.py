@@ -1,0 +1,228 @@
+"""Mutations of kernels that the product's pipeline makes."""
+
+from __future__ import annotations
+
+import re
+
+from gpucodegen.ptx.faults import (
+    DIVERGENT_BARRIER,
+    IN_FLIGHT,
+    MISALIGNED,
+    OUT_OF_BOUNDS,
+    RACE,
+    UNINITIALISED,
+)
+from tests.ptx.mutations.edits import (
+    BARRIER,
+    COMMIT,
+    SCALE,
+    WAIT,
+    Different,
+    Edit,
+    Equivalent,
+    Expected,
+    bound,
+    drop,
+    moved,
+    put,
+    shifted,
+    some_only,
+)
+
+
+def simple(
+    kernel: str, shift: int = 4
+) -> list[tuple[str, str, Expected, tuple[Edit, ...]]]:
+    """Kernels without shared memory."""
+    return [
+        (kernel, "store shifted", OUT_OF_BOUNDS, (shifted(r"st\.global", shift),)),
+        (kernel, "store off its word", MISALIGNED, (shifted(r"st\.global", 2),)),
+        (kernel, "load off its word", MISALIGNED, (shifted(r"ld\.global", 1),)),
+        (
+            kernel,
+            "store's index doubled",
+            OUT_OF_BOUNDS,
+            (put(SCALE, r"\g<1>8;", None),),
+        ),
+        (kernel, "all store to one place", RACE, (one_place,)),
+    ]
+
+
+def one_place(text: str) -> str:
+    """Let every thread store where the argument of the store begins."""
+    at = re.search(r"st\.global\.\w+\s+\[(%rd\d+)", text)
+    assert at is not None
+    last = max(int(p) for p in re.findall(r"_param_(\d+)\]", text))
+    pointer = re.search(rf"\[(\w+_param_{last})\]", text)
+    assert pointer is not None
+    again = f"ld.param.b64 {at[1]}, [{pointer[1]}]; "
+    return text[: at.start()] + again + text[at.start() :]
+
+
+def tiled(kernel: str, wide: int) -> list[tuple[str, str, Expected, tuple[Edit, ...]]]:
+    """Products whose tiles lie in shared memory, of elements of so many bytes."""
+    store, vector = r"st\.shared", r"ld\.shared\.v2"
+    rows: list[tuple[str, str, Expected, tuple[Edit, ...]]] = [
+        (kernel, "first barrier dropped", (RACE, UNINITIALISED), (drop(BARRIER, 0),)),
+        (kernel, "second barrier dropped", RACE, (drop(BARRIER, 1),)),
+        (
+            kernel,
+            "barrier of some threads",
+            (DIVERGENT_BARRIER, RACE),
+            (some_only(BARRIER),),
+        ),
+        (
+            kernel,
+            "barrier of some warps",
+            (DIVERGENT_BARRIER, RACE),
+            (some_only(BARRIER, 1, threads=32),),
+        ),
+        (
+            kernel,
+            "barrier moved behind the first read",
+            (RACE, UNINITIALISED),
+            (moved(BARRIER, vector),),
+        ),
+        (
+            kernel,
+            "barrier moved before the last store",
+            (RACE, UNINITIALISED),
+            (put(rf"({store}[^;]*;)\s*(bar\.sync[^;]*;)", r"\g<2> \g<1>"),),
+        ),
+        (
+            kernel,
+            "barrier of one warp",
+            RACE,
+            (put(r"bar\.sync\s+0", "bar.warp.sync -1"),),
+        ),
+        (
+            kernel,
+            "arrives without waiting",
+            (RACE, UNINITIALISED),
+            (put(r"bar\.sync\s+0", "bar.arrive 1, 1024"),),
+        ),
+        (kernel, "store dropped", UNINITIALISED, (drop(store, -1),)),
+        (
+            kernel,
+            "store shifted by an element",
+            (RACE, UNINITIALISED, OUT_OF_BOUNDS),
+            (shifted(store, wide),),
+        ),
+        (kernel, "vector misaligned", MISALIGNED, (shifted(vector, wide),)),
+        (kernel, "read beyond the tiles", OUT_OF_BOUNDS, (shifted(vector, 1 << 14),)),
+        (
+            kernel,
+            "result shifted",
+            (RACE, OUT_OF_BOUNDS),
+            (shifted(r"st\.global", wide, -1),),
+        ),
+        (kernel, "one step too many", OUT_OF_BOUNDS, (bound(-1, 64),)),
+    ]
+    return rows
+
+
+COMPILED = [
+    *simple("elementwise"),
+    *simple("copy"),
+    *simple("transpose"),
+    *simple("stencil", 2 * 4 * 42),
+    ("elementwise", "one row too many", OUT_OF_BOUNDS, (bound(1, 1),)),
+    ("elementwise", "one column too many", (RACE, OUT_OF_BOUNDS), (bound(0, 1),)),
+    (
+        "elementwise",
+        "guard dropped",
+        (RACE, OUT_OF_BOUNDS),
+        (put(r"@%p\d+ bra", "bra"),),
+    ),
+    ("stencil", "one row too many", OUT_OF_BOUNDS, (bound(1, 1),)),
+    (
+        "stencil",
+        "one column too few",
+        Different("a column is left out"),
+        (bound(0, -1),),
+    ),
+    ("transpose", "one column too many", (RACE, OUT_OF_BOUNDS), (bound(0, 1),)),
+    ("row sums", "one row too many", OUT_OF_BOUNDS, (bound(0, 1),)),
+    ("row sums", "one row too few", Different("a row is left out"), (bound(0, -1),)),
+    ("row sums", "sum shifted", OUT_OF_BOUNDS, (shifted(r"st\.global", 4),)),
+    ("row sums", "all sums in one place", RACE, (one_place,)),
+    *tiled("matmul f32", 4),
+    *tiled("matmul f64", 8),
+    *tiled("convolution", 4),
+    ("dma matmul", "all waits dropped", IN_FLIGHT, (drop(WAIT, None),)),
+    (
+        "dma matmul",
+        "first wait dropped",
+        Equivalent("nothing lies between it and the second, which waits for as much"),
+        (drop(WAIT, 0),),
+    ),
+    (
+        "dma matmul",
+        "second wait dropped",
+        Equivalent("the first has waited for all groups, and none was started since"),
+        (drop(WAIT, 1),),
+    ),
+    (
+        "dma matmul",
+        "waits for all groups but one",
+        IN_FLIGHT,
+        (put(r"wait_group 0", "wait_group 1", None),),
+    ),
+    ("dma matmul", "all commits dropped", IN_FLIGHT, (drop(COMMIT, None),)),
+    (
+        "dma matmul",
+        "second commit dropped",
+        IN_FLIGHT,
+        (drop(COMMIT, 1),),
+    ),
+    (
+        "dma matmul",
+        "first commit dropped",
+        Equivalent("the copies join the next group, which the same wait waits for"),
+        (drop(COMMIT, 0),),
+    ),
+    ("dma matmul", "all barriers dropped", RACE, (drop(BARRIER, None),)),
+    (
+        "dma matmul",
+        "barriers behind the waits dropped",
+        RACE,
+        (drop(BARRIER, 2), drop(BARRIER, 1)),
+    ),
+    (
+        "dma matmul",
+        "barrier before the next copies dropped",
+        Equivalent("those behind the wait order reads of a slot before its next copy"),
+        (drop(BARRIER, 0),),
+    ),
+    (
+        "dma matmul",
+        "barrier of some threads",
+        DIVERGENT_BARRIER,
+        (some_only(BARRIER, 1),),
+    ),
+    (
+        "dma matmul",
+        "copies into the slot in use",
+        (IN_FLIGHT, RACE),
+        (put(r"(xor\.b32\s+%r\d+, %r\d+), 256;", r"\g<1>, 0;"),),
+    ),
+    ("dma matmul", "copy off its word", MISALIGNED, (shifted(r"cp\.async\.ca", 2),)),
+    (
+        "dma matmul",
+        "source off its word",
+        MISALIGNED,
+        (put(r"(cp\.async\.ca[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+2]"),),
+    ),
+    (
+        "dma matmul",
+        "source beyond its array",
+        OUT_OF_BOUNDS,
+        (put(r"(cp\.async\.ca[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+6144]"),),
+    ),
+    (
+        "dma matmul",
+        "too many elements",
+        (OUT_OF_BOUNDS, RACE, IN_FLIGHT),
+        (bound(-1, 256),),
+    ),
+]

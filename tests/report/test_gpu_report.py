@@ -1,0 +1,188 @@
+"""``gpucodegen report``: text, JSON, a page, errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from examples.catalogue import FOLDER
+from gpucodegen import errors, ptx
+from gpucodegen.cli import main
+from gpucodegen.report.gpu import measuring
+from gpucodegen.report.gpu import report as reporting
+from gpucodegen.report.gpu.arguments import made_up
+from gpucodegen.report.gpu.report import report
+from tests.house.readme import ROOT
+from tests.report.key_kernels import PROGRAMS
+
+MATMUL = str(FOLDER / "matmul.mlir")
+PAGE = (ROOT / "docs" / "reading-the-report.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+]
+SHOWN = re.findall(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporting, "has_assembler", lambda: False)
+
+
+@pytest.mark.usefixtures("without_tools")
+def test_the_page_shows_what_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    program, *words = COMMANDS[0].split()
+    assert program == "gpucodegen"
+    assert main(words) == 0
+    printed = {line.strip() for line in capsys.readouterr().out.splitlines()}
+    for line in "".join(SHOWN).splitlines():
+        assert line.strip() in printed
+
+
+@pytest.mark.usefixtures("without_tools")
+@pytest.mark.parametrize("command", COMMANDS[1:])
+def test_commands_of_the_page(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "examples").symlink_to(FOLDER)
+    monkeypatch.chdir(tmp_path)
+    words = command.split()[1:]
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    if "-o" in words:
+        assert (tmp_path / words[words.index("-o") + 1]).read_text(encoding="utf-8")
+    else:
+        assert "Limited by" in out
+
+
+def test_a_page_stands_alone(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    assert main(["report", MATMUL, "--sizes", "64", "--html", "-o", str(file)]) == 0
+    text = file.read_text(encoding="utf-8")
+    HTMLParser().feed(text)
+    assert "http" not in text
+    assert "<script" not in text
+    assert "<svg" in text
+    assert 'class="bar binding"' in text
+
+
+def test_records_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", MATMUL, "--sizes", "M=64,N=32,K=64", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["version"], found["architecture"]) == (1, "sm_90a")
+    (function,) = found["functions"]
+    assert function["sizes"] == {"M": 64, "K": 64, "N": 32}
+    (kernel,) = function["kernels"]
+    assert kernel["execution"]["flops"] == 2 * 64 * 32 * 64
+    assert kernel["execution"]["complete"]
+    assert {row["array"] for row in kernel["accesses"]} >= {"A", "B", "C"}
+    fields = {"launch", "accesses", "loop", "outer_loop", "machine_loop"}
+    assert fields | {"name", "execution", "limits"} == set(kernel)
+
+
+@pytest.mark.usefixtures("without_tools")
+def test_without_the_extra_it_says_what_is_missing() -> None:
+    made = report(PROGRAMS["relu"])
+    assert "registers unknown" in made.text()
+    assert "gpucodegen[report]" in made.text()
+    assert made.functions[0].kernels[0].machine_loop is None
+
+
+@pytest.mark.sass
+def test_with_the_extra_it_knows_the_machine_code() -> None:
+    text = report(PROGRAMS["f32 32 x 32"]).text()
+    assert re.search(r"\d+ registers a thread, spills 0 B stored", text)
+    assert re.search(r"FFMA 128 \(\d+%\), LDS 32", text)
+
+
+def test_a_sample_says_what_all_blocks_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    (sampled,) = report(PROGRAMS["relu"]).functions[0].kernels
+    monkeypatch.setattr(measuring, "BLOCKS", 1 << 20)
+    (whole,) = report(PROGRAMS["relu"]).functions[0].kernels
+    assert not sampled.execution.complete
+    assert whole.execution.complete
+    assert sampled.execution.instructions == whole.execution.instructions
+    assert sampled.execution.sectors == whole.execution.sectors
+    assert sampled.accesses == whole.accesses
+
+
+def test_many_launches_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "LAUNCHES", 10)
+    text = (FOLDER / "triangular_solve.mlir").read_text(encoding="utf-8")
+    (function,) = report(text, entry="trsm", sizes=24).functions
+    assert function.stopped
+    assert sum(kernel.launch.launches for kernel in function.kernels) == 10
+
+
+def test_a_block_that_runs_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "PATIENCE", 100)
+    text = (FOLDER / "triangular_solve.mlir").read_text(encoding="utf-8")
+    made = report(text, entry="trsv", sizes=64)
+    assert made.functions[0].kernels[0].execution.cut
+    assert "given up before their end" in made.text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--arch", "sm_70"], "option arch='sm_70'"),
+        (["--arch", "sm_80", "--device", "H100"], "Devices of sm_80: A100"),
+        (["--entry", "mutmul"], "no function 'mutmul'"),
+        (["--sizes", "Q=5"], "Q=5"),
+    ],
+)
+def test_refusals(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", MATMUL, *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_function_without_kernels() -> None:
+    with pytest.raises(errors.NoKernel, match="launches no kernel on a GPU"):
+        report("func.func @f(%a: memref<4xf32>) { return }")
+
+
+def test_extents_that_do_not_fit_are_named() -> None:
+    text = (FOLDER / "conv_2d.mlir").read_text(encoding="utf-8")
+    with pytest.raises(errors.InvalidOption, match=r"image_size1=8.*fit together"):
+        report(text, entry="nhwc_strided", sizes=8)
+
+
+def test_one_extent_of_several_arrays_is_one_size() -> None:
+    (function,) = report(Path(MATMUL), sizes={"K": 32, "N": 16, "M": 48}).functions
+    assert function.sizes == {"M": 48, "K": 32, "N": 16}
+
+
+def test_the_device_of_an_architecture_is_stated() -> None:
+    assert (
+        "estimates for A100: 108 multiprocessors"
+        in report(PROGRAMS["relu"], arch="sm_80").text()
+    )
+
+
+def test_the_emulated_device_needs_no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPUCODEGEN_DEVICE")
+    assert report(PROGRAMS["relu"]).functions
+
+
+def test_memory_is_given_back() -> None:
+    device = measuring.MeasuringDevice(0, memory=ptx.Memory(1 << 20))
+    module = reporting.read_module(PROGRAMS["batched"])[0]
+    function = reporting.compile_module(module, target="cuda")["f"]
+    made = made_up(module, function, reporting.make_sizes(None), device)
+    assert device.memory.used == 3 * 8 * 64 * 64 * 4
+    del made
+    assert device.memory.used == 0

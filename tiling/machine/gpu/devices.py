@@ -1,0 +1,165 @@
+"""Facts of GPUs: what a multiprocessor of an architecture has, what a device has.
+
+Sources: the tables of the CUDA programming guide (limits and operations per clock by
+compute capability), the vendor's data sheets (multiprocessors, clocks, bandwidths), and
+published measurements where a field says so.  Nothing here was measured by this
+project.  The clock and the L2 cache of B200 and the row of Orin were not checked
+against a source.  Rates of the L2 cache are published for A100 and Hopper only, and
+assumed for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+
+WARP = 32
+"""Threads of a warp."""
+SCHEDULERS = 4
+"""Each issues at most one instruction of a warp per clock."""
+SECTOR, LINE = 32, 128
+"""Bytes that global memory moves at least, and those of a line of the L1 cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Multiprocessor:
+    """What one multiprocessor holds, and what its units do per clock.
+
+    ``shared`` and ``block_shared``: bytes of all blocks, and of one block with the
+    system's 1024.  Rates count operations of single threads per clock; ``tensor``
+    counts fused multiply-adds of 16-bit numbers with f32 sums through ``mma.sync``,
+    None where no figure is published.
+    """
+
+    warps: int
+    blocks: int
+    shared: int
+    block_shared: int
+    fma: int
+    double: int
+    tensor: int | None
+    integer: int = 64
+    special: int = 16
+    registers: int = 65536
+    shared_rate: int = 128
+    l1_rate: int = 128
+    l2_rate: int = 64
+    """Bytes per clock from shared memory, the L1 cache, and to it from the L2 cache."""
+
+
+_SM_80 = Multiprocessor(64, 32, 167936, 166912, fma=64, double=32, tensor=1024)
+_SM_86 = Multiprocessor(48, 16, 102400, 101376, fma=128, double=2, tensor=None)
+_SM_87 = Multiprocessor(48, 16, 167936, 166912, fma=128, double=2, tensor=None)
+_SM_89 = Multiprocessor(48, 24, 102400, 101376, fma=128, double=2, tensor=None)
+_SM_90 = Multiprocessor(64, 32, 233472, 232448, fma=128, double=64, tensor=1329)
+_SM_100 = Multiprocessor(64, 32, 233472, 232448, fma=128, double=64, tensor=None)
+_SM_120 = Multiprocessor(48, 24, 102400, 101376, fma=128, double=2, tensor=None)
+
+MULTIPROCESSORS: Mapping[str, Multiprocessor] = {
+    "sm_80": _SM_80,
+    "sm_86": _SM_86,
+    "sm_87": _SM_87,
+    "sm_89": _SM_89,
+    "sm_90": _SM_90,
+    "sm_90a": _SM_90,
+    "sm_100": _SM_100,
+    "sm_100a": _SM_100,
+    "sm_120": _SM_120,
+    "sm_120a": _SM_120,
+}
+"""By the assembler's name of the architecture."""
+
+
+def most_shared(compute_capability: tuple[int, int]) -> int:
+    """Bytes of shared memory that a launch may ask for, static ones included.
+
+    An unknown architecture has what the first of its family has, or what all have.
+
+    >>> [most_shared(cc) // 1024 for cc in ((8, 0), (8, 6), (8, 9), (10, 3), (7, 0))]
+    [163, 99, 99, 227, 48]
+    """
+    major, minor = compute_capability
+    for name in (f"sm_{major}{minor}", f"sm_{major}0"):
+        if name in MULTIPROCESSORS:
+            return MULTIPROCESSORS[name].block_shared
+    return STATIC_SHARED
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevice:
+    """One model of GPU.
+
+    ``clock`` in GHz is the boost clock, ``bandwidth`` of its memory in GB/s, ``l2`` the
+    bytes of the L2 cache, ``l2_rate`` what it gives to all multiprocessors together in
+    bytes per clock.  ``library`` holds shares of the peak that the vendor's library was
+    measured to reach on large problems, by the kind of arithmetic.
+    """
+
+    name: str
+    architecture: str
+    processors: int
+    clock: float
+    bandwidth: float
+    l2: int
+    l2_rate: int
+    library: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def multiprocessor(self) -> Multiprocessor:
+        """What each of its multiprocessors has."""
+        return MULTIPROCESSORS[self.architecture]
+
+    @property
+    def flops(self) -> float:
+        """Peak of f32 without tensor cores, in 1e12 operations per second.
+
+        >>> round(DEVICES["H200"].flops, 1), round(DEVICES["A100"].flops, 1)
+        (66.9, 19.5)
+        """
+        each = 2 * self.multiprocessor.fma
+        return each * self.processors * self.clock / 1000
+
+    @property
+    def copy_bandwidth(self) -> float:
+        """What copies reach of the bandwidth, in GB/s: 0.9 of it.
+
+        That share was published for H100 and H200.
+        """
+        return 0.9 * self.bandwidth
+
+
+DEVICES: Mapping[str, GpuDevice] = {
+    device.name: device
+    for device in (
+        GpuDevice(
+            *("A100", "sm_80", 108, 1.41, 2039.0, 40 << 20, 5120),
+            library={"f32": 0.71, "f16": 0.84},
+        ),
+        GpuDevice("RTX 3090", "sm_86", 82, 1.695, 936.0, 6 << 20, 5248),
+        GpuDevice("Orin", "sm_87", 16, 1.3, 204.8, 4 << 20, 1024),
+        GpuDevice("RTX 4090", "sm_89", 128, 2.52, 1008.0, 72 << 20, 8192),
+        GpuDevice(
+            *("H200", "sm_90", 132, 1.98, 4800.0, 50 << 20, 5500),
+            library={"f32": 0.77, "f16": 0.80},
+        ),
+        GpuDevice(
+            *("H100", "sm_90", 132, 1.98, 3350.0, 50 << 20, 5500),
+            library={"f32": 0.72, "f16": 0.80},
+        ),
+        GpuDevice("B200", "sm_100", 148, 1.965, 8000.0, 126 << 20, 6154),
+        GpuDevice("RTX 5090", "sm_120", 170, 2.41, 1792.0, 96 << 20, 8192),
+    )
+}
+"""By name; the first of an architecture stands for it where none is named."""
+
+
+def devices_of(architecture: str) -> tuple[GpuDevice, ...]:
+    """The devices that run an architecture's code, the default one first.
+
+    >>> [device.name for device in devices_of("sm_90a")]
+    ['H200', 'H100']
+    """
+    plain = architecture.removesuffix("a")
+    return tuple(d for d in DEVICES.values() if d.architecture == plain)

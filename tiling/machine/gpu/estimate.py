@@ -1,0 +1,168 @@
+"""What a kernel's counts cost on a device: clocks of each unit, and which one binds.
+
+Comes in: counts of a launch, executed or planned.  Goes out: lower bounds in clocks,
+one for each unit of the device; the largest of them limits the kernel.  These are
+estimates: no clock was taken.
+
+A multiprocessor that gets ``n`` of the blocks needs ``n * count / rate`` clocks of
+each of its units; the caches and the memory of the device serve all of them together.
+A warp that waits for memory is idle unless other warps run: a block needs at least the
+latency of what it waits for, one wait after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from math import ceil
+
+from gpucodegen.tiling.machine.gpu.devices import (
+    SCHEDULERS,
+    SECTOR,
+    WARP,
+    GpuDevice,
+    Multiprocessor,
+)
+
+LATENCY_L1, LATENCY_L2, LATENCY_MEMORY, BARRIER = 33, 260, 480, 30
+"""Clocks until a load from there arrives, and of a barrier; as published for sm_90."""
+START = 2400
+"""Nanoseconds from a launch to a kernel's start; published for A100 and H100."""
+REACHED = {"f32": (0.83, 0.93), "f16": (0.85, 0.88)}
+"""Shares of such bounds that kernels are published to reach, by arithmetic."""
+
+
+class Unit(Enum):
+    """A unit that may limit a kernel."""
+
+    ISSUE = "instruction issue"
+    FMA = "f32 arithmetic"
+    DOUBLE = "f64 arithmetic"
+    INTEGER = "integer arithmetic"
+    SPECIAL = "special functions"
+    TENSOR = "tensor cores"
+    SHARED = "shared memory"
+    L1 = "L1 cache"
+    L2 = "L2 cache"
+    MEMORY = "device memory"
+    LATENCY = "latency"
+    LAUNCH = "starting the kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Counts of a whole launch, and its extents.
+
+    Instructions count warps: ``instructions`` all of them, ``fma``, ``double``,
+    ``integer``, ``special`` those of a unit.  ``tensor`` counts fused multiply-adds,
+    ``wavefronts`` turns of shared memory, ``sectors`` those of 32 bytes that warps ask
+    for, ``block_sectors`` those of them that are new to their block, ``memory`` bytes
+    that the device's memory moves at least.  ``waits``: how often one warp waits for a
+    load, ``barriers`` for a barrier.
+    """
+
+    blocks: int
+    threads: int
+    instructions: float
+    fma: float = 0
+    double: float = 0
+    integer: float = 0
+    special: float = 0
+    tensor: float = 0
+    wavefronts: float = 0
+    sectors: float = 0
+    block_sectors: float = 0
+    memory: float = 0
+    waits: float = 0
+    barriers: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Clocks that each unit needs for a launch; those of units that it uses."""
+
+    clocks: Mapping[Unit, float]
+
+    @property
+    def binding(self) -> Unit:
+        """The unit that needs most."""
+        return max(self.clocks, key=lambda unit: self.clocks[unit])
+
+    @property
+    def total(self) -> float:
+        """A lower bound of the launch in clocks, of this launch alone."""
+        return self.clocks[self.binding]
+
+    def share(self, unit: Unit) -> float:
+        """How busy a unit is if nothing but the binding one makes it wait."""
+        return self.clocks.get(unit, 0.0) / self.total
+
+
+def busiest(blocks: int, processors: int) -> int:
+    """Blocks of the multiprocessor that gets most of them.
+
+    >>> busiest(1024, 132), busiest(3, 132)
+    (8, 1)
+    """
+    return ceil(blocks / processors)
+
+
+def estimate(device: GpuDevice, resident: int, work: Work) -> Estimate:
+    """The clocks of each unit; ``resident`` blocks share a multiprocessor.
+
+    The 128 x 128 tile of an f32 product with its 456 wavefronts for 256 clocks of
+    fused multiply-adds, per warp and block of 16 terms:
+
+    >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+    >>> warps = 1024 * 8 * 256
+    >>> counts = Work(1024, 256, 1365 * warps, 1024 * warps, wavefronts=456 * warps)
+    >>> found = estimate(DEVICES["H200"], 2, counts)
+    >>> found.binding.value, round(found.share(Unit.FMA), 2)
+    ('shared memory', 0.56)
+    """
+    most = busiest(work.blocks, device.processors)
+    mine = most / work.blocks
+    running = min(most, max(resident, 1))
+    warps = running * ceil(work.threads / WARP)
+    clocks = {
+        unit: count * mine / rate
+        for unit, count, rate in _local(device.multiprocessor, work, warps)
+    }
+    clocks[Unit.L2] = max(clocks[Unit.L2], work.block_sectors * SECTOR / device.l2_rate)
+    clocks[Unit.MEMORY] = work.memory * device.clock / device.copy_bandwidth
+    clocks[Unit.LATENCY] = ceil(most / running) * _waiting(work)
+    clocks[Unit.LAUNCH] = START * device.clock
+    return Estimate({unit: value for unit, value in clocks.items() if value})
+
+
+def _local(
+    processor: Multiprocessor, work: Work, warps: int
+) -> tuple[tuple[Unit, float, float], ...]:
+    """A multiprocessor's units: what they do for all blocks, and how much per clock."""
+    return (
+        (Unit.ISSUE, work.instructions, min(SCHEDULERS, warps)),
+        (Unit.FMA, work.fma, processor.fma / WARP),
+        (Unit.DOUBLE, work.double, processor.double / WARP),
+        (Unit.INTEGER, work.integer, processor.integer / WARP),
+        (Unit.SPECIAL, work.special, processor.special / WARP),
+        (Unit.TENSOR, work.tensor, processor.tensor or float("inf")),
+        (Unit.SHARED, work.wavefronts, 1),
+        (Unit.L1, work.sectors * SECTOR, processor.l1_rate),
+        (Unit.L2, work.block_sectors * SECTOR, processor.l2_rate),
+    )
+
+
+def _waiting(work: Work) -> float:
+    """Clocks that a block needs if nothing else slows it: its waits, its instructions.
+
+    Sectors that are new to a block come from beyond the L1 cache, and as many of them
+    as the device's memory moves at least come from there.
+    """
+    new = work.block_sectors / work.sectors if work.sectors else 0.0
+    far = min(1.0, work.memory / SECTOR / max(work.block_sectors, 1.0))
+    beyond = far * LATENCY_MEMORY + (1 - far) * LATENCY_L2
+    load = new * beyond + (1 - new) * LATENCY_L1
+    warps = work.blocks * ceil(work.threads / WARP)
+    own = work.instructions / warps
+    return own + work.waits * load + work.barriers * BARRIER
