@@ -69,7 +69,6 @@ class Accesses:
         }
         self.marks: dict[str, Marks] = {}
         self.releases: Releases | None = None
-        self.written = np.zeros(len(stack), bool) if launch.check else None
         self.clocks: Clocks = batch.clocks
         if launch.check and global_marks is not None:
             self.marks["shared"] = _shared_marks(
@@ -224,15 +223,6 @@ class Accesses:
             self.checked(clash, site, lanes)
             if site.order and self.releases is not None:
                 self._publish(how, space, site, lanes, offsets)
-        elif space == "local" and self.written is not None:
-            cells = offsets[:, None] + np.arange(site.width)
-            if how == "write":
-                self.written[cells] = True
-            elif not self.written[cells].any(1).all():
-                # compilers widen loads, so bytes beside the written ones may be read
-                at = int(np.argmin(self.written[cells].any(1)))
-                text = "read of local memory that was never written"
-                self._fault(faults.UNINITIALISED, text, site, lanes, at)
 
     def _publish(
         self, how: str, space: str, site: Site, lanes: Array | None, offsets: Array

@@ -112,7 +112,7 @@ class SerialAccesses(Accesses):
         elif site.space == "local":
             high = self.batch.launch.entry.local.size - site.width
             view = self.units["local"][1].view(site.dtype)
-            stretch = Stretch(0, high, 0, view, self.written)
+            stretch = Stretch(0, high, 0, view, None)
         elif at >= BASE:
             low, end = self.memory.allocation(at)
             view = self.memory.data.view(site.dtype)
