@@ -2,9 +2,11 @@
 
 Of many cases alike, ``sampled`` leaves a few to the quick run.
 
-``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
-plans for a processor of `gpucodegen.runtime.machine.processors`, and compiles for it if
-this machine runs its code.
+Random programs are the same in every run, so that only a change makes a test fail;
+``--fuzz`` makes others.  ``--update-golden`` rewrites the files that hold what is
+generated; ``--processor=NAME`` plans for a processor of
+`gpucodegen.runtime.machine.processors`, and compiles for it if this machine runs its
+code.
 """
 
 from __future__ import annotations
@@ -67,6 +69,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden", action="store_true", help="rewrite files of generated text"
     )
     parser.addoption(
+        "--fuzz", action="store_true", help="make other random programs in each run"
+    )
+    parser.addoption(
         "--processor", metavar="NAME", help="plan and compile for it: sse2, avx2-512k"
     )
 
@@ -76,7 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Numba reads the environment when it is imported, and so do other processes.
     """
-    settings.register_profile("patient", deadline=None)
+    same = not config.getoption("--fuzz")
+    settings.register_profile("patient", deadline=None, derandomize=same)
     settings.load_profile("patient")
     name = config.getoption("--processor")
     if name is None:

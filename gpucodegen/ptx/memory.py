@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.ptx.faults import OutOfMemory
-from gpucodegen.ptx.types import Array, align
+from gpucodegen.ptx.types import POISON, Array, align
 
 BASE = 0x7F0000000000
 """Address of the arena; everything below it is shared, local or nothing."""
@@ -24,8 +24,6 @@ _PAGE = mmap.PAGESIZE
 _ROUND = 1 << 26
 """Where allocations turn back to the first hole, if no more is in use."""
 _LARGE = 1 << 20
-POISON = 0xCB
-"""Contents of memory that was never written."""
 UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
 """What is moved at once, by its width; NumPy has no plain type of 16 bytes."""
 

@@ -42,6 +42,8 @@ DTYPES: dict[str, str] = (
 
 FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
 
+POISON = 0xCB
+"""Each byte of memory and of registers that were never written."""
 _WORDS = {1: "i2", 2: "i2", 4: "i4", 8: "i8", 16: "c16"}
 
 
@@ -62,6 +64,15 @@ def storage(name: str) -> str:
     if name in ("pred", "f32", "f64"):
         return DTYPES[name]
     return _WORDS[dtype(name).itemsize]
+
+
+def garbage(kind: str) -> Any:
+    """What a register of such a type holds before it is written.
+
+    >>> garbage("i2"), garbage("?")
+    (np.int16(-13365), np.True_)
+    """
+    return np.frombuffer(bytes([POISON] * 16), kind)[0]
 
 
 def align(offset: int, alignment: int) -> int:

@@ -56,11 +56,12 @@ def test_predicates_spare_lanes() -> None:
     assert out.tolist() == [2, 2, 2, 4, 5, 6]
 
 
-def test_registers_that_nobody_wrote() -> None:
-    body = """mov.u32 %r1, %tid.x; ld.param.u64 %d1, [k_0];
-    add.s32 %r2, %r1, %r9; st.global.u32 [%d1], %r2; ret;"""
-    problem = fault(entry("u64", body), 1, 32, np.zeros(32, "i4"))
-    assert problem.kind == faults.UNINITIALISED
+def test_registers_that_nobody_wrote_are_no_zeros() -> None:
+    """Compilers may read them where nothing depends on them."""
+    result = np.zeros(1, "i4")
+    body = "ld.param.u64 %d1, [k_0]; add.s32 %r2, %r9, 0; st.global.u32 [%d1], %r2; ret;"
+    launch(entry("u64", body), 1, 1, result)
+    assert result[0] != 0
 
 
 LOCAL = """.local .align 4 .b8 stack[16]; mov.u32 %r1, %tid.x; mov.u32 %r2, stack;

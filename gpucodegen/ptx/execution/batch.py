@@ -35,8 +35,6 @@ ENDLESS = 10**8
 """How often a basic block may run before it counts as an endless loop."""
 
 
-_OF_NONE = "NoneType", "array of references"
-"""What Python and NumPy say of None, as numbers and as arrays."""
 IMPATIENT = 16
 """Reads of what nobody changes, after which lanes take turns."""
 
@@ -55,7 +53,7 @@ class Batch(BatchLanes):
         self.shared_bytes, self.dynamic_bytes = launch.shared_bytes, launch.dynamic
         self.symbols = launch.symbols
         self.counters = counters
-        self.registers: list[Any] = [None] * len(launch.entry.registers.storage)
+        self.registers = launch.entry.registers.unwritten()
         program = launch.program
         self.groups = LaneGroups(len(program.ranges), program.meetings, self.exited)
         self.barriers = Barriers(self)
@@ -136,11 +134,7 @@ class Batch(BatchLanes):
         first, stop = program.ranges[number]
         self.ticks += stop - first
         function = program.function(number, mask is not None)
-        try:
-            predicate = function(registers, self, mask)
-        except (TypeError, AttributeError) as problem:
-            self._unwritten(number, mask, registers, problem)
-            raise
+        predicate = function(registers, self, mask)
         end = program.ends[number]
         if end is None:
             groups.join(number + 1, mask)
@@ -223,17 +217,6 @@ class Batch(BatchLanes):
         text = f"this place was reached {ENDLESS} times: an endless loop?"
         index = self.launch.program.ranges[number][0]
         self.fault(faults.ENDLESS_LOOP, text, index, _first(mask))
-
-    def _unwritten(
-        self, number: int, mask: Mask, registers: list[Any], problem: Exception
-    ) -> None:
-        """A register never written is None, with which nothing can be computed."""
-        words = self.launch.program.mentions(number)
-        unset = any(registers[register] is None for register in words)
-        if unset and any(said in str(problem) for said in _OF_NONE):
-            text = f"a register is read before it is written ({problem})"
-            index = self.launch.program.ranges[number][0]
-            self.fault(faults.UNINITIALISED, text, index, _first(mask))
 
 
 def _first(mask: Mask) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpucodegen.ptx.faults import SourceLocation
 from gpucodegen.ptx.parsing.text import split
-from gpucodegen.ptx.types import align, storage
+from gpucodegen.ptx.types import align, garbage, storage
 
 _PREDICATED = re.compile(r"@(!?)\s*(%?[\w$]+)\s+")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -125,6 +126,10 @@ class RegisterFile:
         self.numbers[name] = len(self.storage)
         self.storage.append(storage(declared))
         return self.numbers[name]
+
+    def unwritten(self) -> list[Any]:
+        """The registers of lanes that start: garbage, as in hardware."""
+        return [garbage(kind) for kind in self.storage]
 
 
 @dataclass(slots=True)

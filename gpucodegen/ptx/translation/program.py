@@ -85,7 +85,7 @@ def merge(mask: Mask, new: Value, old: Value) -> Value:
     """A register of which only some lanes change."""
     if mask is None:
         return new
-    return select(mask, new, new.dtype.type(0) if old is None else old)
+    return select(mask, new, old)
 
 
 def guard(predicate: Value, mask: Mask) -> Chosen:

@@ -91,10 +91,7 @@ class Warpgroups:
         """Add a product to the registers that hold D, or put it there."""
         lanes, word = self.batch.lanes, "f4" if form.sum == "f32" else "i4"
         for number in form.registers:
-            old = registers[number]
-            kind = self.batch.launch.entry.registers.storage[number]
-            empty = np.zeros(lanes, kind)
-            registers[number] = empty if old is None else np.broadcast_to(old, lanes)
+            registers[number] = np.broadcast_to(registers[number], lanes)
         for warpgroup in self._active(form.index, mask):
             first = int(warpgroup) * LANES
             own = slice(first, first + LANES)

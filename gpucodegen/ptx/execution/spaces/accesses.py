@@ -20,7 +20,7 @@ from gpucodegen.ptx.execution.order.readers import LastReaders, Touch, WarpReade
 from gpucodegen.ptx.execution.order.releases import Releases
 from gpucodegen.ptx.execution.spaces.clusters import Clusters
 from gpucodegen.ptx.execution.warps import Warps
-from gpucodegen.ptx.memory import BASE, POISON, views
+from gpucodegen.ptx.memory import BASE, views
 from gpucodegen.ptx.numerics.floats import from_bf16, maximum, minimum, to_bf16
 from gpucodegen.ptx.numerics.select import select
 from gpucodegen.ptx.translation.program import EntryProgram
@@ -32,7 +32,7 @@ from gpucodegen.ptx.translation.sites import (
     SHARED_WINDOW,
     Site,
 )
-from gpucodegen.ptx.types import Array, Mask, Value, align
+from gpucodegen.ptx.types import POISON, Array, Mask, Value, align
 
 PATIENCE = 20_000
 """Strong reads in which nothing changes, before they count as a deadlock."""
