@@ -59,7 +59,8 @@ def test_predicates_spare_lanes() -> None:
 def test_registers_that_nobody_wrote_are_no_zeros() -> None:
     """Compilers may read them where nothing depends on them."""
     result = np.zeros(1, "i4")
-    body = "ld.param.u64 %d1, [k_0]; add.s32 %r2, %r9, 0; st.global.u32 [%d1], %r2; ret;"
+    body = """ld.param.u64 %d1, [k_0]; add.s32 %r2, %r9, 0;
+    st.global.u32 [%d1], %r2; ret;"""
     launch(entry("u64", body), 1, 1, result)
     assert result[0] != 0
 

@@ -1,12 +1,14 @@
-"""GPU mapping: each nest becomes one kernel or a host loop around kernels.
+"""GPU mapping: what is in a function becomes launches of kernels, and a host program.
 
-* a contraction: shared-memory tiles (`contraction.gpu`);
-* a nest that uses fast memory or asynchronous copies: one block per iteration of its
-  parallel outer loops, its inner parallel loops over the threads (`block_program`);
+A nest becomes what the first of `kinds.KINDS` makes of it:
+
+* memory that a block shares, or asynchronous copies: a program of whole blocks;
+* a contraction: tiles in shared memory (`contraction.gpu`);
 * parallel outer loops: one thread per iteration, the innermost along x;
 * a sequential loop around parallel ones: the loop stays on the host;
-* a loop around a call or an unknown operation: the loop stays outside;
 * anything else: one thread.
+
+A loop around a call or an unknown operation stays outside of kernels.
 """
 
 from __future__ import annotations
@@ -18,28 +20,20 @@ from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
-from gpucodegen.passes.contraction.gpu import kernel as gpu
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.forms import paying_contraction
-from gpucodegen.passes.contraction.recognition.recognize import (
-    Contraction,
-    only_accumulates,
-)
+from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike
 from gpucodegen.passes.gpu.blocks.program import block_program
-from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block, spans
+from gpucodegen.passes.gpu.blocks.transfer_spans import spans
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
+from gpucodegen.passes.gpu.kinds import KINDS
+from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
-from gpucodegen.passes.gpu.thread_mapping import parallel_chain, thread_per_iteration
-from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
-from gpucodegen.tiling.machine.gpu.plan import plan_contraction
 
 
 @dataclass(slots=True)
@@ -89,7 +83,7 @@ class GpuMapper:
         if others:
             analysis = analyse(group, context, self.surroundings)
             kernel = block_program(group, analysis, context, self.surroundings)
-            return self._launch(kernel)
+            return self.launch(kernel)
         if op.name == "gpu.launch":
             return self._written(op)
         if op.name in LOOPS and not _needs_host(op):
@@ -103,7 +97,7 @@ class GpuMapper:
         kernel = launched(op)
         sizes = [self._extent(size) for size in (*kernel.grid, *kernel.block)]
         gx, gy, gz, x, y, z = sizes
-        return self._launch(KernelBody(kernel.operations, (gx, gy, gz), (x, y, z)))
+        return self.launch(KernelBody(kernel.operations, (gx, gy, gz), (x, y, z)))
 
     def _extent(self, size: IndexLike) -> Index:
         """A size as a number if it is a constant of the host."""
@@ -124,54 +118,12 @@ class GpuMapper:
         )
         return op.with_(regions=regions)
 
-    def _analysed(self, op: Operation, context: Sequence[Operation]) -> NestAnalysis:
-        return analyse([op], context, self.surroundings)
-
     def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        analysis = self._analysed(op, context)
-        if needs_block(op):
-            kernel = block_program([op], analysis, context, self.surroundings)
-            return self._launch(kernel)
-        if op.name == "affine.for":
-            nests = distribute(op, analysis)
-            found = [paying_contraction(nest) for nest in nests]
-            if self.contractions and any(found):
-                return [
-                    o
-                    for nest, one in zip(nests, found, strict=True)
-                    for o in self._piece(
-                        nest,
-                        one,
-                        analysis if nest is op else self._analysed(nest, context),
-                        context,
-                    )
-                ]
-        return self._generic(op, analysis, context)
-
-    def _piece(
-        self,
-        nest: Operation,
-        found: tuple[Contraction, Groups] | None,
-        analysis: NestAnalysis,
-        context: Sequence[Operation],
-    ) -> list[Operation]:
-        if found is None or not only_accumulates(analysis.dependences):
-            return self._generic(nest, analysis, context)
-        self.contracted.append(nest)
-        contraction, groups = found
-        sizes = map(extent, (groups.rows, groups.columns, groups.batch))
-        plan = self.plan or plan_contraction(*sizes)
-        return self._launch(gpu.lower(contraction, groups, plan))
-
-    def _generic(
-        self, op: Operation, analysis: NestAnalysis, context: Sequence[Operation]
-    ) -> list[Operation]:
-        chain = parallel_chain(op, analysis)
-        if chain:
-            return self._launch(thread_per_iteration(chain))
-        if self._stays_on_host(op, analysis):
-            inner = self.operations(op.body.operations, context)
-            return [op.with_body(inner)]
+        nest = Nest(op, context, self)
+        for kind in KINDS:
+            mapped = kind(nest)
+            if mapped is not None:
+                return mapped
         return self._single_thread([op], op.results)
 
     def _single_thread(
@@ -189,22 +141,11 @@ class GpuMapper:
             after.operations.append(load)
             after.add("memref.dealloc", (box,))
         body = (*operations, *inside.operations)
-        launch = self._launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
+        launch = self.launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
         return [*before.operations, *launch, *after.operations]
 
-    def _stays_on_host(self, op: Operation, analysis: NestAnalysis) -> bool:
-        """A sequential loop around parallel ones."""
-        return (
-            op.name == "affine.for"
-            and not op.results
-            and any(
-                analysis.is_parallel(inner) or inner.name == "affine.parallel"
-                for inner in op.walk()
-                if inner is not op and inner.name in LOOPS
-            )
-        )
-
-    def _launch(self, kernel: KernelBody) -> list[Operation]:
+    def launch(self, kernel: KernelBody) -> list[Operation]:
+        """Outline a kernel; the operations of the host that launch it."""
         name = f"{self.module}_k{len(self.kernels)}"
         function, host = outline(
             kernel,

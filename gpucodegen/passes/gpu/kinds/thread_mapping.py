@@ -10,11 +10,18 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import MappedLoop, mapped_loops
 
 MAX_GRID_RANK = 3
 THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2))
 """Block shape by number of mapped loops; x runs along the innermost one."""
+
+
+def threads_of(nest: Nest) -> list[Operation] | None:
+    """A kernel with a thread for each iteration of the outer parallel loops."""
+    chain = parallel_chain(nest.op, nest.analysis)
+    return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
 
 
 def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:

@@ -1,0 +1,18 @@
+"""Nests that use fast memory or asynchronous copies: whole blocks run them."""
+
+from __future__ import annotations
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.gpu.blocks.program import block_program
+from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
+from gpucodegen.passes.gpu.kinds.nest import Nest
+
+
+def block_program_of(nest: Nest) -> list[Operation] | None:
+    """One block for each iteration of the parallel outer loops, threads within."""
+    if not needs_block(nest.op):
+        return None
+    surroundings = nest.mapper.surroundings
+    return nest.mapper.launch(
+        block_program([nest.op], nest.analysis, nest.context, surroundings)
+    )
