@@ -25,6 +25,7 @@ are external, indirect or recursive.
 - `tensor_maps`: descriptors of tensor copies
 - `parsing`: text to instructions
 - `numerics`: arithmetic
+- `control`: basic blocks as a graph: loops, where ways meet
 - `translation`: instructions to Python
 - `analysis`: what the text says without running it
 - `execution`: lanes at work

@@ -3,7 +3,6 @@
 Comes in: an entry, the extents of its blocks, its parameters.  Goes out: loops, and for
 each access what one request costs.
 
-- `flow`: control between basic blocks
 - `values`: registers as numbers that threads know, plus one that they share
 - `arithmetic`: instructions on such values
 - `states`: the registers' values at every basic block

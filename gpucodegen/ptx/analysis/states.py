@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpucodegen.ptx.analysis.arithmetic import COMPARISONS, RULES, compare
-from gpucodegen.ptx.analysis.flow import Apart, apart, meeting, successors
 from gpucodegen.ptx.analysis.values import UNKNOWN, Fact, exact, join, same
+from gpucodegen.ptx.control.meetings import Apart, apart, meeting
 from gpucodegen.ptx.parsing.constants import integer
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.program import EntryProgram
@@ -62,7 +62,7 @@ class States:
     _joins: Counter[int] = field(default_factory=Counter[int])
 
     def __post_init__(self) -> None:
-        after = successors(self.setting.program)
+        after = self.setting.program.successors
         meets = meeting(after)
         self.at[0] = State({}, np.ones(len(self.setting.threads), bool))
         waiting = {0}

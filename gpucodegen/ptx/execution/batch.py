@@ -55,7 +55,7 @@ class Batch(BatchLanes):
         self.counters = counters
         self.registers = launch.entry.registers.unwritten()
         program = launch.program
-        self.groups = LaneGroups(len(program.ranges), program.meetings, self.exited)
+        self.groups = LaneGroups(program.ranks, self.exited)
         self.barriers = Barriers(self)
         self.warps = Warps(self)
         alone = launch.threads * launch.blocks == 1

@@ -1,13 +1,14 @@
 """Which lanes run next: groups of lanes by the basic block they have come to.
 
-The group with the earliest block runs, so that lanes which took the shorter way wait
-where the ways meet, and run on together.
+The group whose block comes first in an order of loops within loops runs, so that lanes
+which took the shorter way, or fewer trips, wait where the ways meet, and run on
+together.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,14 +19,14 @@ _FAIR = 4096
 
 
 class LaneGroups:
-    """Lanes on their way through a kernel of so many basic blocks.
+    """Lanes on their way through a kernel whose basic blocks have these ``ranks``.
 
-    At some of these, the ``meetings``, lanes of a warp wait for each other; ``exited``
-    notes the lanes that have reached the end.
+    At blocks whose rank is beyond their number, lanes of a warp wait for each other;
+    ``exited`` notes the lanes that have reached the end.
     """
 
-    def __init__(self, end: int, meetings: Collection[int], exited: Array) -> None:
-        self.end, self.meetings, self.exited = end, meetings, exited
+    def __init__(self, ranks: Sequence[int], exited: Array) -> None:
+        self.end, self.ranks, self.exited = len(ranks), ranks, exited
         self.at: dict[int, Mask] = {0: None}
         self._count = 0
         self._turns: Counter[int] = Counter()
@@ -47,21 +48,21 @@ class LaneGroups:
         return self.at.pop(block)
 
     def next(self, fair: bool) -> int:
-        """The earliest block at which no lane waits for others of its warp.
+        """The first block of the order at which no lane waits for others of its warp.
 
         ``fair``, and now and then: the one that had the fewest turns, as some may wait
         for what others write.
         """
         self._count += 1
         if fair or self._count % _FAIR == 0:
-            places = self.meetings
-            first = min(self.at, key=lambda b: (b in places, self._turns[b], b))
+            first = min(self.at, key=self._turn)
             self._turns[first] += 1
             return first
-        first = min(self.at)
-        if first in self.meetings and len(self.at) > 1:
-            return min(self.at, key=lambda block: (block in self.meetings, block))
-        return first
+        return min(self.at, key=self.ranks.__getitem__)
+
+    def _turn(self, block: int) -> tuple[bool, int, int]:
+        rank = self.ranks[block]
+        return rank >= self.end, self._turns[block], rank
 
     def running(self, stalled: Array) -> list[int]:
         """Blocks whose groups have no stalled lane."""

@@ -11,10 +11,12 @@ import itertools
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from gpucodegen.ptx.control.nesting import Nesting, nesting
 from gpucodegen.ptx.faults import Problem, Unsupported
 from gpucodegen.ptx.numerics import (
     bits,
@@ -138,6 +140,46 @@ class EntryProgram:
         if made is None:
             made = self._made[number, masked] = self._compiled(number, masked)
         return made
+
+    @cached_property
+    def successors(self) -> list[tuple[int, ...]]:
+        """Where each block may go; the number after the last block is the exit."""
+        return list(map(self._after, range(len(self.ranges))))
+
+    @cached_property
+    def nesting(self) -> Nesting:
+        """The loops."""
+        return nesting(self.successors)
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """By block, how early its lanes run if others are elsewhere.
+
+        Those of `nesting`'s order; blocks at which lanes meet come after all others.
+        """
+        order = self.nesting.order
+        ranks = dict(zip(order, itertools.count(), strict=False))
+        return [ranks[n] + len(order) * (n in self.meetings) for n in sorted(order)]
+
+    def _after(self, number: int) -> tuple[int, ...]:
+        last, end = self.ends[number], len(self.ranges)
+        after: list[int] = []
+        if last is None or last.predicate or last.opcode in ("bar", "barrier"):
+            after.append(number + 1)
+        if last is not None and last.opcode in ("ret", "exit", "trap"):
+            after.append(end)
+        after += [self.block_at[self.entry.labels[x]] for x in self._labels(last)]
+        return tuple(dict.fromkeys(min(block, end) for block in after))
+
+    def _labels(self, last: Instruction | None) -> tuple[str, ...]:
+        """Where an instruction branches to."""
+        match last.opcode if last else "":
+            case "bra" if last:
+                return (last.operands[0],)
+            case "brx" if last:
+                return self.entry.targets[last.operands[1]]
+            case _:
+                return ()
 
     def mentions(self, number: int) -> dict[int, int]:
         """Registers that a block's instructions name, wgmma apart, and the first one.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from gpucodegen.ptx.analysis.flow import NaturalLoop, loops
+from gpucodegen.ptx.control.nesting import Loop
 from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.counting.footprint import WRITES
 from gpucodegen.ptx.parsing.entries import Instruction
@@ -77,31 +77,31 @@ class Counted:
         return +counts
 
     @property
-    def main(self) -> NaturalLoop | None:
+    def main(self) -> Loop | None:
         """Of the loops that hold no other one, that of most executed instructions."""
-        found = loops(self.counters.program)
+        found = self.counters.program.nesting.loops
         inner = [
             loop
             for loop in found
             if not any(other.blocks < loop.blocks for other in found)
         ]
 
-        def weight(loop: NaturalLoop) -> int:
+        def weight(loop: Loop) -> int:
             return self.executed(loop.blocks).total()
 
         return max(inner, key=weight, default=None)
 
     @property
-    def outermost(self) -> NaturalLoop | None:
+    def outermost(self) -> Loop | None:
         """The largest loop that holds the main one."""
         main = self.main
         if main is None:
             return None
-        found = loops(self.counters.program)
+        found = self.counters.program.nesting.loops
         around = [loop for loop in found if main.blocks <= loop.blocks]
         return max(around, key=lambda loop: len(loop.blocks))
 
-    def trip(self, main: NaturalLoop | None) -> LoopFacts:
+    def trip(self, main: Loop | None) -> LoopFacts:
         """One trip of a loop by a warp; the whole kernel if there is no loop."""
         program = self.counters.program
         every = frozenset(range(len(program.ranges)))
@@ -122,9 +122,9 @@ class Counted:
             {name: count // trips for name, count in inside.most_common()},
         )
 
-    def _trips(self, loop: NaturalLoop) -> int:
+    def _trips(self, loop: Loop) -> int:
         """How often warps made a loop's trip: the most visits to a block of its own."""
-        found = loops(self.counters.program)
+        found = self.counters.program.nesting.loops
         inner = [other.blocks for other in found if other.blocks < loop.blocks]
         own = loop.blocks.difference(*inner)
         return max(1, *(self.counters.warps[number] for number in own))

@@ -422,8 +422,8 @@ class MBarriers:
         """The block that runs next while some lanes poll."""
         free = groups.running(self.stalled)
         if free:
-            return min(free, key=lambda block: (block in groups.meetings, block))
-        number = min(groups.at, key=lambda block: (self._turns[block], block))
+            return min(free, key=groups.ranks.__getitem__)
+        number = min(groups.at, key=lambda b: (self._turns[b], groups.ranks[b]))
         self._turns[number] += 1
         self._idle = self._idle + 1 if self._seen == self.progress else 0
         self._seen = self.progress
