@@ -75,6 +75,16 @@ def size(count: int | None) -> str:
     return f"{amount:.4g} {unit}"
 
 
+def counted(count: float, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "block"), counted(20000, "block"), counted(1.0, "sector")
+    ('1 block', '20000 blocks', '1 sector')
+    """
+    shown = str(count) if isinstance(count, int) else f"{count:.4g}"
+    return f"{shown} {noun}{'' if shown == '1' else 's'}"
+
+
 def box(extents: Sequence[int | None]) -> str:
     """Extents of a box.
 

@@ -495,7 +495,7 @@ def test_all_threads_may_decide_alike(what: str):
 def test_a_cell_of_the_thread_is_no_decision_of_all():
     own = "%x = memref.load %a[%i] : memref<64xf32>\n"
     condition = own + "%half = arith.cmpf ogt, %x, %x : f32"
-    with pytest.raises(errors.ThreadsApart, match="may not be reached by all"):
+    with pytest.raises(errors.ThreadsApart, match="not be reached by all: a condition"):
         proven(under(condition, INSIDE["gpu.all_reduce"]))
 
 

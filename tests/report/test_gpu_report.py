@@ -158,7 +158,16 @@ def test_a_function_without_kernels() -> None:
 def test_extents_that_do_not_fit_are_named() -> None:
     text = (FOLDER / "conv_2d.mlir").read_text(encoding="utf-8")
     with pytest.raises(errors.InvalidOption, match=r"image_size1=8.*fit together"):
-        report(text, entry="nhwc_strided", sizes=8)
+        report(text, entry="nhwc_strided", sizes={"image_size1": 8})
+
+
+def test_extents_are_large_enough_for_what_is_touched() -> None:
+    text = (FOLDER / "conv_2d.mlir").read_text(encoding="utf-8")
+    sizes = {"result_size1": 6, "result_size2": 5, "result_size3": 4}
+    (function,) = report(text, entry="nhwc_dilated", sizes=sizes).functions
+    image = [function.sizes[f"image_size{axis}"] for axis in (1, 2)]
+    assert image == [5 * 1 + 2 * 2 + 1, 4 * 2 + 2 + 1]
+    assert function.sizes["filter_size0"] == 3
 
 
 def test_one_extent_of_several_arrays_is_one_size() -> None:

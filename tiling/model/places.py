@@ -7,9 +7,12 @@ in textual order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gpucodegen.tiling.model.scop import Barrier, If, Loop, Node, Statement, Wait
+
+TRIPS = "the number of a loop's trips is not proven to be the same for all"
+CONDITION = "a condition is not proven to be the same for all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +22,14 @@ class Doubt:
     ``depth`` counts the surrounding loops that fix it: two executions in the same
     iteration of these, with the same ``cause`` around, happen both or not at all.
     ``uniform``: so do two in threads of one block that differ in nothing else.
+    ``what``: in words what is not known; ``loc``: where it stands.
     """
 
     depth: int
     cause: object
     uniform: bool = False
+    what: str = field(default="", compare=False)
+    loc: object = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +60,16 @@ class Around:
         """Inside one more loop."""
         known = bool(loop.lowers and loop.uppers) and not loop.opaque
         loops = (*self.loops, loop)
-        doubt = () if known else (Doubt(len(loops), loop.name),)
-        return replace(self, loops=loops, doubts=(*self.doubts, *doubt))
+        if known:
+            return replace(self, loops=loops)
+        doubt = Doubt(len(loops), loop.name, what=TRIPS, loc=loop.loc)
+        return replace(self, loops=loops, doubts=(*self.doubts, doubt))
 
     def branch(self, node: If, *, taken: bool) -> Around:
         """Inside one branch of a condition."""
         if node.constraints is None:
-            doubt = Doubt(len(self.loops), (id(node), taken), node.uniform)
+            cause = id(node), taken
+            doubt = Doubt(len(self.loops), cause, node.uniform, CONDITION, node.loc)
             return replace(self, doubts=(*self.doubts, doubt))
         holds = conjunction(node.constraints)
         condition = holds if taken else f"not ({holds})"

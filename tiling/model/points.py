@@ -146,12 +146,17 @@ def _seen_pairs(
 
 
 def touched(
-    model: Model, array: str, loops: Mapping[str, int], *, writes: bool | None = None
+    model: Model,
+    array: str,
+    loops: Mapping[str, int],
+    *,
+    writes: bool | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[Interval, ...] | None:
     """The box of cells of an array that executions with these loop values touch.
 
-    ``writes`` restricts to writes or to reads. None where nothing touches it, or
-    where it is not known what does.
+    ``writes`` restricts to writes or to reads, ``sizes`` are those of parameters. None
+    where nothing touches it, or where it is not known what does.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
@@ -165,6 +170,7 @@ def touched(
     cells = _cells(model, array, loops, writes=writes)
     if cells is None or model.solver.is_empty(cells):
         return None
+    cells = _sized(cells, sizes or {})
     first = cells.dim(SET) - len(model.array(array).shape)
     return tuple(model.solver.interval(cells, d) for d in range(first, cells.dim(SET)))
 

@@ -122,5 +122,6 @@ def _error(
     places: tuple[object, ...],
 ) -> errors.CompileError:
     located = [p if isinstance(p, Location) else UNKNOWN for p in places]
-    notes = [(located[1], "the other access")] if len(located) > 1 else []
+    about = "decided here" if kind is errors.ThreadsApart else "the other access"
+    notes = [(located[1], about)] if len(located) > 1 else []
     return kind(located[0], notes=notes, buffer=buffer, witness=text)

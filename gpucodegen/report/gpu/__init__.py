@@ -5,6 +5,7 @@ Comes in: MLIR, an architecture, sizes.  Goes out: a `report.GpuReport`.
     function -> launches on made-up arguments -> facts of each kernel -> limits -> text
 
 - `arguments`: made-up arguments of the asked sizes
+- `extents`: open extents: their names, how large they must be
 - `measuring`: an emulated device that executes a sample of each launch
 - `machine_code`: registers, spills and the main loop, where the tools are there
 - `model`: what is reported of a kernel

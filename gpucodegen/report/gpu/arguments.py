@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.report.gpu.extents import OpenExtents
 from gpucodegen.report.sizes import Sizes
-from gpucodegen.report.subjects import Subject, subject
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.host.engines import storage
 from gpucodegen.runtime.host.parameters import Parameter
@@ -39,11 +38,12 @@ def made_up(module: Module, function: Function, sizes: Sizes, device: Device) ->
     that no extent has, OutOfMemory.
     """
     parameters = function.signature.parameters
-    known = _extent_names(module, function.name, parameters)
+    extents = OpenExtents.of(module, function.name, parameters)
     scalars = [p.name for p in parameters if p.shape is None and p.dtype == "index"]
-    sizes.check([*scalars, *(name for names in known.values() for name in names)])
+    sizes.check([*scalars, *extents.every_name])
     rank = max((len(p.shape) for p in parameters if p.shape is not None), default=0)
     default = DEFAULTS.get(rank, SMALL)
+    lengths = extents.lengths(sizes, default)
     chosen: dict[str, int] = {}
     values: list[Any] = []
     for parameter in parameters:
@@ -52,11 +52,10 @@ def made_up(module: Module, function: Function, sizes: Sizes, device: Device) ->
             continue
         shape: list[int] = []
         for axis, extent in enumerate(parameter.shape):
-            names = known.get((parameter.name, axis), ())
-            length = sizes.of(names, default) if extent is None else extent
+            place = parameter.name, axis
             if extent is None:
-                chosen[names[-1]] = length
-            shape.append(length)
+                chosen[extents.names[place][-1]] = lengths[place]
+            shape.append(lengths[place] if extent is None else extent)
         values.append(_array(parameter, (*shape, *parameter.vector), device))
     return MadeUp(tuple(values), tuple(p.name for p in parameters), chosen)
 
@@ -76,66 +75,3 @@ def _array(parameter: Parameter, shape: tuple[int, ...], device: Device) -> Any:
     plain = parameter.dtype[0] == "f" or parameter.dtype.startswith("complex")
     device.fill(array, dtype.type(1 if plain else 0))
     return array
-
-
-def _extent_names(
-    module: Module, name: str, parameters: Sequence[Parameter]
-) -> dict[tuple[str, int], tuple[str, ...]]:
-    """By argument and axis, the names of an open extent; the one to show comes last.
-
-    The analysis of nests knows which extents are one number; where it takes no part of
-    a function, each axis of an argument has a name of its own.
-    """
-    names = {
-        (p.name, axis): {f"{p.name}_size{axis}"}
-        for p in parameters
-        for axis, extent in enumerate(p.shape or ())
-        if extent is None
-    }
-    try:
-        found = subject(module, name)
-    except errors.Error:
-        return {place: tuple(known) for place, known in names.items()}
-    written = {v.name for op in module.functions[name].walk() for v in op.results}
-    known = {*written, *(one for own in names.values() for one in own)}
-    for place, extent in _extents(found, parameters):
-        if place in names:
-            names[place] |= known.intersection(found.names.get(extent, ()))
-    alike = [_alike(own, list(names.values())) for own in names.values()]
-    ordered = (
-        tuple(sorted(group, key=lambda one: (one in written, one))) for group in alike
-    )
-    return dict(zip(names, ordered, strict=True))
-
-
-def _alike(names: set[str], others: Sequence[set[str]]) -> set[str]:
-    """All names of an extent, those of extents that share one of them included."""
-    group = set(names)
-    while True:
-        more = group.union(*(other for other in others if other & group))
-        if more == group:
-            return group
-        group = more
-
-
-def _extents(
-    found: Subject, parameters: Sequence[Parameter]
-) -> Iterator[tuple[tuple[str, int], str]]:
-    """Axes of arguments with what the analysis calls their extents.
-
-    A loop from 0 along an axis ends at its extent.
-    """
-    for p, shape in zip(parameters, found.shapes, strict=True):
-        for axis, extent in enumerate(shape or ()):
-            if isinstance(extent, str):
-                yield (p.name, axis), extent
-    for nest in found.nests:
-        for reference in nest.model.references:
-            bounds = {
-                loop.name: loop.uppers[0]
-                for loop in reference.instances.loops
-                if loop.lowers == ("0",) and len(loop.uppers) == 1
-            }
-            for axis, index in enumerate(reference.access.indices):
-                if index in bounds:
-                    yield (reference.access.array, axis), bounds[index]

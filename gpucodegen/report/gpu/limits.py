@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from gpucodegen.report.gpu.model import AccessRow, LaunchFacts, LimitFacts, LoopFacts
+from gpucodegen.report.wording import counted
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import (
     REACHED,
@@ -149,16 +150,16 @@ def _trip(s: Situation, binding: Unit, goal: Unit) -> str:
     if goal is not Unit.FMA or not multiply:
         return ""
     if binding is Unit.SHARED and loop.wavefronts:
-        what, taken = f"{loop.wavefronts:.0f} wavefronts", loop.wavefronts
+        what, taken = counted(round(loop.wavefronts), "wavefront"), loop.wavefronts
     elif binding is Unit.ISSUE:
-        what = f"{loop.executed:.0f} instructions"
+        what = counted(round(loop.executed), "instruction")
         taken = loop.executed / SCHEDULERS
     else:
         return ""
     useful = multiply * WARP / s.device.multiprocessor.fma
     return (
-        f"a warp's trip of the outermost loop has {what}, which take {taken:.0f} clocks"
-        f" of a multiprocessor, and {multiply} multiply-adds, which take {useful:.0f}"
+        f"a warp's trip of the outermost loop has {what}, worth {taken:.0f} clocks of a"
+        f" multiprocessor, and {counted(multiply, 'multiply-add')}, worth {useful:.0f}"
     )
 
 
@@ -174,8 +175,9 @@ def _worst(s: Situation, binding: Unit) -> Iterator[str]:
         return
     place = f" (line {row.line}: {row.source})" if row.line else ""
     yield (
-        f"The worst access: {row.direction} of {row.array}{place}, {row.executed:.3g}"
-        f" {row.unit} a request where {row.ideal:.3g} would do,"
+        f"The worst access: {row.direction} of {row.array}{place},"
+        f" {counted(row.executed, row.unit[:-1])} a request where {row.ideal:.3g}"
+        " would do,"
         f" {row.cost / total:.0%} of all {row.unit}."
     )
 
@@ -217,15 +219,6 @@ def _spills(s: Situation) -> Iterator[str]:
             f"A thread has more values than registers: {stores} bytes go to local"
             f" memory and {loads} come back. Smaller tiles of a thread would help."
         )
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "block"), counted(2, "block")
-    ('1 block', '2 blocks')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def clocks(count: float) -> str:

@@ -16,7 +16,7 @@ from gpucodegen.report.gpu.model import (
     LimitFacts,
     LoopFacts,
 )
-from gpucodegen.report.wording import Lines, equations, indented, section, size
+from gpucodegen.report.wording import Lines, counted, equations, indented, section, size
 from gpucodegen.runtime.cuda.tools import EXTRA
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 
@@ -110,7 +110,8 @@ def launch_lines(launch: LaunchFacts) -> Lines:
     yield f"{registers}; {size(launch.shared_bytes)} of shared memory a block"
     at_most = "at most " if launch.registers is None else ""
     yield (
-        f"{at_most}{launch.resident_blocks} blocks or {launch.resident_warps} warps on"
+        f"{at_most}{counted(launch.resident_blocks, 'block')} or"
+        f" {counted(launch.resident_warps, 'warp')} on"
         f" a multiprocessor ({launch.occupancy:.0%}), held back by"
         f" {' and '.join(launch.held_back_by)}; {launch.waves:.2f} waves"
     )
@@ -125,7 +126,7 @@ def access_cells(rows: Sequence[AccessRow]) -> Iterator[Sequence[str]]:
         yield (
             f"{row.space} {row.direction} {row.array}",
             str(row.width),
-            f"{row.executed:.4g} {row.unit}",
+            counted(row.executed, row.unit[:-1]),
             stated(row),
             f"{row.ideal:.4g}",
             f"{row.used:.1%}",
@@ -149,17 +150,17 @@ def loop_lines(kernel: KernelReport) -> Lines:
     yield from _trip("main", loop)
     if machine is not None:
         yield (
-            f"main, machine code: {machine.stated} instructions;"
-            f" {machine.trips:.4g} trips"
+            f"main, machine code: {counted(machine.stated, 'instruction')};"
+            f" {counted(machine.trips, 'trip')}"
         )
         yield f"  {mixture(machine.kinds, machine.stated)}"
 
 
 def _trip(name: str, loop: LoopFacts) -> Lines:
     yield (
-        f"{name}, PTX: {loop.stated} instructions, {loop.executed:.4g} executed;"
-        f" {loop.wavefronts:.4g} wavefronts, {loop.sectors:.4g} sectors;"
-        f" {loop.trips:.4g} trips"
+        f"{name}, PTX: {counted(loop.stated, 'instruction')}, {loop.executed:.4g}"
+        f" executed; {counted(loop.wavefronts, 'wavefront')},"
+        f" {counted(loop.sectors, 'sector')}; {counted(loop.trips, 'trip')}"
     )
     yield f"  {mixture(loop.kinds, round(loop.executed))}"
 
@@ -183,32 +184,32 @@ def execution_lines(execution: Execution) -> Lines:
     )
     yield (
         f"global {number(execution.sectors)} sectors for"
-        f" {number(execution.global_bytes)} B; shared"
+        f" {number(execution.global_bytes, 'B')}; shared"
         f" {number(execution.wavefronts)} wavefronts for"
-        f" {number(execution.shared_bytes)} B"
+        f" {number(execution.shared_bytes, 'B')}"
     )
 
 
 def coverage(execution: Execution) -> str:
     """What of a launch was executed."""
     if execution.complete:
-        return f"all of {execution.of_blocks} blocks"
+        return f"all of {counted(execution.of_blocks, 'block')}"
     words = f"{execution.blocks} of {execution.of_blocks} blocks"
     if execution.cut:
         return f"{words}, given up before their end: counts are too small"
     return f"{words}, scaled to all"
 
 
-def number(count: float) -> str:
+def number(count: float, unit: str = "") -> str:
     """A large number with its unit.
 
-    >>> number(1234), number(137438953472)
-    ('1234', '137 G')
+    >>> number(1234), number(137438953472), number(100663296, "B")
+    ('1234', '137 G', '101 MB')
     """
     for power, prefix in ((12, "T"), (9, "G"), (6, "M")):
         if count >= 10**power:
-            return f"{count / 10**power:.3g} {prefix}"
-    return f"{count:.0f}"
+            return f"{count / 10**power:.3g} {prefix}{unit}"
+    return f"{count:.0f} {unit}".rstrip()
 
 
 def table(rows: Iterator[Sequence[str]]) -> Lines:

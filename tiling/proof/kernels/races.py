@@ -36,6 +36,7 @@ from functools import partial
 from itertools import product
 
 from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Barrier, Role, Statement
 from gpucodegen.tiling.proof.kernels.conflicts import (
@@ -211,11 +212,12 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
     for barrier in model.everything:
         if isinstance(barrier.node, Statement):
             continue
-        location = (barrier.node.loc,)
-        if not _same_for_a_block(barrier):
+        doubt = _doubted(barrier)
+        if doubt is not None:
             missed = "by all" if _has_threads(model) else "at all"
             reason = f"a {barrier.name} stands where it may not be reached {missed}"
-            yield Race("divergence", reason, locations=location)
+            places = (barrier.node.loc, doubt.loc)
+            yield Race("divergence", f"{reason}: {doubt.what}", locations=places)
             continue
         reason = f"not all {_meeting(barrier)} reach a {barrier.name}"
         missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
@@ -231,10 +233,11 @@ def _meeting(barrier: Instances) -> str:
     return "lanes of a warp" if lanes == ALL_LANES else "lanes that meet"
 
 
-def _same_for_a_block(barrier: Instances) -> bool:
-    """Whether the threads of a block reach it together, if at all."""
+def _doubted(barrier: Instances) -> Doubt | None:
+    """What the threads of a block may decide differently around it, if anything."""
     blocks = {loop.name for loop in barrier.loops if loop.role is Role.BLOCK}
-    return all(doubt.uniform or doubt.cause in blocks for doubt in barrier.doubts)
+    apart = (d for d in barrier.doubts if not d.uniform and d.cause not in blocks)
+    return next(apart, None)
 
 
 def _event_race(

@@ -13,7 +13,7 @@ outside, ``alpha * (A[i, k] * B[k, j])``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.definition import Trait
@@ -127,7 +127,7 @@ def _factor(
     if not whole:
         return None
     main = whole[0]
-    return main if len(steps) == 1 else Operand(main.memref, main.indices, steps)
+    return main if len(steps) == 1 else replace(main, steps=steps)
 
 
 def _needed(value: Value, made_by: Mapping[Value, Operation]) -> list[Operation]:

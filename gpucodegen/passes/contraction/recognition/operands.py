@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gpucodegen.ir.affine.expressions import Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
@@ -20,12 +21,14 @@ class Operand:
 
     ``steps``: scalar operations of which the last gives the value, with the places of
     the loads among them; none if the value is the element itself.  The array is then
-    one that depends on every axis that the value depends on.
+    one that depends on every axis that the value depends on.  ``location``: where the
+    program accesses it.
     """
 
     memref: Value
     indices: tuple[Index, ...]
     steps: tuple[tuple[Operation, Operand | None], ...] = ()
+    location: Location = field(default=UNKNOWN, compare=False)
 
     def coefficient(self, dimension: int, axis: Axis) -> int:
         """Coefficient of an axis in one index."""
@@ -76,7 +79,9 @@ class Operand:
             else:
                 made[op.result] = place.value(b, at, hint)
         if not self.steps:
-            return b.load(self.memref, self.at(at), hint)
+            where = b.location if self.location is UNKNOWN else self.location
+            here = Builder(where, b.operations)
+            return here.load(self.memref, self.at(at), hint)
         return made[self.steps[-1][0].result]
 
 
@@ -108,4 +113,5 @@ def access(op: Operation, axes: Sequence[Axis]) -> Operand:
     return Operand(
         op.operands[memref],
         tuple(replace_values(index, positions) for index in indices),
+        location=op.location,
     )

@@ -41,7 +41,8 @@ def unrolled(b: Builder, operand: Operand, axes: Sequence[Axis]) -> Operand:
     extents = tuple(axis.extent for axis in order)
     strides = tuple(steps[axis.iv] for axis in order)
     view = _strided(b, operand.memref, offset, extents, strides)
-    return Operand(view, tuple(Index.of(axis.iv) for axis in order))
+    places = tuple(Index.of(axis.iv) for axis in order)
+    return Operand(view, places, location=operand.location)
 
 
 def _strided(

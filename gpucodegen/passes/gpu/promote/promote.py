@@ -31,6 +31,7 @@ from gpucodegen.passes.gpu.promote.levels import perfect_chain, tile_loops
 from gpucodegen.passes.gpu.promote.redirect import redirected
 from gpucodegen.passes.gpu.promote.scope import Scope
 from gpucodegen.passes.gpu.promote.transfers import COPIES, Moves
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.schedule.promotion import LocalTile
 
@@ -50,7 +51,7 @@ class Promote(ModulePass):
     arrays: tuple[str, ...] = ()
     depth: int = 0
     space: int = 2
-    capacity: int = 48 * 1024
+    capacity: int = STATIC_SHARED
     transfers: str = "loops"
 
     def apply(self, module: Module) -> Module:

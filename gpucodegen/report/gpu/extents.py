@@ -1,0 +1,146 @@
+"""Extents that a program leaves open: their names, which are one number, how large.
+
+Comes in: a function and the sizes that a reader gives.  Goes out: a length for every
+open axis of its arguments, such that the program stays inside its arrays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.report.sizes import Sizes
+from gpucodegen.report.subjects import Subject, subject
+from gpucodegen.runtime.host.parameters import Parameter
+from gpucodegen.tiling.model.points import touched
+
+Place = tuple[str, int]
+"""An argument and one of its axes."""
+WINDOW = 3
+"""Extent of a window, such as that of a filter's taps, where none is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenExtents:
+    """The open axes of a function's arguments.
+
+    ``names``: those of each, the one to show last.  ``found``: the function's nests,
+    None where the analysis takes no part of it; ``called``: what it calls the extents.
+    """
+
+    names: Mapping[Place, tuple[str, ...]]
+    found: Subject | None = None
+    called: tuple[tuple[Place, str], ...] = ()
+
+    @staticmethod
+    def of(module: Module, name: str, parameters: Sequence[Parameter]) -> OpenExtents:
+        """Those of a function; without nests each axis has a name of its own."""
+        names = {
+            (p.name, axis): {f"{p.name}_size{axis}"}
+            for p in parameters
+            for axis, extent in enumerate(p.shape or ())
+            if extent is None
+        }
+        try:
+            found = subject(module, name)
+        except errors.Error:
+            return OpenExtents({place: tuple(own) for place, own in names.items()})
+        written = {v.name for op in module.functions[name].walk() for v in op.results}
+        known = {*written, *(one for own in names.values() for one in own)}
+        called = tuple(_called(found, parameters))
+        for place, extent in called:
+            if place in names:
+                names[place] |= known.intersection(found.names.get(extent, ()))
+        alike = [_alike(own, list(names.values())) for own in names.values()]
+        ordered = (
+            tuple(sorted(group, key=lambda one: (one in written, one)))
+            for group in alike
+        )
+        return OpenExtents(dict(zip(names, ordered, strict=True)), found, called)
+
+    @property
+    def every_name(self) -> list[str]:
+        """The names that a reader may give."""
+        return [name for names in self.names.values() for name in names]
+
+    def lengths(self, sizes: Sizes, default: int) -> dict[Place, int]:
+        """As given, else the default, or more where the program reaches further."""
+        windows = set[str]() if self.found is None else _windows(self.found)
+        small = {place for place, extent in self.called if extent in windows}
+        lengths = {
+            place: sizes.of(names, WINDOW if place in small else default)
+            for place, names in self.names.items()
+        }
+        for place, names in self.names.items():
+            if not sizes.given.keys() & set(names):
+                lengths[place] = max(lengths[place], self._reached(place, lengths))
+        return lengths
+
+    def _reached(self, place: Place, lengths: Mapping[Place, int]) -> int:
+        """The least extent that holds what is touched if others have these lengths.
+
+        0 where they leave it open, or where an extent depends on this one.
+        """
+        group = self.names[place]
+        if self.found is None or list(self.names.values()).count(group) > 1:
+            return 0
+        sizes = {
+            extent: lengths[other]
+            for other, extent in self.called
+            if other in lengths and other != place
+        }
+        array, axis = place
+        nests = self.found.nests
+        boxes = [touched(nest.model, array, {}, sizes=sizes) for nest in nests]
+        ends = [box[axis].upper for box in boxes if box is not None]
+        return max((end + 1 for end in ends if end is not None), default=0)
+
+
+def _called(
+    found: Subject, parameters: Sequence[Parameter]
+) -> Iterator[tuple[Place, str]]:
+    """Axes of arguments with what the analysis calls their extents.
+
+    A loop from 0 along an axis ends at its extent.
+    """
+    for p, shape in zip(parameters, found.shapes, strict=True):
+        for axis, extent in enumerate(shape or ()):
+            if isinstance(extent, str):
+                yield (p.name, axis), extent
+    for nest in found.nests:
+        for reference in nest.model.references:
+            bounds = {
+                loop.name: loop.uppers[0]
+                for loop in reference.instances.loops
+                if loop.lowers == ("0",) and len(loop.uppers) == 1
+            }
+            for axis, index in enumerate(reference.access.indices):
+                if index in bounds:
+                    yield (reference.access.array, axis), bounds[index]
+
+
+def _windows(found: Subject) -> set[str]:
+    """Extents of loops that move a window: beside another loop, and in no result."""
+    sums, results = set[str](), set[str]()
+    for nest in found.nests:
+        for reference in nest.model.references:
+            loops = {loop.name: loop.uppers for loop in reference.instances.loops}
+            for index in reference.access.indices:
+                moving = loops.keys() & set(re.findall(r"\w+", index or ""))
+                bounds = {bound for name in moving for bound in loops[name]}
+                results |= bounds if reference.access.writes else set()
+                sums |= bounds if len(moving) > 1 else set()
+    return sums - results
+
+
+def _alike(names: set[str], others: Sequence[set[str]]) -> set[str]:
+    """All names of an extent, those of extents that share one of them included."""
+    group = set(names)
+    while True:
+        more = group.union(*(other for other in others if other & group))
+        if more == group:
+            return group
+        group = more
