@@ -166,7 +166,7 @@ def test_extents_are_large_enough_for_what_is_touched() -> None:
     sizes = {"result_size1": 6, "result_size2": 5, "result_size3": 4}
     (function,) = report(text, entry="nhwc_dilated", sizes=sizes).functions
     image = [function.sizes[f"image_size{axis}"] for axis in (1, 2)]
-    assert image == [5 * 1 + 2 * 2 + 1, 4 * 2 + 2 + 1]
+    assert image == [5 + 2 * 2 + 1, 4 * 2 + 2 + 1]
     assert function.sizes["filter_size0"] == 3
 
 

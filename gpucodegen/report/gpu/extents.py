@@ -68,15 +68,17 @@ class OpenExtents:
 
     def lengths(self, sizes: Sizes, default: int) -> dict[Place, int]:
         """As given, else the default, or more where the program reaches further."""
-        windows = set[str]() if self.found is None else _windows(self.found)
-        small = {place for place, extent in self.called if extent in windows}
+        windows = _Windows() if self.found is None else _Windows.of(self.found)
+        small = {place for place, extent in self.called if extent in windows.extents}
         lengths = {
             place: sizes.of(names, WINDOW if place in small else default)
             for place, names in self.names.items()
         }
         for place, names in self.names.items():
-            if not sizes.given.keys() & set(names):
-                lengths[place] = max(lengths[place], self._reached(place, lengths))
+            reached = self._reached(place, lengths)
+            if reached and not sizes.given.keys() & set(names):
+                least = 0 if place in windows.under else lengths[place]
+                lengths[place] = max(least, reached)
         return lengths
 
     def _reached(self, place: Place, lengths: Mapping[Place, int]) -> int:
@@ -122,18 +124,30 @@ def _called(
                     yield (reference.access.array, axis), bounds[index]
 
 
-def _windows(found: Subject) -> set[str]:
-    """Extents of loops that move a window: beside another loop, and in no result."""
-    sums, results = set[str](), set[str]()
-    for nest in found.nests:
-        for reference in nest.model.references:
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Axes that several loops move along together.
+
+    ``under``: those axes; ``extents``: of those loops that move along no result.
+    """
+
+    under: frozenset[Place] = frozenset()
+    extents: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(found: Subject) -> _Windows:
+        """Those of a function."""
+        under, sums, results = set[Place](), set[str](), set[str]()
+        for reference in (r for nest in found.nests for r in nest.model.references):
             loops = {loop.name: loop.uppers for loop in reference.instances.loops}
-            for index in reference.access.indices:
+            for axis, index in enumerate(reference.access.indices):
                 moving = loops.keys() & set(re.findall(r"\w+", index or ""))
                 bounds = {bound for name in moving for bound in loops[name]}
                 results |= bounds if reference.access.writes else set()
-                sums |= bounds if len(moving) > 1 else set()
-    return sums - results
+                if len(moving) > 1:
+                    sums |= bounds
+                    under.add((reference.access.array, axis))
+        return _Windows(frozenset(under), frozenset(sums - results))
 
 
 def _alike(names: set[str], others: Sequence[set[str]]) -> set[str]:
