@@ -123,8 +123,8 @@ def mapping(
 ) -> Mapping:
     """What `gpucodegen.compile` makes of a function for arguments of these types.
 
-    ``numbers``: values of arguments that are no arrays, by name.  Kernels are shown as they are proven: before exchanges between threads become
-    shuffles.
+    ``numbers``: values of arguments that are no arrays, by name.  Kernels are shown as
+    they are proven: before exchanges between threads become shuffles.
     """
     options = Options(target=find(target).name, verify=False, tuned=False)
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpucodegen.ir.locations import file_location
+from gpucodegen.ir.locations import Location, file_location
 from gpucodegen.report.host_program import HostLoop, KernelLaunches
 from gpucodegen.report.subjects import Nest, location_of
 from gpucodegen.report.wording import Lines, distances
@@ -44,7 +44,7 @@ def _reasons(loops: Sequence[HostLoop], nests: Sequence[Nest]) -> Iterator[str]:
             yield f"  {name} is {verdict.kind.value}: {what}, distance {far}"
 
 
-def _verdicts(location: object, nests: Sequence[Nest]) -> Iterator[LoopVerdict]:
+def _verdicts(location: Location, nests: Sequence[Nest]) -> Iterator[LoopVerdict]:
     place = file_location(location)
     for nest in nests:
         for verdict in nest.verdicts:
