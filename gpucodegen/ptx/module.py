@@ -120,6 +120,7 @@ class Module:
         *,
         dynamic_shared: int = 0,
         cluster: int | Sequence[int] | None = None,
+        cooperative: bool = False,
         check: bool = True,
         measure: bool = False,
         output: Callable[[str], object] | None = None,
@@ -131,8 +132,9 @@ class Module:
 
         ``parameters`` are packed as `Entry.parameters` says; ``dynamic_shared`` is in
         bytes.  ``cluster`` has the blocks of a cluster along x, y, z; without it the
-        text says.  ``check=False`` leaves out races and unwritten shared memory, bounds
-        and alignment stay.  ``output`` takes what the kernel prints, in place of the
+        text says.  Blocks of a ``cooperative`` launch all run side by side.
+        ``check=False`` leaves out races and unwritten shared memory, bounds and
+        alignment stay.  ``output`` takes what the kernel prints, in place of the
         standard output.  ``measure`` counts what is executed; then ``only`` may name
         the blocks that run, with their clusters, by their numbers in the grid, x
         fastest, and ``patience`` the visits to basic blocks after which they end.
@@ -164,6 +166,7 @@ class Module:
         marks = _global_marks(launch) if check else None
         together = launch.cluster_blocks
         side_by_side = max(1, LANES // launch.threads // together) * together
+        side_by_side = launch.blocks if cooperative else side_by_side
         with np.errstate(all="ignore"):
             numbers = _blocks_in_order(launch, only)
             for first in range(0, len(numbers), side_by_side):

@@ -14,6 +14,7 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.order.clocks import (
     BLOCK,
+    BLOCKS,
     CODE,
     NEIGHBOURS,
     SEVERAL,
@@ -21,7 +22,6 @@ from gpucodegen.ptx.execution.order.clocks import (
     Clocks,
 )
 from gpucodegen.ptx.execution.order.readers import (
-    SEVERAL_BLOCKS,
     LastReaders,
     Touch,
     WarpReaders,
@@ -235,7 +235,7 @@ class Marks:
         space = "shared" if self.shared else "global"
         if block == own:
             text = f"{space} race, {what} {whose}, and no barrier is in between"
-        elif mark == SEVERAL_BLOCKS or mark >> BLOCK == NEIGHBOURS:
+        elif mark >> BLOCK in (BLOCKS, NEIGHBOURS):
             text = f"{space} race between blocks, {what} several blocks"
         else:
             text = f"{space} race between blocks, {what} {whose} of block {block}"

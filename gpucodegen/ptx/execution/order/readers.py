@@ -12,6 +12,7 @@ import numpy as np
 
 from gpucodegen.ptx.execution.order.clocks import (
     BLOCK,
+    BLOCKS,
     CODE,
     NEIGHBOURS,
     SEVERAL,
@@ -23,7 +24,8 @@ from gpucodegen.ptx.execution.order.clocks import (
 )
 from gpucodegen.ptx.types import Array
 
-SEVERAL_BLOCKS = ((1 << 63 - BLOCK) - 1 << BLOCK) | SEVERAL
+SEVERAL_BLOCKS = (BLOCKS << BLOCK) | SEVERAL
+"""With the stamp of the last of them: the word of threads of several blocks."""
 
 
 class Touch(NamedTuple):
@@ -87,8 +89,8 @@ class LastReaders:
             most = words & CODE == SEVERAL
             self.words[cells[most]] = words[most]
         if not self.shared:
-            blocks = words == SEVERAL_BLOCKS
-            self.words[cells[blocks]] = SEVERAL_BLOCKS
+            blocks = words >> BLOCK == BLOCKS
+            self.words[cells[blocks]] = words[blocks]
 
     def _several(self, others: Array, mine: Array) -> Array:
         """The words of several threads: of one warp, of one block, or of several."""
@@ -98,11 +100,11 @@ class LastReaders:
             one = WARP_CODE + warps[1]
             new = np.where(warps[0] == warps[1], mine & ~CODE | one, new)
         foreign = (others ^ mine) >> BLOCK != 0
+        when = mine & (STAMPS << STAMP)
         if not self.shared:
-            return np.where(foreign, SEVERAL_BLOCKS, new)
+            return np.where(foreign, SEVERAL_BLOCKS | when, new)
         if not foreign.any():
             return new
-        when = mine & (STAMPS << STAMP)
         return np.where(foreign, (NEIGHBOURS << BLOCK) | when | SEVERAL, new)
 
     def forget(self, cells: Array) -> None:

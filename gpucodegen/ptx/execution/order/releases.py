@@ -40,17 +40,21 @@ def learn(known: Known, more: Known) -> None:
 
 
 class Releases:
-    """What the lanes of a batch have published, and acquired from other blocks."""
+    """What the lanes of a batch have published, and acquired from other blocks.
 
-    def __init__(self, clocks: Clocks, published: Published) -> None:
-        self.clocks, self.published = clocks, published
+    ``others``: how many other blocks each block of the launch has.
+    """
+
+    def __init__(self, clocks: Clocks, published: Published, others: int) -> None:
+        self.clocks, self.published, self.others = clocks, published, others
         for place in [p for p in published if p[0] == "shared"]:
             del published[place]  # of the blocks before
         self.fenced: dict[int, tuple[Known, bool]] = {}
         """What a lane knew at its last fence, and whether other blocks may know it."""
         self.pending: defaultdict[int, Known] = defaultdict(dict)
         """What a lane has read of, and will know at its next fence."""
-        self.foreign: defaultdict[int, Known] = defaultdict(dict)
+        self.foreign: dict[int, Known] = {}
+        """What a lane has acquired from other blocks; lanes that met share it."""
 
     def _all_known(self, lane: int) -> Known:
         """What a lane knows now, its own past included."""
@@ -61,11 +65,13 @@ class Releases:
 
     def _acquire(self, lane: int, known: Known) -> None:
         own = self.clocks.block_of(lane)
+        foreign = dict(self.foreign.get(lane, {}))
         for block, stamps in known.items():
             if abs(block) == own:
                 self.clocks.acquire(np.array([lane]), np.stack([stamps, stamps * 0]))
             elif block > 0:
-                learn(self.foreign[lane], {block: stamps})
+                learn(foreign, {block: stamps})
+        self.foreign[lane] = foreign
 
     def fence(self, wide: bool, mask: Mask) -> None:
         """A fence of some lanes; ``wide`` ones concern other blocks as well."""
@@ -115,12 +121,23 @@ class Releases:
         """Lanes that meet know what each has acquired from other blocks."""
         if not self.foreign:
             return
+        everyone = [int(lane) for lane in lanes]
+        known = {id(k): k for k in map(self.foreign.get, everyone) if k}
+        if len(known) < 2 and all(lane in self.foreign for lane in everyone):
+            return
         joint: Known = {}
-        for lane in map(int, lanes):
-            learn(joint, self.foreign.get(lane, {}))
+        for stamps in known.values():
+            learn(joint, stamps)
         if joint:
-            for lane in map(int, lanes):
-                learn(self.foreign[lane], joint)
+            self.foreign.update(dict.fromkeys(everyone, joint))
+            self.clocks.everywhere[lanes] = self._of_all(joint)
+
+    def _of_all(self, known: Known) -> int:
+        """The stamp up to which every other block of the launch is known."""
+        others = [stamps for block, stamps in known.items() if block > 0]
+        if len(others) < self.others:
+            return 0
+        return min(int(stamps[: self.clocks.threads].min()) for stamps in others)
 
     def knows(self, lane: int, mark: int) -> bool:
         """Whether a lane knows of an access in another block."""

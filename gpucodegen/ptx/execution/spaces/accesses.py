@@ -77,7 +77,8 @@ class Accesses:
             self.marks["global"] = global_marks
             if self.clocks.fine:
                 published = global_marks.published
-                self.releases = Releases(self.clocks, published)
+                others = launch.blocks - 1
+                self.releases = Releases(self.clocks, published, others)
                 self.clocks.releases = self.releases
         self.polls = 0
         """Strong reads since memory last changed."""
