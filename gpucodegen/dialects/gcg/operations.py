@@ -5,8 +5,8 @@ anything ran; ``gcg.report`` notes it in a loop, where the access is left out, a
 host raises after the loop.
 
 ``gcg.grid_barrier %arrived`` is a barrier of all threads of all blocks of a kernel,
-which have to be resident at once.  ``%arrived`` is a word of global memory that no other
-launch uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
+which have to be resident at once.  ``%arrived`` is a word of global memory that no
+other launch uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
 """
 
 from __future__ import annotations

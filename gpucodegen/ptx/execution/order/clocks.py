@@ -40,8 +40,8 @@ class FromElsewhere(Protocol):
         """Lanes meet."""
         ...
 
-    def knows(self, lane: int, mark: int) -> bool:
-        """Whether a lane knows of an access."""
+    def know(self, lanes: Array, marks: Array) -> Array:
+        """Whether lanes know of accesses."""
         ...
 
 
@@ -62,8 +62,6 @@ class Clocks:
         self.foreign = np.zeros(len(row), np.int64)
         """The stamp up to which a lane knows what other blocks of its cluster did."""
         lanes = len(row)
-        self.everywhere = np.zeros(lanes, np.int64)
-        """The stamp up to which a lane knows what all other blocks did."""
         self.thread = np.arange(lanes) - row * threads
         self.warps = -(-threads // WARP)
         self.columns = (self.warps + 1) * WARP
@@ -177,10 +175,9 @@ class Clocks:
         if self.together > 1:
             near = self._in_cluster(lane, marks >> BLOCK)
             known |= near & (self.foreign[lane] >= stamp)
-        known |= ~same & (self.everywhere[lane] >= stamp)
         if self.releases is not None:
-            for at in np.flatnonzero(~same & ~known):
-                known[at] = self.releases.knows(int(lane[at]), int(marks[at]))
+            far = np.flatnonzero(~same & ~known)
+            known[far] = self.releases.know(lane[far], marks[far])
         return known
 
     def _in_cluster(self, lane: Array, blocks: Array) -> Array:

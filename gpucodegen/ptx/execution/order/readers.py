@@ -6,6 +6,7 @@ order is finer than the block's barrier keep one word for each warp in shared me
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from gpucodegen.ptx.execution.order.clocks import (
 from gpucodegen.ptx.types import Array
 
 SEVERAL_BLOCKS = (BLOCKS << BLOCK) | SEVERAL
-"""With the stamp of the last of them: the word of threads of several blocks."""
 
 
 class Touch(NamedTuple):
@@ -67,11 +67,12 @@ class LastReaders:
         near = touch.candidates(others, self.shared and clocks.together == 1)
         return clocks.unordered(near, others, touch.lanes), others
 
-    def note(self, touch: Touch) -> None:
-        """Note accesses of lanes."""
+    def note(self, touch: Touch, clocks: Clocks) -> None:
+        """Note accesses of lanes; what is ordered before them need not stay known."""
         cells, mine = touch.cells, touch.mine
         others = self.words[cells]
         crowd = touch.candidates(others, self.shared and not self.clustered)
+        crowd = clocks.unordered(crowd, others, touch.lanes)
         new = mine
         if crowd.any():
             new = np.where(crowd, self._several(others, mine), mine)
@@ -89,8 +90,8 @@ class LastReaders:
             most = words & CODE == SEVERAL
             self.words[cells[most]] = words[most]
         if not self.shared:
-            blocks = words >> BLOCK == BLOCKS
-            self.words[cells[blocks]] = words[blocks]
+            blocks = words == SEVERAL_BLOCKS
+            self.words[cells[blocks]] = SEVERAL_BLOCKS
 
     def _several(self, others: Array, mine: Array) -> Array:
         """The words of several threads: of one warp, of one block, or of several."""
@@ -100,16 +101,55 @@ class LastReaders:
             one = WARP_CODE + warps[1]
             new = np.where(warps[0] == warps[1], mine & ~CODE | one, new)
         foreign = (others ^ mine) >> BLOCK != 0
-        when = mine & (STAMPS << STAMP)
         if not self.shared:
-            return np.where(foreign, SEVERAL_BLOCKS | when, new)
+            return np.where(foreign, SEVERAL_BLOCKS, new)
         if not foreign.any():
             return new
+        when = mine & (STAMPS << STAMP)
         return np.where(foreign, (NEIGHBOURS << BLOCK) | when | SEVERAL, new)
 
     def forget(self, cells: Array) -> None:
         """A write that is ordered behind all of them makes them past."""
         self.words[cells] = 0
+
+
+class BlockReaders:
+    """The last access to each cell by each block, for blocks that order each other.
+
+    ``parts`` has the words of each block of the launch; all of them run in one batch.
+    """
+
+    def __init__(self, parts: Sequence[LastReaders]) -> None:
+        self.parts = parts
+
+    @property
+    def words(self) -> Array:
+        """Whether any block accessed a cell."""
+        return np.bitwise_or.reduce([part.words for part in self.parts])
+
+    def races(self, touch: Touch, clocks: Clocks) -> tuple[Array, Array]:
+        """Where an access of the past is not ordered before this one, and its mark."""
+        shape = touch.cells.shape
+        found, marks = np.zeros(shape, bool), np.zeros(shape, np.int64)
+        for part in self.parts:
+            races, others = part.races(touch, clocks)
+            marks = np.where(races & ~found, others, marks)
+            found |= races
+        return found, marks
+
+    def note(self, touch: Touch, clocks: Clocks) -> None:
+        """Note accesses of lanes."""
+        rows = clocks.row if touch.lanes is None else clocks.row[touch.lanes]
+        lanes = np.arange(len(rows)) if touch.lanes is None else touch.lanes
+        for row in np.unique(rows):
+            own = rows == row
+            part = Touch(touch.cells[own], lanes[own], touch.mine[own], touch.low[own])
+            self.parts[row].note(part, clocks)
+
+    def forget(self, cells: Array) -> None:
+        """A write that is ordered behind all of them makes them past."""
+        for part in self.parts:
+            part.forget(cells)
 
 
 def _warp(code: Array) -> Array:
@@ -161,8 +201,9 @@ class WarpReaders:
                 found |= races
         return found, marks
 
-    def note(self, touch: Touch) -> None:
+    def note(self, touch: Touch, clocks: Clocks) -> None:
         """Note reads of lanes."""
+        del clocks
         column = (touch.mine & CODE) - 1 + self.column(self._homes(touch))
         code = np.broadcast_to(column, touch.cells.shape)
         self.add(touch.cells, code, int(touch.mine.flat[0]) >> STAMP & STAMPS)

@@ -40,13 +40,10 @@ def learn(known: Known, more: Known) -> None:
 
 
 class Releases:
-    """What the lanes of a batch have published, and acquired from other blocks.
+    """What the lanes of a batch have published, and acquired from other blocks."""
 
-    ``others``: how many other blocks each block of the launch has.
-    """
-
-    def __init__(self, clocks: Clocks, published: Published, others: int) -> None:
-        self.clocks, self.published, self.others = clocks, published, others
+    def __init__(self, clocks: Clocks, published: Published) -> None:
+        self.clocks, self.published = clocks, published
         for place in [p for p in published if p[0] == "shared"]:
             del published[place]  # of the blocks before
         self.fenced: dict[int, tuple[Known, bool]] = {}
@@ -130,21 +127,23 @@ class Releases:
             learn(joint, stamps)
         if joint:
             self.foreign.update(dict.fromkeys(everyone, joint))
-            self.clocks.everywhere[lanes] = self._of_all(joint)
 
-    def _of_all(self, known: Known) -> int:
-        """The stamp up to which every other block of the launch is known."""
-        others = [stamps for block, stamps in known.items() if block > 0]
-        if len(others) < self.others:
-            return 0
-        return min(int(stamps[: self.clocks.threads].min()) for stamps in others)
-
-    def knows(self, lane: int, mark: int) -> bool:
-        """Whether a lane knows of an access in another block."""
-        stamps = self.foreign.get(lane, {}).get(mark >> BLOCK)
-        if stamps is None:
-            return False
-        code, stamp = mark & CODE, mark >> STAMP & STAMPS
-        if code == SEVERAL or code >= WARP_CODE:
-            return bool(stamps[: self.clocks.threads].min() >= stamp)
-        return bool(stamps[code - 1] >= stamp)
+    def know(self, lanes: Array, marks: Array) -> Array:
+        """Whether lanes know of accesses in other blocks, a mark for each lane."""
+        found = np.zeros(len(lanes), bool)
+        blocks, code = marks >> BLOCK, marks & CODE
+        stamp, most = marks >> STAMP & STAMPS, self.clocks.threads
+        crowd = (code == SEVERAL) | (code >= WARP_CODE)
+        sources = np.array([id(self.foreign.get(lane)) for lane in lanes.tolist()])
+        for source in np.unique(sources):
+            own = np.flatnonzero(sources == source)
+            known = self.foreign.get(int(lanes[own[0]]), {})
+            for block in np.unique(blocks[own]):
+                stamps = known.get(int(block))
+                if stamps is None:
+                    continue
+                at = own[blocks[own] == block]
+                single = stamps[np.where(crowd[at], 0, code[at] - 1)]
+                least = np.where(crowd[at], stamps[:most].min(), single)
+                found[at] = least >= stamp[at]
+        return found

@@ -77,8 +77,7 @@ class Accesses:
             self.marks["global"] = global_marks
             if self.clocks.fine:
                 published = global_marks.published
-                others = launch.blocks - 1
-                self.releases = Releases(self.clocks, published, others)
+                self.releases = Releases(self.clocks, published)
                 self.clocks.releases = self.releases
         self.polls = 0
         """Strong reads since memory last changed."""
