@@ -18,12 +18,13 @@ from gpucodegen.ptx.execution.batch import Batch
 from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.launch import Extents, Launch
 from gpucodegen.ptx.execution.order.marks import Marks
-from gpucodegen.ptx.execution.order.readers import LastReaders
+from gpucodegen.ptx.execution.order.readers import BlockReaders, LastReaders
 from gpucodegen.ptx.execution.spaces.clusters import cluster_order
 from gpucodegen.ptx.memory import Memory, reserved
 from gpucodegen.ptx.parsing.entries import Entry
 from gpucodegen.ptx.parsing.parser import ModuleParser, ParsedModule
 from gpucodegen.ptx.translation.program import EntryProgram
+from gpucodegen.ptx.types import Array
 
 CLUSTER = 16
 """Blocks of the largest cluster."""
@@ -120,6 +121,7 @@ class Module:
         *,
         dynamic_shared: int = 0,
         cluster: int | Sequence[int] | None = None,
+        cooperative: bool = False,
         check: bool = True,
         measure: bool = False,
         output: Callable[[str], object] | None = None,
@@ -131,8 +133,9 @@ class Module:
 
         ``parameters`` are packed as `Entry.parameters` says; ``dynamic_shared`` is in
         bytes.  ``cluster`` has the blocks of a cluster along x, y, z; without it the
-        text says.  ``check=False`` leaves out races and unwritten shared memory, bounds
-        and alignment stay.  ``output`` takes what the kernel prints, in place of the
+        text says.  Blocks of a ``cooperative`` launch all run side by side.
+        ``check=False`` leaves out races and unwritten shared memory, bounds and
+        alignment stay.  ``output`` takes what the kernel prints, in place of the
         standard output.  ``measure`` counts what is executed; then ``only`` may name
         the blocks that run, with their clusters, by their numbers in the grid, x
         fastest, and ``patience`` the visits to basic blocks after which they end.
@@ -161,9 +164,10 @@ class Module:
         )
         _check(launch)
         counters = Counters(program) if measure else None
-        marks = _global_marks(launch) if check else None
+        marks = _global_marks(launch, cooperative) if check else None
         together = launch.cluster_blocks
         side_by_side = max(1, LANES // launch.threads // together) * together
+        side_by_side = launch.blocks if cooperative else side_by_side
         with np.errstate(all="ignore"):
             numbers = _blocks_in_order(launch, only)
             for first in range(0, len(numbers), side_by_side):
@@ -225,14 +229,24 @@ def _check(launch: Launch) -> None:
         )
 
 
-def _global_marks(launch: Launch) -> Marks:
-    """Marks for all cells of global memory, none of which is touched yet."""
+def _global_marks(launch: Launch, cooperative: bool) -> Marks:
+    """Marks for all cells of global memory, none of which is touched yet.
+
+    Blocks of a cooperative launch have words of their own for what they read.
+    """
     shift = launch.program.granule("global")
     cells = (launch.memory.top >> shift) + 1
-    writers, *others = (np.frombuffer(reserved(8 * cells), np.int64) for _ in range(3))
     program = launch.program
-    readers, atomics = (
-        LastReaders(words, shared=False, fine=program.is_fine) for words in others
-    )
+
+    def words() -> Array:
+        return np.frombuffer(reserved(8 * cells), np.int64)
+
+    def accesses() -> LastReaders:
+        return LastReaders(words(), shared=False, fine=program.is_fine)
+
+    writers, atomics = words(), accesses()
+    readers: LastReaders | BlockReaders = accesses()
+    if cooperative and launch.blocks > 1:
+        readers = BlockReaders([accesses() for _ in range(launch.blocks)])
     changed = atomics if program.has_atomics else None
     return Marks(writers, readers, changed, shift, shared=False)

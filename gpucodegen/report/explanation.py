@@ -122,7 +122,8 @@ class Explanation:
                 yield from indented(nest_lines(function.subject, nest, self.source), 4)
             for mapping in function.mappings:
                 yield f"  {function.mapping_title(mapping)}"
-                yield from indented(mapping_lines(mapping), 4)
+                lines = mapping_lines(mapping, function.subject.nests)
+                yield from indented(lines, 4)
         for name, error in self.refused.items():
             yield from section(print_symbol(name), [f"refused: {error.message}"])
 
@@ -136,7 +137,7 @@ class Explanation:
                 pictures = nest_pictures(found, nest, title, self.sizes)
                 yield PagePart(3, title, _visible(text), pictures)
             for mapping in function.mappings:
-                text = "\n".join(mapping_lines(mapping))
+                text = "\n".join(mapping_lines(mapping, found.nests))
                 pictures = kernel_pictures(mapping)
                 yield PagePart(
                     3, function.mapping_title(mapping), _visible(text), pictures
@@ -226,7 +227,8 @@ def _mapped(
         for name, names in found.names.items()
         if name in extents
     }
-    mappings = (kernels.mapping(module, found.name, t, types) for t in targets)
+    numbers = {v.name: sizes.of((v.name,), LARGE) for v in arguments}
+    mappings = (kernels.mapping(module, found.name, t, types, numbers) for t in targets)
     return tuple(mappings), given
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpucodegen.report.kernels import MappedKernel, Mapping, WorkShare
+from gpucodegen.report.launch_text import launch_lines
+from gpucodegen.report.subjects import Nest
 from gpucodegen.report.wording import Lines, box, section, size, table
 
 
-def mapping_lines(mapping: Mapping) -> Lines:
-    """All kernels of a function on one target."""
+def mapping_lines(mapping: Mapping, nests: Sequence[Nest]) -> Lines:
+    """The launches and all kernels of a function of these nests on one target."""
     if mapping.refusal:
         yield f"not compiled: {mapping.refusal}"
     elif not mapping.kernels:
         yield "no kernels: everything runs on the host"
+    yield from section("launches", launch_lines(mapping.launches, nests))
     for kernel in mapping.kernels:
         yield from section(_head(kernel), _kernel(kernel))
 

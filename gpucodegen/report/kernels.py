@@ -8,6 +8,7 @@ answers which cells the first block and its first thread touch.
 from __future__ import annotations
 
 import warnings
+from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -25,6 +26,7 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_functi
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.framework.reachable import reachable
 from gpucodegen.passes.gpu.collectives import LowerCollectives
+from gpucodegen.report.host_program import KernelLaunches, host_program
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
@@ -104,20 +106,25 @@ class MappedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """The kernels of a function on one target, or why there are none."""
+    """The kernels and launches of a function on one target, or why there are none."""
 
     target: str
     kernels: tuple[MappedKernel, ...]
     refusal: str = ""
+    launches: tuple[KernelLaunches, ...] = ()
 
 
 def mapping(
-    module: Module, name: str, target: str, types: Sequence[Type | None]
+    module: Module,
+    name: str,
+    target: str,
+    types: Sequence[Type | None],
+    numbers: abc.Mapping[str, int] | None = None,
 ) -> Mapping:
     """What `gpucodegen.compile` makes of a function for arguments of these types.
 
-    Kernels are shown as they are proven: before exchanges between threads become
-    shuffles.
+    ``numbers``: values of arguments that are no arrays, by name.  Kernels are shown as
+    they are proven: before exchanges between threads become shuffles.
     """
     options = Options(target=find(target).name, verify=False, tuned=False)
     try:
@@ -130,7 +137,11 @@ def mapping(
         return Mapping(target, (), refusal.message)
     mapped = next(made for done, made in stages[::-1] if done != LowerCollectives.name)
     around = Surroundings.of(mapped)
-    return Mapping(target, tuple(_kernel(op, around) for op in _kernels(mapped)))
+    return Mapping(
+        target,
+        tuple(_kernel(op, around) for op in _kernels(mapped)),
+        launches=host_program(mapped, name, numbers),
+    )
 
 
 def _kernels(module: Module) -> Iterator[Operation]:

@@ -163,17 +163,19 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All threads of the block meet here, or the lanes of each warp.
+    """All threads of the block meet here, those of all blocks, or lanes of each warp.
 
     ``lanes`` has a bit for each lane of a warp that has to come; None stands for all
-    threads of the block.  ``orders`` are the memories whose accesses before it are
-    over: ``shared`` by a block, ``global``.  ``what`` is what the program calls it.
+    threads of the block, or of all blocks where these meet too: ``of_grid``.
+    ``orders`` are the memories whose accesses before it are over: ``shared`` by a
+    block, ``global``.  ``what`` is what the program calls it.
     """
 
     loc: object = None
     lanes: int | None = None
     orders: frozenset[str] = frozenset({"shared", "global"})
     what: str = "barrier"
+    of_grid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

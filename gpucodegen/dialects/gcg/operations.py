@@ -3,6 +3,10 @@
 An access outside its buffer ends the call.  ``gcg.refuse`` does so on the host before
 anything ran; ``gcg.report`` notes it in a loop, where the access is left out, and the
 host raises after the loop.
+
+``gcg.grid_barrier %arrived`` is a barrier of all threads of all blocks of a kernel,
+which have to be resident at once.  ``%arrived`` is a word of global memory that no
+other launch uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ _ATTRIBUTES = {
 """What is accessed, how, along which dimension of which extent (-1: the values tell);
 a name for each value."""
 
-OPERATIONS = tuple(
+_REPORTS = tuple(
     op(
         name,
         "values*",
@@ -30,4 +34,14 @@ OPERATIONS = tuple(
         types={"values": constraints.INDEX_TYPE},
     )
     for name in ("gcg.refuse", "gcg.report")
+)
+
+OPERATIONS = (
+    *_REPORTS,
+    op(
+        "gcg.grid_barrier",
+        "arrived",
+        "$arrived attr-dict `:` type($arrived)",
+        types={"arrived": constraints.MEMREF},
+    ),
 )

@@ -55,6 +55,7 @@ class KernelSource:
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0
+    cooperative: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -120,6 +121,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         emitter.facts.block,
         emitter.has_parallel,
         emitter.shared_bytes,
+        any(inner.name == "gcg.grid_barrier" for o in body for inner in o.walk()),
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
@@ -175,6 +177,7 @@ _STORES = {
     "memref.copy": 1,
     "memref.dma_wait": 0,
     "affine.dma_wait": 0,
+    "gcg.grid_barrier": 0,
 }
 """The operand that an operation writes to."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpucodegen.dialects import gpu
 from gpucodegen.emit.kernel.context import Emitter, Handler
-from gpucodegen.emit.text.fragments import Precedence, Text
+from gpucodegen.emit.tables.memory.memory import buffer_of
+from gpucodegen.emit.text.fragments import Precedence, Text, call
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.operation import Operation
 
@@ -45,7 +46,15 @@ def barrier(e: Emitter, op: Operation) -> None:
     e.writer.line(f"{e.use('cuda')}.{code}")
 
 
+def grid_barrier(e: Emitter, op: Operation) -> None:
+    """``gcg.grid_barrier``."""
+    arrived = buffer_of(e, op, op.operands[0])
+    made = e.make("meet_grid", "meet_grid")
+    e.writer.line(str(call(made, arrived.pointer)))
+
+
 HANDLERS: dict[str, Handler] = dict.fromkeys(IDENTITIES, identity) | {
     "gpu.global_id": global_id,
     "gpu.barrier": barrier,
+    "gcg.grid_barrier": grid_barrier,
 }

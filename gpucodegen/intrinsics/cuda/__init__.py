@@ -6,6 +6,7 @@
 - `functions`: formulas in place of C's library
 - `threads`: what a thread knows of itself
 - `warps`: what the lanes of a warp tell one another
+- `grids`: all blocks of a launch meet
 - `lines`: lines of MLIR in PTX
 - `unrolling`: how often loops are repeated
 - `assembly`: PTX of a kernel
@@ -27,7 +28,7 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import memory, threads, warps
+from gpucodegen.intrinsics.cuda import grids, memory, threads, warps
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.framework import faces
 
@@ -44,7 +45,7 @@ PLAIN = faces.plain(FACE) | {
     "int64": int64,
 }
 cuda = threads.face(FACE)
-WARPS = warps.factories(FACE)
+WARPS = warps.factories(FACE) | grids.factories(FACE)
 """Factories that CUDA alone has."""
 globals().update(FACTORIES | PLAIN | WARPS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine.maps import AffineMap
@@ -10,6 +10,8 @@ from gpucodegen.ir.operation import Operation, Value
 
 Middles = Mapping[Value, int]
 """The middle of what each loop variable runs over; unknown ones are missing."""
+Weigh = Callable[[Operation], int]
+"""What one execution of an operation without regions counts."""
 
 
 def inside(op: Operation, middles: Middles) -> Middles:
@@ -20,7 +22,15 @@ def inside(op: Operation, middles: Middles) -> Middles:
     return {**middles, affine.For(op).iv: sum(found) // 2}
 
 
-def expected_work(op: Operation, middles: Middles) -> int | None:
+def iterations(op: Operation, middles: Middles) -> range | None:
+    """What the variable of an ``affine.for`` runs over; None where it is not known."""
+    found = _range(affine.For(op), middles)
+    return None if found is None else range(*found, affine.For(op).step)
+
+
+def expected_work(
+    op: Operation, middles: Middles, weigh: Weigh = lambda _: 1
+) -> int | None:
     """Operations that ``op`` executes; None where an extent is not known.
 
     A loop whose bounds depend on loops around it counts as in the middle of these:
@@ -44,23 +54,29 @@ def expected_work(op: Operation, middles: Middles) -> int | None:
         return None
     if op.name != "affine.for":
         nested = [o for r in op.regions for b in r.blocks for o in b.operations]
-        return _sum(nested, middles) if nested else 1
-    found = _range(affine.For(op), middles)
-    body = op.body.operations[:-1]
-    once = _sum(body, inside(op, middles))
-    if found is None or once is None:
-        return None
-    low, high = found
-    return max(0, -(-(high - low) // affine.For(op).step)) * once
+        return total_work(nested, middles, weigh) if nested else weigh(op)
+    run = iterations(op, middles)
+    once = total_work(op.body.operations[:-1], inside(op, middles), weigh)
+    return None if run is None or once is None else len(run) * once
 
 
 _UNCOUNTED = frozenset({"scf.execute_region", "scf.for", "scf.while"})
 
 
-def _sum(operations: Sequence[Operation], middles: Middles) -> int | None:
-    amounts = [expected_work(op, middles) for op in operations]
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
+def total_work(
+    operations: Sequence[Operation], middles: Middles, weigh: Weigh = lambda _: 1
+) -> int | None:
+    """What a list of operations executes together."""
+    amounts: list[int] = []
+    for op in operations:
+        if op.name == "affine.apply":
+            made = _values(affine.map_of(op), op.operands, middles)
+            middles = {**middles, **dict(zip(op.results, made, strict=False))}
+        amount = expected_work(op, middles, weigh)
+        if amount is None:
+            return None
+        amounts.append(amount)
+    return sum(amounts)
 
 
 def _range(loop: affine.For, middles: Middles) -> tuple[int, int] | None:

@@ -5,7 +5,8 @@ A nest becomes what the first of `kinds.KINDS` makes of it:
 * memory that a block shares, or asynchronous copies: a program of whole blocks;
 * a contraction: tiles in shared memory (`contraction.gpu`);
 * parallel outer loops: one thread per iteration, the innermost along x;
-* a sequential loop around parallel ones: the loop stays on the host;
+* a sequential loop around parallel ones: one kernel whose threads meet at barriers;
+* the same around products or what no kernel runs: the loop stays on the host;
 * anything else: one thread.
 
 A loop around a call or an unknown operation stays outside of kernels.
@@ -34,6 +35,7 @@ from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.steps import StepTeam
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class GpuMapper:
     module: str
     definitions: Mapping[Value, Operation]
     plan: Candidate | None = None
+    team: StepTeam | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     contractions: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])

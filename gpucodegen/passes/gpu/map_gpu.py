@@ -15,6 +15,7 @@ from gpucodegen.passes.gpu.gpu_launch import gpu_module
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.steps import StepTeam
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
 
 
@@ -24,12 +25,14 @@ class MapGpu(ModulePass):
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``contractions``
-    become fused multiply-adds on shared tiles.
+    become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
+    that walk sequential loops together; empty leaves the choice to the model.
     """
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     contractions: bool = True
+    team: tuple[int, ...] = ()
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -51,6 +54,7 @@ class MapGpu(ModulePass):
                 symbol_name(op),
                 definitions(op),
                 plan,
+                StepTeam(*self.team) if self.team else None,
                 surroundings,
                 self.contractions,
             )

@@ -104,6 +104,7 @@ class MeasuredModule:
         memory: ptx.Memory,
         *,
         dynamic_shared: int = 0,
+        cooperative: bool = False,
         **_: Any,
     ) -> None:
         """Execute some blocks of a launch, or only count it."""
@@ -117,7 +118,8 @@ class MeasuredModule:
             if known.count & (known.count - 1):
                 return
         self.device.sizes |= {start: end - start for start, end in memory.allocations()}
-        runs = self._runs(name, blocks, threads, parameters, memory, dynamic_shared)
+        given = name, blocks, threads, parameters, memory
+        runs = self._runs(*given, dynamic_shared, cooperative)
         counters = next(runs)
         for more in runs:
             counters.include(more)
@@ -143,11 +145,15 @@ class MeasuredModule:
         parameters: bytes,
         memory: ptx.Memory,
         dynamic: int,
+        cooperative: bool,
     ) -> Iterator[Counters]:
-        """Counters of one block, then those of as many more as the budget pays."""
+        """Counters of one block, then those of as many more as the budget pays.
+
+        Blocks that wait for each other run together.
+        """
         chosen = sample(grid[0] * grid[1] * grid[2], BLOCKS)
 
-        def run(only: Sequence[int]) -> Counters:
+        def run(only: Sequence[int] | None) -> Counters:
             done = self.module.launch(
                 name,
                 grid,
@@ -155,6 +161,7 @@ class MeasuredModule:
                 parameters,
                 memory,
                 dynamic_shared=dynamic,
+                cooperative=cooperative,
                 check=False,
                 measure=True,
                 only=only,
@@ -163,6 +170,9 @@ class MeasuredModule:
             assert done.counters is not None
             return done.counters
 
+        if cooperative:
+            yield run(None)
+            return
         first = run(chosen[:1])
         yield first
         cost = max(first.instructions("lanes").total(), 1)
@@ -181,10 +191,12 @@ class MeasuringDevice(EmulatedDevice):
     sizes: dict[int, int] = field(default_factory=dict[int, int])
     """Bytes of the allocations that launches met, by their first offset."""
 
-    def load(self, name: str, code: bytes) -> LoadedKernel:
+    def load(
+        self, name: str, code: bytes, *, cooperative: bool = False
+    ) -> LoadedKernel:
         """A kernel of a PTX module, to be measured."""
         loaded = EmulatedDevice.load(self, name, code)
-        return LoadedKernel(name, MeasuredModule(loaded.module, self))
+        return LoadedKernel(name, MeasuredModule(loaded.module, self), cooperative)
 
 
 def _triple(extents: int | Sequence[int]) -> Triple:

@@ -30,7 +30,8 @@ class CudaKernel:
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel for a device, or take it from the disk, and load it."""
         cc = device.compute_capability
-        loaded = device.load(spec.name, compile_ptx(spec, cc).encode())
+        code = compile_ptx(spec, cc).encode()
+        loaded = device.load(spec.name, code, cooperative=spec.cooperative)
         return cls(
             device, spec.name, ArgumentLayout.of(spec), loaded, spec.shared_bytes
         )

@@ -39,11 +39,15 @@ _HINT = (
 
 @dataclass(slots=True)
 class GpuKernel:
-    """A loaded kernel; ``allowed``: dynamic shared memory that it may get, in bytes."""
+    """A loaded kernel; ``allowed``: dynamic shared memory that it may get, in bytes.
+
+    ``cooperative``: all its blocks run at once.
+    """
 
     name: str
     function: Any
     allowed: int
+    cooperative: bool = False
 
 
 @dataclass(eq=False)
@@ -144,7 +148,7 @@ class CupyDevice:
         with self._calls():
             array[...] = value
 
-    def load(self, name: str, code: bytes) -> GpuKernel:
+    def load(self, name: str, code: bytes, *, cooperative: bool = False) -> GpuKernel:
         """A kernel of PTX, of which the driver makes machine code."""
         cuda = _cupy().cuda
         with self._calls(name):
@@ -155,7 +159,8 @@ class CupyDevice:
             static = cuda.driver.funcGetAttribute(
                 cuda.driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr
             )
-        return GpuKernel(name, function, max(0, self.limits.shared - static))
+        allowed = max(0, self.limits.shared - static)
+        return GpuKernel(name, function, allowed, cooperative)
 
     def launch(
         self,
@@ -169,7 +174,7 @@ class CupyDevice:
         """Start a kernel, on CuPy's current stream if none is named."""
         cuda = _cupy().cuda
         problems = cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError
-        start, pointers = cuda.driver.launchKernel, arguments.pointers
+        pointers = arguments.pointers
         with ExitStack() as place:
             try:
                 if cuda.runtime.getDevice() != self.number:
@@ -178,7 +183,11 @@ class CupyDevice:
                 if shared > kernel.allowed:
                     self._allow(kernel, shared)
                 on = (stream or cuda.get_current_stream(self.number)).ptr
-                start(kernel.function.ptr, *grid, *block, shared, on, pointers, 0)
+                given = kernel.function.ptr, *grid, *block, shared, on, pointers
+                if kernel.cooperative:
+                    cuda.driver.launchCooperativeKernel(*given)
+                else:
+                    cuda.driver.launchKernel(*given, 0)
             except problems as problem:
                 raise self._failed(problem, kernel.name) from problem
         self.launched.append(kernel.name)
@@ -273,7 +282,10 @@ class CupyDevice:
         return failure(names, problem, hint)
 
 
-_REFUSALS = ("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE")
+_REFUSALS = (
+    *("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE"),
+    "COOPERATIVE_LAUNCH_TOO_LARGE",
+)
 """Of a launch or a module itself; anything else went wrong in a kernel before."""
 
 

@@ -40,6 +40,8 @@ from gpucodegen.runtime.devices.protocol import (
     failure,
 )
 from gpucodegen.runtime.devices.strides import row_major
+from gpucodegen.tiling.machine.gpu.devices import devices_of
+from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 
 MEMORY = 8 << 30
 """Bytes that one device has."""
@@ -47,10 +49,14 @@ MEMORY = 8 << 30
 
 @dataclass(frozen=True, slots=True)
 class LoadedKernel:
-    """A kernel of a module; ``module`` is a `gpucodegen.ptx.Module`."""
+    """A kernel of a module; ``module`` is a `gpucodegen.ptx.Module`.
+
+    ``cooperative``: all its blocks run at once.
+    """
 
     name: str
     module: Any
+    cooperative: bool = False
 
 
 @dataclass(eq=False)
@@ -155,14 +161,16 @@ class EmulatedDevice:
         """One number to every element."""
         array[...] = value
 
-    def load(self, name: str, code: bytes) -> LoadedKernel:
+    def load(
+        self, name: str, code: bytes, *, cooperative: bool = False
+    ) -> LoadedKernel:
         """A kernel of a PTX module."""
         module = _module(code.decode())
         try:
             module.program(name)
         except _ptx().Unsupported as problem:
             raise errors.NotEmulated(kernel=name, reason=problem) from problem
-        return LoadedKernel(name, module)
+        return LoadedKernel(name, module, cooperative)
 
     def launch(
         self,
@@ -183,6 +191,7 @@ class EmulatedDevice:
             run = module.launch(
                 *(name, grid, block, packed, memory),
                 dynamic_shared=shared,
+                cooperative=kernel.cooperative,
                 trace=not self.streams.is_one,
             )
         except _ptx().Fault as fault:
@@ -224,8 +233,23 @@ class EmulatedDevice:
             problem = f"its parameters lie at {placed}, arguments at {list(offsets)}"
         if not problem and end > len(packed):
             problem = f"it takes {end} bytes of arguments, not {len(packed)}"
+        if not problem and kernel.cooperative:
+            problem = self._crowd(entry.shared_bytes + shared, grid, block)
         if problem:
             raise failure([kernel.name], problem, "Use smaller blocks or tiles")
+
+    def _crowd(self, shared: int, grid: Triple, block: Triple) -> str:
+        """What is wrong with blocks that all have to run at once.
+
+        It holds as many as the first device of its architecture does.
+        """
+        major, minor = self.compute_capability[:2]
+        device = devices_of(f"sm_{major}{minor}")[0]
+        held = occupancy(device.multiprocessor, prod(block), None, shared)
+        most = held.blocks * device.processors
+        if prod(grid) <= most:
+            return ""
+        return f"its {prod(grid)} blocks wait for each other, and {most} run at once"
 
     def stream(self, given: object) -> EmulatedStream:
         """The stream that a caller means."""

@@ -195,8 +195,12 @@ class Device(Protocol):
         """One number to every element."""
         ...
 
-    def load(self, name: str, code: bytes) -> Any:
-        """A kernel of a module, which is PTX."""
+    def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
+        """A kernel of a module, which is PTX.
+
+        ``cooperative``: its blocks wait for each other, so a launch starts all at once,
+        and is refused where the device does not hold so many.
+        """
         ...
 
     def launch(

@@ -83,9 +83,9 @@ class Recording:
         """Note a fill."""
         self._operations.append(partial(self.device.fill, array, value))
 
-    def load(self, name: str, code: bytes) -> Any:
+    def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
         """A kernel on the device."""
-        return self.device.load(name, code)
+        return self.device.load(name, code, cooperative=cooperative)
 
     def launch(
         self,

@@ -99,4 +99,5 @@ def kernel_spec(
         kernel.shared_bytes,
         fastmath,
         threads,
+        kernel.cooperative,
     )

@@ -27,6 +27,7 @@ class KernelSpec:
     undecorated function ``name``.  ``block`` is the static block size of a CUDA kernel,
     ``parallel`` says that a CPU kernel uses ``prange``, on ``threads`` threads (0: as
     many as variables say).
+    ``cooperative``: its blocks wait for each other, so all of them run at once.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -38,6 +39,7 @@ class KernelSpec:
     shared_bytes: int = 0
     fastmath: tuple[str, ...] = ("contract",)
     threads: int = 0
+    cooperative: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:

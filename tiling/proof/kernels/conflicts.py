@@ -133,6 +133,18 @@ class GroupPair:
         """{ x -> y in conflict : B(x) != B(y) }."""
         return conflict.subtract(self._same(conflict, Role.BLOCK))
 
+    def unordered_blocks(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B !=, S(x) <= S(y), no barrier of the grid between }.
+
+        Taken over simple supersets of the fences' complements, as for threads.
+        """
+        a, b = self.first.head, self.second.head
+        ordered = earlier(everything(a, b), a, b, or_same=True)
+        far = conflict.intersect(ordered).subtract(
+            fenced(self.model, a, b, self.fences)
+        )
+        return far.subtract(self._same(far, Role.BLOCK))
+
     def unordered_threads(self, conflict: Map) -> Map:
         """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }."""
         near = conflict.intersect(self._within_a_phase())

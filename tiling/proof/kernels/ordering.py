@@ -56,19 +56,34 @@ def fenced(
 ) -> Map:
     """{ x -> y : some fence f of the same block has S(x) < S(f) < S(y) }.
 
-    A fence of a warp orders the executions by its own lanes.
+    A fence of a warp orders the executions by its own lanes, one of the grid those of
+    all blocks.
     """
     return reduce(Map.union, (_fenced(model, a, f, b) for f in fences), nothing(a, b))
 
 
 def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:
     lanes = f.node.lanes if isinstance(f.node, Barrier) else None
+    if of_grid(f):
+        return _across(a, f, b)
     if lanes is None:
         return _through(a, f, b)
     before, after = (same_warp(model, *pair, lanes) for pair in ((a, f), (f, b)))
     if before is None or after is None:
         return nothing(a, b)
     return _through(a, f, b, before.intersect_range(f.domain), after)
+
+
+def of_grid(instances: Instances) -> bool:
+    """Whether it is a barrier of all blocks."""
+    return isinstance(instances.node, Barrier) and instances.node.of_grid
+
+
+def _across(a: Instances, f: Instances, b: Instances) -> Map:
+    """{ x -> f } o { f -> y }, each earlier, of any blocks: every thread comes to f."""
+    first = everything(a, f).intersect_range(f.domain)
+    second = everything(f, b).intersect_domain(f.domain)
+    return earlier(first, a, f).apply_range(earlier(second, f, b))
 
 
 def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
@@ -125,10 +140,13 @@ def left_out(model: Model, barrier: Instances) -> Map:
     """Threads (trips -> values) that miss a barrier which others like them reach.
 
     { (B, T, s) : (B, T', s) in domain for some T', T in block } minus domain, with T'
-    of the warp of T where a warp meets, and T among the lanes that have to come.
+    of the warp of T where a warp meets, and T among the lanes that have to come; where
+    the grid meets, (B', T', s) of any block counts.
     """
     reached = barrier.values
-    for d in dimensions(barrier, Role.THREAD):
+    others = dimensions(barrier, Role.THREAD)
+    others += dimensions(barrier, Role.BLOCK) if of_grid(barrier) else []
+    for d in others:
         reached = reached.eliminate(IN, d, 1).eliminate(OUT, d, 1)
     block = [loop for loop in barrier.loops if loop.role is not Role.SEQUENTIAL]
     missing = reached.intersect(model.box(barrier, block))

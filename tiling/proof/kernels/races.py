@@ -21,7 +21,13 @@ Required are
     tags:       as transfers, for x -> y that start copies on one cell of a tag array
     unfinished: every copy is followed by a wait on its tag
     divergence: every barrier is reached by all threads of the block or by none,
-                one of a warp by all its lanes that have to come or by none.
+                one of a warp by all its lanes that have to come or by none,
+                one of the grid by all threads of all blocks or by none.
+
+Where a kernel has barriers of the grid, blocks may use one cell on both sides of one:
+
+    blocks:     { x -> y in conflict : B(x) != B(y), S(x) <= S(y),
+                  no barrier b of the grid with S(x) < S(b) < S(y) } = {}
 
 A barrier counts for the memories that it orders, and one of a warp for its lanes.
 A copy may touch its cells at any moment from its start to its wait; it is executed by
@@ -45,7 +51,7 @@ from gpucodegen.tiling.proof.kernels.conflicts import (
     groups_of,
 )
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
-from gpucodegen.tiling.proof.kernels.ordering import left_out, unfinished
+from gpucodegen.tiling.proof.kernels.ordering import left_out, of_grid, unfinished
 from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
 
@@ -176,29 +182,44 @@ def _orders(fence: Instances, memory: str) -> bool:
     return not isinstance(fence.node, Barrier) or memory in fence.node.orders
 
 
+def _any(fence: Instances) -> bool:
+    del fence
+    return True
+
+
 _RULES = {
-    "blocks": ("two blocks use one cell", GroupPair.across_blocks),
-    "threads": ("no barrier orders two threads", GroupPair.unordered_threads),
+    "blocks": ("two blocks use one cell", GroupPair.across_blocks, _any),
+    "grid": (
+        "no barrier of the grid orders two blocks",
+        GroupPair.unordered_blocks,
+        of_grid,
+    ),
+    "threads": ("no barrier orders two threads", GroupPair.unordered_threads, _any),
     "transfers": (
         "no wait completes a copy before its cells are used",
         GroupPair.in_flight,
+        _any,
     ),
 }
+"""What is said, the set that has to be empty, the fences that count."""
 
 
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
     rules = ["transfers" if pair.first.copies else "threads"]
     is_shared = _per_block(pair, array)
-    if symmetric and not is_shared:
+    if not is_shared and any(map(of_grid, pair.model.everything)):
+        rules.insert(0, "grid")
+    elif symmetric and not is_shared:
         rules.insert(0, "blocks")
     memory = "shared" if is_shared else "global"
-    pair = replace(pair, fences=[f for f in pair.fences if _orders(f, memory)])
+    fences = [f for f in pair.fences if _orders(f, memory)]
     for rule in rules:
-        reason, broken = _RULES[rule]
-        hulls = replace(pair, coarse=True)
+        reason, broken, counts = _RULES[rule]
+        fenced = replace(pair, fences=[f for f in fences if counts(f)])
+        hulls = replace(fenced, coarse=True)
         if not hulls.proven(partial(_breaking, hulls, broken, array)):
-            query = partial(_breaking, pair, broken, array)
-            yield from _unproven(pair, rule, reason, query)
+            query = partial(_breaking, fenced, broken, array)
+            yield from _unproven(fenced, rule, reason, query)
 
 
 def _breaking(
@@ -227,6 +248,8 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
 
 def _meeting(barrier: Instances) -> str:
     """Who meets."""
+    if of_grid(barrier):
+        return "threads of the grid"
     lanes = barrier.node.lanes if isinstance(barrier.node, Barrier) else None
     if lanes is None:
         return "threads of a block"
@@ -234,8 +257,9 @@ def _meeting(barrier: Instances) -> str:
 
 
 def _doubted(barrier: Instances) -> Doubt | None:
-    """What the threads of a block may decide differently around it, if anything."""
-    blocks = {loop.name for loop in barrier.loops if loop.role is Role.BLOCK}
+    """What those who meet there may decide differently around it, if anything."""
+    is_wide = of_grid(barrier)
+    blocks = {l.name for l in barrier.loops if l.role is Role.BLOCK and not is_wide}
     apart = (d for d in barrier.doubts if not d.uniform and d.cause not in blocks)
     return next(apart, None)
 

@@ -25,7 +25,7 @@ class Meeting:
     """Who meets at an operation, and for which memories that is a barrier.
 
     ``lanes`` has a bit for each lane of a warp that must come; None stands for all
-    threads of the block.
+    threads of the block, or of all blocks where these meet too: ``of_grid``.
 
     >>> shuffle = Operation("gpu.subgroup_reduce")
     >>> meeting(shuffle, lambda value: None) == Meeting(ALL_LANES)
@@ -34,6 +34,7 @@ class Meeting:
 
     lanes: int | None
     orders: frozenset[str] = NOTHING
+    of_grid: bool = False
 
 
 def meeting(op: Operation, constants: Constants) -> Meeting | None:
@@ -58,6 +59,11 @@ def _barrier(op: Operation, constants: Constants) -> Meeting:
 def _whole_block(op: Operation, constants: Constants) -> Meeting:
     del op, constants
     return Meeting(None)
+
+
+def _whole_grid(op: Operation, constants: Constants) -> Meeting:
+    del op, constants
+    return Meeting(None, EVERYTHING, of_grid=True)
 
 
 def _whole_warp(op: Operation, constants: Constants) -> Meeting:
@@ -85,6 +91,7 @@ def _masked(position: int, orders: frozenset[str] = NOTHING) -> _Rule:
 
 _Rule = Callable[[Operation, Constants], Meeting]
 _TABLE: dict[str, _Rule] = {
+    "gcg.grid_barrier": _whole_grid,
     "gpu.barrier": _barrier,
     "gpu.all_reduce": _whole_block,
     "gpu.ballot": _whole_warp,

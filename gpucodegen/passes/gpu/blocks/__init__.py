@@ -2,6 +2,7 @@
 
 - `transfer_spans`: which nests a block runs
 - `threads`: parallel loops divided among threads
+- `teams`: threads that walk one program together, and loops spread over them
 - `phases`: barriers where threads have to meet
 - `program`: the whole block
 """

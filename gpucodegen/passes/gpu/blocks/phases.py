@@ -1,21 +1,24 @@
-"""The program of a block with barriers where its threads have to meet.
+"""The program of a team with barriers where its threads have to meet.
 
 Between two barriers, no thread may touch a cell that another thread writes.  So a
 barrier stands before every part that depends on a part since the last barrier.  At the
 head of a loop, the end of the loop's body counts too.  A wait for a transfer is a
-barrier.
+barrier.  What is not parallel is left to one thread, unless others need its values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
-from gpucodegen.dialects.shared.transfers import WAITS
+from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.analysis.work import Middles, inside, iterations
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain, spread
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 
@@ -26,11 +29,14 @@ Pending = dict[int, Operation]
 
 @dataclass(slots=True)
 class Phases:
-    """Rewrites the body of a block; ``pending`` is the state of the walk."""
+    """Rewrites what a team runs; ``pending`` is the state of the walk.
+
+    ``middles``: of the loops around, as far as they are known.
+    """
 
     analysis: NestAnalysis
-    thread: Value
-    threads: int
+    team: Team
+    middles: Middles = field(default_factory=dict[Value, int])
     pending: Pending = field(default_factory=Pending)
     _ordered: dict[tuple[int, int], bool] = field(
         default_factory=dict[tuple[int, int], bool]
@@ -38,32 +44,76 @@ class Phases:
 
     def operations(self, b: Builder, operations: Sequence[Operation]) -> None:
         """Append the operations, with barriers between them."""
-        for op in operations:
-            self._one(b, op)
+        for is_simple, run in groupby(operations, key=_is_simple):
+            some = list(run)
+            if is_simple and _stores(some) and not _is_needed(some, operations):
+                self._alone(b, some)
+                continue
+            for op in some:
+                self._one(b, op)
 
     def _one(self, b: Builder, op: Operation) -> None:
-        loops = dealt_loops(op, self.analysis)
         if op.name in WAITS:
             b.operations.append(op)
             self.pending.clear()
-        elif op.regions and not loops:
+        elif self._is_dealt(op):
+            self._meet(b, [op])
+            self._deal(b, op)
+        elif self._is_serial(op):
+            self._alone(b, [op])
+        elif op.regions:
             self._structured(b, op)
         else:
-            self._meet(b, op)
-            if loops:
-                divide(b, loops, self.thread, self.threads)
-            elif op.name in STORES:
-                alone = Index.of(0) - self.thread
-                b.guard([alone], lambda i: i.operations.append(op))
+            self._meet(b, [op])
+            if op.name in STORES:
+                self._by_one(b, [op])
             else:
                 b.operations.append(op)
 
-    def _meet(self, b: Builder, op: Operation) -> None:
-        """A barrier if something pending is in conflict with ``op``."""
-        if any(self._must_wait(before, op) for before in self.pending.values()):
-            b.add("gpu.barrier")
+    def _is_dealt(self, op: Operation) -> bool:
+        return bool(parallel_chain(op, self.analysis) or dealt_loops(op, self.analysis))
+
+    def _deal(self, b: Builder, op: Operation) -> None:
+        """A parallel nest, all of it at once where its extents are known."""
+        loops = dealt_loops(op, self.analysis)
+        chain = parallel_chain(op, self.analysis)
+        if len(loops) >= len(chain):
+            divide(b, loops, self.team.number, self.team.size)
+            return
+        extents: list[int | None] = []
+        middles = self.middles
+        for loop in chain:
+            run = iterations(loop, middles)
+            extents.append(None if run is None else max(len(run), 1))
+            middles = inside(loop, middles)
+        spread(b, chain, self.team, self.team.lanes(extents))
+
+    def _is_serial(self, op: Operation) -> bool:
+        """Whether a structure stores, and has nothing for several threads in it."""
+        inner = list(op.walk())
+        return (
+            bool(op.regions)
+            and not op.results
+            and _stores(inner)
+            and not any(o.name in TRANSFERS or self._is_dealt(o) for o in inner)
+        )
+
+    def _alone(self, b: Builder, operations: Sequence[Operation]) -> None:
+        """What one thread does."""
+        self._meet(b, operations)
+        self._by_one(b, operations)
+
+    def _by_one(self, b: Builder, operations: Sequence[Operation]) -> None:
+        first = Index.of(0) - self.team.number
+        b.guard([first], lambda i: i.operations.extend(operations))
+
+    def _meet(self, b: Builder, operations: Sequence[Operation]) -> None:
+        """A barrier if something pending is in conflict with the operations."""
+        before = self.pending.values()
+        if any(self._must_wait(old, op) for old in before for op in operations):
+            self.team.meet(b)
             self.pending.clear()
-        self.pending[id(op)] = op
+        self.pending |= {id(op): op for op in operations}
 
     def _must_wait(self, before: Operation, op: Operation) -> bool:
         key = id(before), id(op)
@@ -73,7 +123,9 @@ class Phases:
 
     def _structured(self, b: Builder, op: Operation) -> None:
         """A loop or branch that all threads walk; it may be left without entering."""
-        entry = dict(self.pending)
+        entry, around = dict(self.pending), self.middles
+        if op.name == "affine.for":
+            self.middles = inside(op, around)
         while op.name in LOOPS:
             before = dict(self.pending)
             self._regions(op, before)
@@ -83,6 +135,7 @@ class Phases:
         regions = self._regions(op, dict(self.pending))
         b.operations.append(op.with_(regions=regions))
         self.pending |= entry
+        self.middles = around
 
     def _regions(self, op: Operation, entry: Pending) -> tuple[Region, ...]:
         """The regions, each entered in the same state; what any leaves is pending."""
@@ -107,3 +160,19 @@ class Phases:
                 for block in region.blocks
             )
         )
+
+
+def _is_simple(op: Operation) -> bool:
+    is_end = op.name.endswith(".yield")
+    return not op.regions and not is_end and op.name not in TRANSFERS
+
+
+def _stores(operations: Sequence[Operation]) -> bool:
+    return any(op.name in STORES for op in operations)
+
+
+def _is_needed(run: Sequence[Operation], operations: Sequence[Operation]) -> bool:
+    """Whether values of a run are used outside of it."""
+    made = {value for op in run for value in op.results}
+    others = (op for op in operations if op not in run)
+    return any(not made.isdisjoint(o.used) for op in others for o in op.walk())

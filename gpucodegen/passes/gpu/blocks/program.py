@@ -27,6 +27,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
 
@@ -65,7 +66,8 @@ def block_program(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )
     inner = Builder(location)
-    Phases(inside, thread, threads).operations(inner, body)
+    team = Team(Index.of(thread), threads, threads)
+    Phases(inside, team).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 

@@ -75,7 +75,7 @@ def thread_count(operations: Sequence[Operation], analysis: NestAnalysis) -> int
     return max(WARP, min(MAX_THREADS, -(-largest // WARP) * WARP))
 
 
-def divide(b: Builder, loops: Sequence[Dealt], thread: Value, threads: int) -> None:
+def divide(b: Builder, loops: Sequence[Dealt], thread: Index, threads: int) -> None:
     """Deal the iterations of a parallel nest out to the threads."""
     body = inner_operations(loops[-1].loop.operation)
 

@@ -4,6 +4,7 @@
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `contractions`: products and convolutions
 - `thread_mapping`: a thread for each iteration of parallel loops
+- `stepped`: sequential loops around parallel ones, in one kernel with barriers
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
 `KINDS` is the table in which they are asked.  A new kind is a module with a function
@@ -19,6 +20,7 @@ from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.kinds.stepped import stepped
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
 
 Kind = Callable[[Nest], list[Operation] | None]
@@ -28,6 +30,7 @@ KINDS: tuple[Kind, ...] = (
     block_program_of,
     contractions_of,
     threads_of,
+    stepped,
     host_loop,
 )
 """In the order in which they are asked; one thread runs what is of no kind."""

@@ -15,6 +15,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.steps import StepTeam
 
 
 class Mapper(Protocol):
@@ -23,6 +24,8 @@ class Mapper(Protocol):
     surroundings: Surroundings
     plan: Candidate | None
     """The kernel that every contraction becomes, if the caller has chosen one."""
+    team: StepTeam | None
+    """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
     contracted: list[Operation]
     """Nests that became contractions."""

@@ -40,8 +40,8 @@ class FromElsewhere(Protocol):
         """Lanes meet."""
         ...
 
-    def knows(self, lane: int, mark: int) -> bool:
-        """Whether a lane knows of an access."""
+    def know(self, lanes: Array, marks: Array) -> Array:
+        """Whether lanes know of accesses."""
         ...
 
 
@@ -176,8 +176,8 @@ class Clocks:
             near = self._in_cluster(lane, marks >> BLOCK)
             known |= near & (self.foreign[lane] >= stamp)
         if self.releases is not None:
-            for at in np.flatnonzero(~same & ~known):
-                known[at] = self.releases.knows(int(lane[at]), int(marks[at]))
+            far = np.flatnonzero(~same & ~known)
+            known[far] = self.releases.know(lane[far], marks[far])
         return known
 
     def _in_cluster(self, lane: Array, blocks: Array) -> Array:

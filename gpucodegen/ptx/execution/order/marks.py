@@ -22,6 +22,7 @@ from gpucodegen.ptx.execution.order.clocks import (
 )
 from gpucodegen.ptx.execution.order.readers import (
     SEVERAL_BLOCKS,
+    BlockReaders,
     LastReaders,
     Touch,
     WarpReaders,
@@ -50,7 +51,7 @@ class Marks:
     def __init__(
         self,
         writers: Array,
-        readers: LastReaders | WarpReaders,
+        readers: LastReaders | WarpReaders | BlockReaders,
         atomics: LastReaders | None,
         shift: int,
         shared: bool,
@@ -92,7 +93,7 @@ class Marks:
         if clash is None and self.atomics is not None and not strong:
             clash = self._against(clocks, touch, self.atomics, "read of", "changed")
         if clash is None and not strong:
-            self.readers.note(touch)
+            self.readers.note(touch, clocks)
         return clash
 
     def write(self, clocks: Clocks, touch: Touch, strong: bool = False) -> Clash | None:
@@ -106,7 +107,7 @@ class Marks:
         if clash is not None:
             return clash
         if strong and self.atomics is not None:
-            self.atomics.note(touch)
+            self.atomics.note(touch, clocks)
             self._initialise(touch)
             return None
         if self.atomics is not None:
@@ -212,7 +213,7 @@ class Marks:
         self,
         clocks: Clocks,
         touch: Touch,
-        earlier: LastReaders | WarpReaders,
+        earlier: LastReaders | WarpReaders | BlockReaders,
         what: str,
         how: str,
     ) -> Clash | None:

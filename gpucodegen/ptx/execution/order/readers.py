@@ -6,12 +6,14 @@ order is finer than the block's barrier keep one word for each warp in shared me
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from gpucodegen.ptx.execution.order.clocks import (
     BLOCK,
+    BLOCKS,
     CODE,
     NEIGHBOURS,
     SEVERAL,
@@ -23,7 +25,7 @@ from gpucodegen.ptx.execution.order.clocks import (
 )
 from gpucodegen.ptx.types import Array
 
-SEVERAL_BLOCKS = ((1 << 63 - BLOCK) - 1 << BLOCK) | SEVERAL
+SEVERAL_BLOCKS = (BLOCKS << BLOCK) | SEVERAL
 
 
 class Touch(NamedTuple):
@@ -65,11 +67,12 @@ class LastReaders:
         near = touch.candidates(others, self.shared and clocks.together == 1)
         return clocks.unordered(near, others, touch.lanes), others
 
-    def note(self, touch: Touch) -> None:
-        """Note accesses of lanes."""
+    def note(self, touch: Touch, clocks: Clocks) -> None:
+        """Note accesses of lanes; what is ordered before them need not stay known."""
         cells, mine = touch.cells, touch.mine
         others = self.words[cells]
         crowd = touch.candidates(others, self.shared and not self.clustered)
+        crowd = clocks.unordered(crowd, others, touch.lanes)
         new = mine
         if crowd.any():
             new = np.where(crowd, self._several(others, mine), mine)
@@ -108,6 +111,45 @@ class LastReaders:
     def forget(self, cells: Array) -> None:
         """A write that is ordered behind all of them makes them past."""
         self.words[cells] = 0
+
+
+class BlockReaders:
+    """The last access to each cell by each block, for blocks that order each other.
+
+    ``parts`` has the words of each block of the launch; all of them run in one batch.
+    """
+
+    def __init__(self, parts: Sequence[LastReaders]) -> None:
+        self.parts = parts
+
+    @property
+    def words(self) -> Array:
+        """Whether any block accessed a cell."""
+        return np.bitwise_or.reduce([part.words for part in self.parts])
+
+    def races(self, touch: Touch, clocks: Clocks) -> tuple[Array, Array]:
+        """Where an access of the past is not ordered before this one, and its mark."""
+        shape = touch.cells.shape
+        found, marks = np.zeros(shape, bool), np.zeros(shape, np.int64)
+        for part in self.parts:
+            races, others = part.races(touch, clocks)
+            marks = np.where(races & ~found, others, marks)
+            found |= races
+        return found, marks
+
+    def note(self, touch: Touch, clocks: Clocks) -> None:
+        """Note accesses of lanes."""
+        rows = clocks.row if touch.lanes is None else clocks.row[touch.lanes]
+        lanes = np.arange(len(rows)) if touch.lanes is None else touch.lanes
+        for row in np.unique(rows):
+            own = rows == row
+            part = Touch(touch.cells[own], lanes[own], touch.mine[own], touch.low[own])
+            self.parts[row].note(part, clocks)
+
+    def forget(self, cells: Array) -> None:
+        """A write that is ordered behind all of them makes them past."""
+        for part in self.parts:
+            part.forget(cells)
 
 
 def _warp(code: Array) -> Array:
@@ -159,8 +201,9 @@ class WarpReaders:
                 found |= races
         return found, marks
 
-    def note(self, touch: Touch) -> None:
+    def note(self, touch: Touch, clocks: Clocks) -> None:
         """Note reads of lanes."""
+        del clocks
         column = (touch.mine & CODE) - 1 + self.column(self._homes(touch))
         code = np.broadcast_to(column, touch.cells.shape)
         self.add(touch.cells, code, int(touch.mine.flat[0]) >> STAMP & STAMPS)

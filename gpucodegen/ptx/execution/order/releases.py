@@ -50,7 +50,8 @@ class Releases:
         """What a lane knew at its last fence, and whether other blocks may know it."""
         self.pending: defaultdict[int, Known] = defaultdict(dict)
         """What a lane has read of, and will know at its next fence."""
-        self.foreign: defaultdict[int, Known] = defaultdict(dict)
+        self.foreign: dict[int, Known] = {}
+        """What a lane has acquired from other blocks; lanes that met share it."""
 
     def _all_known(self, lane: int) -> Known:
         """What a lane knows now, its own past included."""
@@ -61,11 +62,13 @@ class Releases:
 
     def _acquire(self, lane: int, known: Known) -> None:
         own = self.clocks.block_of(lane)
+        foreign = dict(self.foreign.get(lane, {}))
         for block, stamps in known.items():
             if abs(block) == own:
                 self.clocks.acquire(np.array([lane]), np.stack([stamps, stamps * 0]))
             elif block > 0:
-                learn(self.foreign[lane], {block: stamps})
+                learn(foreign, {block: stamps})
+        self.foreign[lane] = foreign
 
     def fence(self, wide: bool, mask: Mask) -> None:
         """A fence of some lanes; ``wide`` ones concern other blocks as well."""
@@ -115,19 +118,32 @@ class Releases:
         """Lanes that meet know what each has acquired from other blocks."""
         if not self.foreign:
             return
+        everyone = [int(lane) for lane in lanes]
+        known = {id(k): k for k in map(self.foreign.get, everyone) if k}
+        if len(known) < 2 and all(lane in self.foreign for lane in everyone):
+            return
         joint: Known = {}
-        for lane in map(int, lanes):
-            learn(joint, self.foreign.get(lane, {}))
+        for stamps in known.values():
+            learn(joint, stamps)
         if joint:
-            for lane in map(int, lanes):
-                learn(self.foreign[lane], joint)
+            self.foreign.update(dict.fromkeys(everyone, joint))
 
-    def knows(self, lane: int, mark: int) -> bool:
-        """Whether a lane knows of an access in another block."""
-        stamps = self.foreign.get(lane, {}).get(mark >> BLOCK)
-        if stamps is None:
-            return False
-        code, stamp = mark & CODE, mark >> STAMP & STAMPS
-        if code == SEVERAL or code >= WARP_CODE:
-            return bool(stamps[: self.clocks.threads].min() >= stamp)
-        return bool(stamps[code - 1] >= stamp)
+    def know(self, lanes: Array, marks: Array) -> Array:
+        """Whether lanes know of accesses in other blocks, a mark for each lane."""
+        found = np.zeros(len(lanes), bool)
+        blocks, code = marks >> BLOCK, marks & CODE
+        stamp, most = marks >> STAMP & STAMPS, self.clocks.threads
+        crowd = (code == SEVERAL) | (code >= WARP_CODE)
+        sources = np.array([id(self.foreign.get(lane)) for lane in lanes.tolist()])
+        for source in np.unique(sources):
+            own = np.flatnonzero(sources == source)
+            known = self.foreign.get(int(lanes[own[0]]), {})
+            for block in np.unique(blocks[own]):
+                stamps = known.get(int(block))
+                if stamps is None:
+                    continue
+                at = own[blocks[own] == block]
+                single = stamps[np.where(crowd[at], 0, code[at] - 1)]
+                least = np.where(crowd[at], stamps[:most].min(), single)
+                found[at] = least >= stamp[at]
+        return found

@@ -162,8 +162,11 @@ class Lifter(Walk):
         """Threads of a block or lanes of a warp come together."""
         found = meeting(op, self._number)
         assert found is not None
-        what = "barrier" if found.lanes is None and found.orders else op.name
-        nodes.append(Barrier(op.location, found.lanes, found.orders, what))
+        is_plain = found.lanes is None and found.orders and not found.of_grid
+        what = "barrier" if is_plain else op.name
+        nodes.append(
+            Barrier(op.location, found.lanes, found.orders, what, found.of_grid)
+        )
         self.env.forget(op)
 
     def _number(self, value: Value) -> int | None:

@@ -1,0 +1,146 @@
+"""Sequential loops around parallel ones, in one kernel with barriers between its steps.
+
+One block where that is enough for the parallel loops; else blocks that are all resident
+and meet at barriers of the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import I32, MemRefType
+from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.analysis.work import (
+    Middles,
+    expected_work,
+    inside,
+    iterations,
+)
+from gpucodegen.passes.contraction.gpu.forms import paying_contraction
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain
+from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.tiling.machine.gpu.steps import Step, StepTeam, plan_steps
+
+STRUCTURE = frozenset({"affine.for", "affine.if"})
+ROUNDS = 3
+"""How often loops are distributed: each time one level further in."""
+
+
+def stepped(nest: Nest) -> list[Operation] | None:
+    """A kernel whose threads walk the sequential loops together."""
+    op = nest.op
+    if op.name != "affine.for" or op.results or not _is_plain(op, nest.analysis):
+        return None
+    for _ in range(ROUNDS):
+        made = _distributed(nest.op, nest.analysis)
+        if made is nest.op:
+            break
+        nest = nest.of(made)
+    chains = list(_chains(nest.op, nest.analysis, {}))
+    if not chains or (nest.mapper.contractions and _multiplies(chains)):
+        return None
+    steps = [_step(chain, middles) for chain, middles in chains]
+    return _launched(nest, nest.mapper.team or plan_steps(steps))
+
+
+def _is_plain(op: Operation, analysis: NestAnalysis) -> bool:
+    """Whether all threads may walk it: loops, conditions, accesses, arithmetic.
+
+    Memory is of one thread, so it may only be made inside of parallel loops.
+    """
+    if op.name == "affine.for" and analysis.is_parallel(op):
+        return True
+    if op.name not in STRUCTURE:
+        made = any(isinstance(value.type, MemRefType) for value in op.results)
+        return not op.regions and not made and not op.successors
+    bodies = (block for region in op.regions for block in region.blocks)
+    return all(_is_plain(o, analysis) for b in bodies for o in b.operations)
+
+
+def _distributed(op: Operation, analysis: NestAnalysis) -> Operation:
+    """The nest with parallel loops around other parallel loops taken apart."""
+
+    def rewritten(operations: Sequence[Operation]) -> list[Operation]:
+        return [new for inner in operations for new in one(inner)]
+
+    def one(inner: Operation) -> list[Operation]:
+        chain = parallel_chain(inner, analysis)
+        if chain:
+            last = chain[-1].body.operations
+            has_more = any(parallel_chain(o, analysis) for o in last)
+            return distribute(inner, analysis) if has_more else [inner]
+        if inner.name not in STRUCTURE:
+            return [inner]
+        regions = tuple(
+            type(region)(
+                tuple(b.with_operations(rewritten(b.operations)) for b in region.blocks)
+            )
+            for region in inner.regions
+        )
+        same = all(
+            old.operations == new.operations
+            for before, after in zip(inner.regions, regions, strict=True)
+            for old, new in zip(before.blocks, after.blocks, strict=True)
+        )
+        return [inner if same else inner.with_(regions=regions)]
+
+    (made,) = one(op)
+    return made
+
+
+Chain = tuple[list[Operation], Middles]
+
+
+def _chains(op: Operation, analysis: NestAnalysis, middles: Middles) -> Iterator[Chain]:
+    """Nested parallel loops that no other parallel loop is around."""
+    chain = parallel_chain(op, analysis)
+    if chain:
+        yield chain, middles
+        return
+    within = inside(op, middles) if op.name == "affine.for" else middles
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _chains(inner, analysis, within)
+
+
+def _multiplies(chains: Sequence[Chain]) -> bool:
+    """Whether a contraction is among the parallel nests: its kernel is better."""
+    return any(paying_contraction(chain[0]) for chain, _ in chains)
+
+
+def _step(chain: Sequence[Operation], middles: Middles) -> Step:
+    """The iterations of parallel loops, and what each of them runs."""
+    count: int | None = 1
+    for loop in chain:
+        run = iterations(loop, middles)
+        count = None if run is None or count is None else count * len(run)
+        middles = inside(loop, middles)
+    body = chain[-1].body.operations[:-1]
+    amounts = [expected_work(op, middles) for op in body]
+    return Step(count, sum(amount or 1 for amount in amounts))
+
+
+def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
+    """The kernel, and the word at which its blocks meet."""
+    location = nest.op.location
+    before, after, b = Builder(location), Builder(location), Builder(location)
+    number = Index.of(thread_index(b, "thread_id", "x", "t"))
+    arrived: Value | None = None
+    if plan.blocks > 1:
+        arrived = before.allocate("memref.alloc", MemRefType((1,), I32), "arrived")
+        before.store(before.constant(0, I32), arrived, [0])
+        after.add("memref.dealloc", (arrived,))
+        block = thread_index(b, "block_id", "x", "b")
+        number = Index.of(block) * plan.threads + number
+    team = Team(number, plan.blocks * plan.threads, plan.threads, arrived)
+    Phases(nest.analysis, team).operations(b, [nest.op])
+    grid = (Index.of(plan.blocks), Index.of(1), Index.of(1))
+    kernel = KernelBody(tuple(b.operations), grid, (plan.threads, 1, 1))
+    return [*before.operations, *nest.mapper.launch(kernel), *after.operations]
