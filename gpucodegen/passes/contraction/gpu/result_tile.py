@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.passes.contraction.fusion.pointwise import Tile
+from gpucodegen.passes.contraction.fusion.start import finished, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -39,15 +41,16 @@ class ResultTile:
     @property
     def _direct(self) -> bool:
         """Whether rows and columns are plain dimensions of C."""
-        groups = self.groups
-        return len(groups.rows) == len(groups.columns) == 1
+        groups, c = self.groups, self.contraction
+        is_plain = c.start is None and c.epilogue is None
+        return is_plain and len(groups.rows) == len(groups.columns) == 1
+
+    def _at(self, row: Index, column: Index) -> Positions:
+        rows, columns = self.groups.rows, self.groups.columns
+        return self.batch | unflatten(row, rows) | unflatten(column, columns)
 
     def _where(self, row: Index, column: Index) -> list[Index]:
-        groups = self.groups
-        at = (
-            self.batch | unflatten(row, groups.rows) | unflatten(column, groups.columns)
-        )
-        return self.contraction.result.at(at)
+        return self.contraction.result.at(self._at(row, column))
 
     def _dimensions(self) -> list[int]:
         groups, result = self.groups, self.contraction.result
@@ -75,8 +78,8 @@ class ResultTile:
             )
         private = self._private(b)
 
-        def element(i: Builder, where: list[Index], place: list[Value]) -> None:
-            i.store(i.load(memref, where), private, place)
+        def element(i: Builder, cell: Tile, place: list[Value]) -> None:
+            i.store(started(i, self.contraction, cell), private, place)
 
         self._each(b, element)
         return b.transfer_read(private, [0, 0], self._type, [0, 1], hint="acc")
@@ -96,8 +99,8 @@ class ResultTile:
         private = self._private(b)
         b.transfer_write(total, private, [0, 0], [0, 1])
 
-        def element(i: Builder, where: list[Index], place: list[Value]) -> None:
-            i.store(i.load(private, place), memref, where)
+        def element(i: Builder, cell: Tile, place: list[Value]) -> None:
+            finished(i, self.contraction, cell, i.load(private, place))
 
         self._each(b, element)
 
@@ -110,7 +113,7 @@ class ResultTile:
     def _each(
         self,
         b: Builder,
-        body: Callable[[Builder, list[Index], list[Value]], None],
+        body: Callable[[Builder, Tile, list[Value]], None],
     ) -> None:
         """Every element of the tile that lies inside C."""
         rows, columns = self._type.shape
@@ -123,7 +126,7 @@ class ResultTile:
                 for axes, index in ((groups.rows, row), (groups.columns, column))
             ]
             inside = [] if self._exact else limits
-            i.guard(inside, lambda n: body(n, self._where(row, column), [r, s]))
+            i.guard(inside, lambda n: body(n, Tile(self._at(row, column), {}), [r, s]))
 
         b.loop(
             0,
