@@ -38,6 +38,8 @@ def contractions_of(nest: Nest) -> list[Operation] | None:
 
 def _launched(nest: Nest, contraction: Contraction, groups: Groups) -> list[Operation]:
     nest.mapper.contracted.append(nest.op)
-    sizes = map(extent, (groups.rows, groups.columns, groups.batch))
-    plan = nest.mapper.plan or plan_contraction(*sizes)
+    sizes = (
+        extent(axes).constant for axes in (groups.rows, groups.columns, groups.batch)
+    )
+    plan = nest.mapper.plan or plan_contraction(*(size or 1 for size in sizes))
     return nest.mapper.launch(kernel.lower(contraction, groups, plan))
