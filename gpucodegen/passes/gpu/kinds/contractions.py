@@ -48,5 +48,8 @@ def contraction_kernel(
     groups = groups_of(contraction)
     if groups is None or contraction.unpadded is not None:
         return None
-    sizes = map(extent, (groups.rows, groups.columns, groups.batch))
-    return kernel.lower(contraction, groups, plan or plan_contraction(*sizes))
+    sizes = (
+        extent(axes).constant for axes in (groups.rows, groups.columns, groups.batch)
+    )
+    chosen = plan or plan_contraction(*(size or 1 for size in sizes))
+    return kernel.lower(contraction, groups, chosen)

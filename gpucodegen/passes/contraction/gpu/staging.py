@@ -1,0 +1,123 @@
+"""Tiles of one factor on their way from global to shared memory.
+
+A block reads a tile into registers, and stores it to a stage in shared memory later:
+what is read meanwhile lies in another stage.  Rows or columns beyond the edge repeat
+the last ones, for their products are never stored; terms beyond the edge are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import MemRefType, Type
+from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
+from gpucodegen.passes.contraction.recognition.operands import Operand
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.gpu.gpu_launch import SHARED
+from gpucodegen.tiling.machine.gpu.copies import TileCopy
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Elements of a tile that one thread reads at once.
+
+    ``term`` and ``position`` are those of the tile, ``exists`` >= 0 where the tile has
+    the chunk at all; ``outer``: position in the whole factor.
+    """
+
+    term: Index
+    position: Index
+    outer: Index
+    exists: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """One factor: ``axes`` index it besides the ``reduction``, from ``first`` on."""
+
+    operand: Operand
+    axes: tuple[Axis, ...]
+    reduction: tuple[Axis, ...]
+    batch: Positions
+    first: Index
+    copy: TileCopy
+    element: Type
+
+    def allocate(self, b: Builder, stages: int, hint: str) -> Value:
+        """The stages in shared memory: ``[stage][term][position]``."""
+        shape = (stages, self.copy.depth, self.copy.lead)
+        ty = MemRefType(shape, self.element, None, SHARED)
+        return b.allocate("memref.alloca", ty, hint)
+
+    def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
+        """The chunks of a thread; what does not change over the terms, once."""
+        return [
+            self._chunk(b, thread + number * self.copy.threads)
+            for number in range(self.copy.per_thread)
+        ]
+
+    def _chunk(self, b: Builder, number: Index) -> Chunk:
+        copy = self.copy
+        exists = Index.of(copy.chunks - 1) - number
+        if copy.chunks % copy.threads == 0:
+            exists = Index.of(0)
+        else:
+            number = Index.of(b.smallest([number, Index.of(copy.chunks - 1)], "chunk"))
+        low, rest = number % copy.lanes, number // copy.lanes
+        along, high = rest % copy.positions, rest // copy.positions
+        term, position = high * copy.lanes + low, along
+        if copy.along_depth:
+            term = term * copy.width
+        else:
+            position = position * copy.width
+        term = Index.of(b.index(term, "k"))
+        position = Index.of(b.index(position, "p"))
+        return Chunk(term, position, self._inside(b, self.first + position), exists)
+
+    def _inside(self, b: Builder, position: Index) -> Index:
+        """A position that exists."""
+        size = extent(self.axes)
+        if size.constant is not None and size.constant % self.copy.size == 0:
+            return position
+        wide = 1 if self.copy.along_depth else self.copy.width
+        return Index.of(b.smallest([position, size - wide], "inside"))
+
+    def fetch(
+        self, b: Builder, chunks: Sequence[Chunk], k0: Index, *, ragged: bool
+    ) -> list[Value]:
+        """The chunks of the tile that begins with term ``k0``.
+
+        ``ragged``: ``k0`` may be negative, and the terms before 0 are zeros.
+        """
+        return [self._fetched(b, chunk, k0, ragged) for chunk in chunks]
+
+    def _fetched(self, b: Builder, chunk: Chunk, k0: Index, ragged: bool) -> Value:
+        at = (
+            self.batch
+            | unflatten(k0 + chunk.term, self.reduction)
+            | unflatten(chunk.outer, self.axes)
+        )
+        if not ragged:
+            return self.operand.value(b, at)
+        return b.choose(
+            [k0 + chunk.term],
+            lambda i: self.operand.value(i, at),
+            lambda i: i.constant(0, self.element),
+        )
+
+    def put(
+        self,
+        b: Builder,
+        chunks: Sequence[Chunk],
+        values: Sequence[Value],
+        tile: Value,
+        stage: Index,
+    ) -> None:
+        """Store fetched chunks to a stage."""
+        for chunk, value in zip(chunks, values, strict=True):
+            where = [stage, chunk.term, chunk.position]
+            b.guard([chunk.exists], lambda i, v=value, w=where: i.store(v, tile, w))
