@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.gpu import known_block
+from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
@@ -55,6 +55,7 @@ class KernelSource:
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0
+    resident: int | None = None
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -120,6 +121,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         emitter.facts.block,
         emitter.has_parallel,
         emitter.shared_bytes,
+        resident_blocks(op),
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)

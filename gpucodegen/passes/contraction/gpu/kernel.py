@@ -47,7 +47,7 @@ def lower(contraction: Contraction, groups: Groups, plan: SharedTiles) -> Kernel
     """The kernel of a contraction."""
     b = Builder(contraction.location)
     _Lowering(contraction, groups, plan).build(b)
-    return KernelBody(tuple(b.operations), grid(groups, plan), (plan.threads, 1, 1))
+    return KernelBody(tuple(b.operations), grid(groups, plan), (plan.threads, 1, 1), 2)
 
 
 @dataclass(frozen=True, slots=True)
