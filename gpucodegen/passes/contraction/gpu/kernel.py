@@ -23,11 +23,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.axes import Groups
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
 from gpucodegen.passes.contraction.gpu.staging import Staging
+from gpucodegen.passes.contraction.gpu.walk import Walk, side_by_side
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -43,9 +44,10 @@ Sums = Sequence[Value]
 _Fetched = list[list[Value]]
 
 
-def lower(contraction: Contraction, groups: Groups, plan: SharedTiles) -> KernelBody:
-    """The kernel of a contraction."""
-    b = Builder(contraction.location)
+def lower(
+    b: Builder, contraction: Contraction, groups: Groups, plan: SharedTiles
+) -> KernelBody:
+    """The kernel of a contraction; ``b`` holds the views that it reads through."""
     _Lowering(contraction, groups, plan).build(b)
     return KernelBody(tuple(b.operations), grid(groups, plan), (plan.threads, 1, 1), 2)
 
@@ -62,21 +64,19 @@ class _Lowering:
         where = place(b, self.groups, plan)
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
         result = ResultTile(c, self.groups, plan, where, quads)
-        sides = self._sides(where)
+        sides = self._sides(b, where)
         tiles = [
             side.allocate(b, STAGES, hint)
             for side, hint in zip(sides, ("sa", "sb"), strict=True)
         ]
         chunks = [side.chunks(b, thread) for side in sides]
 
-        terms = extent(self.groups.reduction)
-        blocks = terms.ceildiv(plan.depth)
-        before = blocks * plan.depth - terms
+        walk = Walk(self.groups.reduction, plan.depth)
+        blocks = walk.blocks
 
         def fetch(i: Builder, block: Index, *, ragged: bool = False) -> _Fetched:
-            k0 = block * plan.depth - before
             return [
-                side.fetch(i, mine, k0, ragged=ragged)
+                side.fetch(i, mine, block, ragged=ragged)
                 for side, mine in zip(sides, chunks, strict=True)
             ]
 
@@ -100,34 +100,42 @@ class _Lowering:
 
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
-            put(i, fetch(i, Index.of(0), ragged=before.constant != 0), Index.of(0))
+            put(i, fetch(i, Index.of(0), ragged=walk.before.constant != 0), Index.of(0))
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
             result.store(i, multiply(i, blocks - 1, sums))
 
-        b.guard([terms - 1], whole)
+        b.guard([blocks - 1], whole)
 
-    def _sides(self, where: Place) -> tuple[Staging, Staging]:
+    def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         c, groups, plan = self.contraction, self.groups, self.plan
         return (
-            self._side(c.left, groups.rows, plan.tile_rows, where, where.row),
-            self._side(c.right, groups.columns, plan.tile_columns, where, where.column),
+            self._side(b, c.left, groups.rows, plan.tile_rows, where, where.row),
+            self._side(
+                b, c.right, groups.columns, plan.tile_columns, where, where.column
+            ),
         )
 
     def _side(
         self,
+        b: Builder,
         operand: Operand,
         axes: tuple[Axis, ...],
         size: int,
         where: Place,
         first: Index,
     ) -> Staging:
-        last, plan = self.groups.reduction[-1], self.plan
-        along_depth = operand.coefficient(len(operand.indices) - 1, last) == 1
+        plan = self.plan
+        operand, reduction = side_by_side(b, operand, self.groups.reduction)
+        last = len(operand.indices) - 1
+        along_depth = (
+            operand.coefficient(last, reduction[-1]) == 1
+            and operand.coefficient(last, axes[-1]) != 1
+        )
         copy = tile_copy(size, plan.depth, plan.threads, along_depth, 1, 4)
         return Staging(
             operand,
             axes,
-            self.groups.reduction,
+            Walk(reduction, plan.depth),
             where.batch,
             first,
             copy,
