@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import MemRefType, Type
+from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
@@ -102,12 +102,24 @@ class Staging:
             | unflatten(chunk.outer, self.axes)
         )
         if not ragged:
-            return self.operand.value(b, at)
+            return self._loaded(b, at)
         return b.choose(
             [k0 + chunk.term],
-            lambda i: self.operand.value(i, at),
-            lambda i: i.constant(0, self.element),
+            lambda i: self._loaded(i, at),
+            lambda i: i.constant(0, self._chunk_type),
         )
+
+    @property
+    def _chunk_type(self) -> Type:
+        width = self.copy.width
+        return VectorType((width,), self.element) if width > 1 else self.element
+
+    def _loaded(self, b: Builder, at: Positions) -> Value:
+        if self.copy.width == 1:
+            return self.operand.value(b, at)
+        ty, memref = self._chunk_type, self.operand.memref
+        assert isinstance(ty, VectorType)
+        return b.vector_load(memref, self.operand.at(at), ty)
 
     def put(
         self,
@@ -119,5 +131,20 @@ class Staging:
     ) -> None:
         """Store fetched chunks to a stage."""
         for chunk, value in zip(chunks, values, strict=True):
-            where = [stage, chunk.term, chunk.position]
-            b.guard([chunk.exists], lambda i, v=value, w=where: i.store(v, tile, w))
+            b.guard(
+                [chunk.exists],
+                lambda i, c=chunk, v=value: self._stored(i, c, v, tile, stage),
+            )
+
+    def _stored(
+        self, b: Builder, chunk: Chunk, value: Value, tile: Value, stage: Index
+    ) -> None:
+        where = [stage, chunk.term, chunk.position]
+        if self.copy.width == 1:
+            b.store(value, tile, where)
+        elif not self.copy.along_depth:
+            b.vector_store(value, tile, where)
+        else:
+            for n in range(self.copy.width):
+                place = [stage, chunk.term + n, chunk.position]
+                b.store(b.element(value, n), tile, place)
