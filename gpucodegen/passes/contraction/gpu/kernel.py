@@ -23,31 +23,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
-from gpucodegen.passes.contraction.gpu.staging import Staging
+from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.gpu.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.lanes import LaneMap
 
 STAGES = 2
 Sums = Sequence[Value]
-_Fetched = list[list[Value]]
 
 
-def lower(contraction: Contraction, groups: Groups, plan: SharedTiles) -> KernelBody:
-    """The kernel of a contraction."""
+def lower(
+    contraction: Contraction,
+    groups: Groups,
+    plan: SharedTiles,
+    definitions: Definitions,
+) -> KernelBody:
+    """The kernel of a contraction; ``definitions``: what makes its arrays."""
     b = Builder(contraction.location)
-    _Lowering(contraction, groups, plan).build(b)
-    return KernelBody(tuple(b.operations), grid(groups, plan), (plan.threads, 1, 1), 2)
+    _Lowering(contraction, groups, plan, definitions).build(b)
+    return KernelBody(
+        tuple(b.operations),
+        grid(groups, plan),
+        (plan.threads, 1, 1),
+        plan.resident,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A factor, its stages in shared memory, and the chunks of this thread.
+
+    ``before``: terms that the first block has before the first one that exists.
+    """
+
+    staging: Staging
+    tile: Value
+    chunks: Sequence[Chunk]
+    before: Index
+
+    def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
+        k0 = block * self.staging.copy.depth - self.before
+        return self.staging.fetch(b, self.chunks, k0, ragged=ragged)
+
+    def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
+        self.staging.put(b, self.chunks, values, self.tile, block % STAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +86,7 @@ class _Lowering:
     contraction: Contraction
     groups: Groups
     plan: SharedTiles
+    definitions: Definitions
 
     def build(self, b: Builder) -> None:
         plan, c = self.plan, self.contraction
@@ -62,47 +94,43 @@ class _Lowering:
         where = place(b, self.groups, plan)
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
         result = ResultTile(c, self.groups, plan, where, quads)
-        sides = self._sides(where)
-        tiles = [
-            side.allocate(b, STAGES, hint)
-            for side, hint in zip(sides, ("sa", "sb"), strict=True)
-        ]
-        chunks = [side.chunks(b, thread) for side in sides]
-
         terms = extent(self.groups.reduction)
         blocks = terms.ceildiv(plan.depth)
         before = blocks * plan.depth - terms
+        factors = [
+            _Factor(
+                side, side.allocate(b, STAGES, hint), side.chunks(b, thread), before
+            )
+            for side, hint in zip(self._sides(where), ("sa", "sb"), strict=True)
+        ]
+        parts = [
+            range(plan.depth * n // len(factors), plan.depth * (n + 1) // len(factors))
+            for n in range(len(factors))
+        ]
 
-        def fetch(i: Builder, block: Index, *, ragged: bool = False) -> _Fetched:
-            k0 = block * plan.depth - before
-            return [
-                side.fetch(i, mine, k0, ragged=ragged)
-                for side, mine in zip(sides, chunks, strict=True)
-            ]
-
-        def put(i: Builder, fetched: _Fetched, block: Index) -> None:
-            for side, mine, values, tile in zip(
-                sides, chunks, fetched, tiles, strict=True
-            ):
-                side.put(i, mine, values, tile, block % STAGES)
-            i.add("gpu.barrier")
-
-        def multiply(i: Builder, block: Index, sums: Sums) -> Sums:
-            both = tiles[0], tiles[1]
-            return quads.multiplied(i, both, block % STAGES, plan.depth, sums)
+        def multiply(i: Builder, block: Index, part: range, sums: Sums) -> Sums:
+            both = factors[0].tile, factors[1].tile
+            return quads.multiplied(i, both, block % STAGES, part, sums)
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
-            fetched = fetch(i, block)
-            sums = multiply(i, block - 1, sums)
-            put(i, fetched, block)
+            for factor, part in zip(factors, parts, strict=True):
+                values = factor.fetch(i, block)
+                sums = multiply(i, block - 1, part, sums)
+                factor.put(i, values, block)
+            i.add("gpu.barrier")
             return sums
 
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
-            put(i, fetch(i, Index.of(0), ragged=before.constant != 0), Index.of(0))
+            first = Index.of(0)
+            for factor in factors:
+                values = factor.fetch(i, first, ragged=before.constant != 0)
+                factor.put(i, values, first)
+            i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
-            result.store(i, multiply(i, blocks - 1, sums))
+            sums = multiply(i, blocks - 1, range(plan.depth), sums)
+            result.store(i, sums)
 
         b.guard([terms - 1], whole)
 
@@ -121,15 +149,18 @@ class _Lowering:
         where: Place,
         first: Index,
     ) -> Staging:
-        last, plan = self.groups.reduction[-1], self.plan
-        along_depth = operand.coefficient(len(operand.indices) - 1, last) == 1
-        copy = tile_copy(size, plan.depth, plan.threads, along_depth, 1, 4)
+        groups, plan, element = self.groups, self.plan, self.contraction.element
+        along_depth, width = contiguity(
+            operand, axes, groups.reduction, self.definitions
+        )
+        copy = tile_copy(
+            size,
+            plan.depth,
+            plan.threads,
+            along_depth,
+            width,
+            element_bytes(element) or 1,
+        )
         return Staging(
-            operand,
-            axes,
-            self.groups.reduction,
-            where.batch,
-            first,
-            copy,
-            self.contraction.element,
+            operand, axes, groups.reduction, where.batch, first, copy, element
         )

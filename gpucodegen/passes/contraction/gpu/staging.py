@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, Type, VectorType
@@ -18,7 +19,26 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import SHARED
+from gpucodegen.passes.gpu.vector_width import Definitions, vector_width
 from gpucodegen.tiling.machine.gpu.copies import TileCopy
+
+
+def contiguity(
+    operand: Operand,
+    axes: Sequence[Axis],
+    reduction: Sequence[Axis],
+    definitions: Definitions,
+) -> tuple[bool, int]:
+    """Whether a factor lies along the terms in memory, and how much moves at once."""
+    b = Builder()
+    b.load(operand.memref, operand.indices)
+    (access,) = b.operations
+    for group in (reduction, axes):
+        inner = group[-1]
+        if operand.coefficient(len(operand.indices) - 1, inner) == 1:
+            width = vector_width(access, inner.iv, definitions)
+            return group is reduction, 1 if operand.steps else gcd(width, inner.extent)
+    return False, 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,4 +42,6 @@ def _launched(nest: Nest, contraction: Contraction, groups: Groups) -> list[Oper
         extent(axes).constant for axes in (groups.rows, groups.columns, groups.batch)
     )
     plan = nest.mapper.plan or plan_contraction(*(size or 1 for size in sizes))
-    return nest.mapper.launch(kernel.lower(contraction, groups, plan))
+    return nest.mapper.launch(
+        kernel.lower(contraction, groups, plan, nest.mapper.definitions)
+    )
