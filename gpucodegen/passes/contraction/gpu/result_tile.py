@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I64, VectorType
+from gpucodegen.passes.contraction.fusion.pointwise import Tile
+from gpucodegen.passes.contraction.fusion.start import finished, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
@@ -48,14 +50,19 @@ class ResultTile:
     def _piece_type(self) -> VectorType:
         return VectorType((self._width,), self.contraction.element)
 
+    def _cells(self, piece: Piece) -> Tile:
+        """The cells of a whole piece."""
+        return Tile(self._at(piece), {self.groups.columns[-1]: self._width})
+
+    def _cell(self, piece: Piece, offset: int) -> Tile:
+        """One cell of a piece."""
+        return Tile(self._at(piece, offset), {})
+
     def _at(self, piece: Piece, offset: int = 0) -> Positions:
         groups = self.groups
         column = piece.column + offset
         rows = unflatten(piece.row, groups.rows)
         return self.place.batch | rows | unflatten(column, groups.columns)
-
-    def _where(self, piece: Piece, offset: int = 0) -> list[Index]:
-        return self.contraction.result.at(self._at(piece, offset))
 
     @property
     def _side_by_side(self) -> bool:
@@ -93,17 +100,18 @@ class ResultTile:
 
     def _loaded(self, b: Builder, piece: Piece) -> Value:
         whole, single = self._limits(piece)
-        memref = self.contraction.result.memref
 
         def together(i: Builder) -> Value:
-            return i.vector_load(memref, self._where(piece), self._piece_type, "acc")
+            return started(i, self.contraction, self._cells(piece))
 
         def apart(i: Builder) -> Value:
             zero = i.constant(0, self.contraction.element)
             elements = [
                 i.choose(
                     limits,
-                    lambda n, o=offset: n.load(memref, self._where(piece, o)),
+                    lambda n, o=offset: started(
+                        n, self.contraction, self._cell(piece, o)
+                    ),
                     lambda _: zero,
                 )
                 for offset, limits in enumerate(single)
@@ -123,15 +131,17 @@ class ResultTile:
 
     def _stored(self, b: Builder, piece: Piece, row: Value) -> None:
         whole, single = self._limits(piece)
-        memref = self.contraction.result.memref
 
         def together(i: Builder) -> None:
-            i.vector_store(row, memref, self._where(piece))
+            finished(i, self.contraction, self._cells(piece), row)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
-                element, where = i.element(row, offset), self._where(piece, offset)
-                i.guard(limits, lambda n, e=element, w=where: n.store(e, memref, w))
+                element, cell = i.element(row, offset), self._cell(piece, offset)
+                i.guard(
+                    limits,
+                    lambda n, e=element, c=cell: finished(n, self.contraction, c, e),
+                )
 
         if self._side_by_side:
             b.guard(whole, together, apart)

@@ -1,47 +1,56 @@
-"""Nests that are contractions, or become some when their statements are taken apart."""
+"""The nests of a list as members of fusion groups, and the kernel of a contraction."""
 
 from __future__ import annotations
 
-from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.contraction.fusion.fusion_groups import FusionMember
 from gpucodegen.passes.contraction.gpu import kernel
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.axes import extent, groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
+from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
+from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.vector_width import Definitions
 from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.tiling.machine.gpu.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.plan import plan_contraction
 
 
-def contractions_of(nest: Nest) -> list[Operation] | None:
-    """The kernels of a nest of which a part is a contraction, one for each part."""
-    if nest.op.name != "affine.for" or not nest.mapper.contractions:
-        return None
-    parts = distribute(nest.op, nest.analysis)
-    found = [
-        one if one and only_accumulates(nest.of(part).analysis.dependences) else None
+def members_of(nest: Nest) -> list[FusionMember]:
+    """A nest, or the nests that it is distributed into where one is a contraction."""
+    whole = [FusionMember(nest.op, lambda: nest.mapper.nest(nest))]
+    is_candidate = nest.op.name == "affine.for" and nest.mapper.contractions
+    if not is_candidate or needs_block(nest.op):
+        return whole
+    parts = [nest.of(part) for part in distribute(nest.op, nest.analysis)]
+    members = [
+        FusionMember(part.op, lambda p=part: p.mapper.nest(p), _contraction(part))
         for part in parts
-        for one in [paying_contraction(part)]
     ]
-    if not any(found):
+    return members if any(member.contraction for member in members) else whole
+
+
+def _contraction(nest: Nest) -> Contraction | None:
+    found = paying_contraction(nest.op)
+    is_one = found is not None and only_accumulates(nest.analysis.dependences)
+    return found if is_one else None
+
+
+def contraction_kernel(
+    contraction: Contraction, plan: Candidate | None, definitions: Definitions
+) -> KernelBody | None:
+    """The kernel of a contraction; ``plan``: if the caller has chosen one.
+
+    None where it cannot do what is fused with the contraction.
+    """
+    groups = groups_of(contraction)
+    if groups is None or contraction.unpadded is not None:
         return None
-    mapped: list[Operation] = []
-    for part, one in zip(parts, found, strict=True):
-        if one is None:
-            mapped += nest.mapper.operations([part], nest.context)
-        else:
-            mapped += _launched(nest.of(part), *one)
-    return mapped
-
-
-def _launched(nest: Nest, contraction: Contraction, groups: Groups) -> list[Operation]:
-    nest.mapper.contracted.append(nest.op)
     sizes = (
         extent(axes).constant for axes in (groups.rows, groups.columns, groups.batch)
     )
-    plan = nest.mapper.plan or plan_contraction(*(size or 1 for size in sizes))
-    return nest.mapper.launch(
-        kernel.lower(contraction, groups, plan, nest.mapper.definitions)
-    )
+    chosen = plan or plan_contraction(*(size or 1 for size in sizes))
+    return kernel.lower(contraction, groups, chosen, definitions)
