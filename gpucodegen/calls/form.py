@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.runtime.host.parameters import WIDEST, alignment_of
+from gpucodegen.runtime.host.parameters import alignment_of
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 Form = Hashable
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling.targets.record import Target
-from gpucodegen.runtime.host.parameters import WIDEST
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 if TYPE_CHECKING:
     from gpucodegen.emit.kernel.emissions import Emission

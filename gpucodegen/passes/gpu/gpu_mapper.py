@@ -111,7 +111,7 @@ class GpuMapper:
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
         """The launch of a contraction with what is fused with it."""
-        kernel = contraction_kernel(contraction, self.plan)
+        kernel = contraction_kernel(contraction, self.plan, self.definitions)
         if kernel is None:
             return None
         self.contracted += 1

@@ -30,8 +30,8 @@ from gpucodegen.runtime.host.engines import (
     contents_of,
     storage,
 )
-from gpucodegen.runtime.host.parameters import WIDEST
 from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 Contents = np.ndarray[Any, Any]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpucodegen.tiling.machine.gpu.limits import ALLOCATED
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,10 +19,6 @@ if TYPE_CHECKING:
     from gpucodegen.ir.types import Type
 
 Extents = tuple[int | None, ...]
-WIDEST = 16
-"""Bytes of the widest access of one thread of a GPU."""
-ALLOCATED = 256
-"""Bytes that divide the addresses of what devices allocate."""
 
 
 class Known(NamedTuple):

@@ -25,6 +25,8 @@ class SharedTiles:
     depth: int
     thread_rows: int
     thread_columns: int
+    resident: int = 2
+    """Blocks that a multiprocessor shall hold at once."""
 
     @property
     def threads(self) -> int:

@@ -23,11 +23,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
-from gpucodegen.passes.contraction.gpu.staging import Staging
+from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
 from gpucodegen.passes.contraction.gpu.walk import Walk, side_by_side
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
@@ -35,21 +36,48 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.gpu.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.lanes import LaneMap
 
 STAGES = 2
 Sums = Sequence[Value]
-_Fetched = list[list[Value]]
 
 
 def lower(
-    b: Builder, contraction: Contraction, groups: Groups, plan: SharedTiles
+    b: Builder,
+    contraction: Contraction,
+    groups: Groups,
+    plan: SharedTiles,
+    definitions: Definitions,
 ) -> KernelBody:
-    """The kernel of a contraction; ``b`` holds the views that it reads through."""
-    _Lowering(contraction, groups, plan).build(b)
-    return KernelBody(tuple(b.operations), grid(groups, plan), (plan.threads, 1, 1), 2)
+    """The kernel of a contraction; ``definitions``: what makes its arrays.
+
+    ``b`` holds the views that it reads through.
+    """
+    _Lowering(contraction, groups, plan, definitions).build(b)
+    return KernelBody(
+        tuple(b.operations),
+        grid(groups, plan),
+        (plan.threads, 1, 1),
+        plan.resident,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A factor, its stages in shared memory, and the chunks of this thread."""
+
+    staging: Staging
+    tile: Value
+    chunks: Sequence[Chunk]
+
+    def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
+        return self.staging.fetch(b, self.chunks, block, ragged=ragged)
+
+    def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
+        self.staging.put(b, self.chunks, values, self.tile, block % STAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +85,7 @@ class _Lowering:
     contraction: Contraction
     groups: Groups
     plan: SharedTiles
+    definitions: Definitions
 
     def build(self, b: Builder) -> None:
         plan, c = self.plan, self.contraction
@@ -64,45 +93,40 @@ class _Lowering:
         where = place(b, self.groups, plan)
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
         result = ResultTile(c, self.groups, plan, where, quads)
-        sides = self._sides(b, where)
-        tiles = [
-            side.allocate(b, STAGES, hint)
-            for side, hint in zip(sides, ("sa", "sb"), strict=True)
-        ]
-        chunks = [side.chunks(b, thread) for side in sides]
-
         walk = Walk(self.groups.reduction, plan.depth)
-        blocks = walk.blocks
+        blocks, is_ragged = walk.blocks, walk.before.constant != 0
+        factors = [
+            _Factor(side, side.allocate(b, STAGES, hint), side.chunks(b, thread))
+            for side, hint in zip(self._sides(b, where), ("sa", "sb"), strict=True)
+        ]
+        parts = [
+            range(plan.depth * n // len(factors), plan.depth * (n + 1) // len(factors))
+            for n in range(len(factors))
+        ]
 
-        def fetch(i: Builder, block: Index, *, ragged: bool = False) -> _Fetched:
-            return [
-                side.fetch(i, mine, block, ragged=ragged)
-                for side, mine in zip(sides, chunks, strict=True)
-            ]
-
-        def put(i: Builder, fetched: _Fetched, block: Index) -> None:
-            for side, mine, values, tile in zip(
-                sides, chunks, fetched, tiles, strict=True
-            ):
-                side.put(i, mine, values, tile, block % STAGES)
-            i.add("gpu.barrier")
-
-        def multiply(i: Builder, block: Index, sums: Sums) -> Sums:
-            both = tiles[0], tiles[1]
-            return quads.multiplied(i, both, block % STAGES, plan.depth, sums)
+        def multiply(i: Builder, block: Index, part: range, sums: Sums) -> Sums:
+            both = factors[0].tile, factors[1].tile
+            return quads.multiplied(i, both, block % STAGES, part, sums)
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
-            fetched = fetch(i, block)
-            sums = multiply(i, block - 1, sums)
-            put(i, fetched, block)
+            for factor, part in zip(factors, parts, strict=True):
+                values = factor.fetch(i, block)
+                sums = multiply(i, block - 1, part, sums)
+                factor.put(i, values, block)
+            i.add("gpu.barrier")
             return sums
 
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
-            put(i, fetch(i, Index.of(0), ragged=walk.before.constant != 0), Index.of(0))
+            first = Index.of(0)
+            for factor in factors:
+                values = factor.fetch(i, first, ragged=is_ragged)
+                factor.put(i, values, first)
+            i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
-            result.store(i, multiply(i, blocks - 1, sums))
+            sums = multiply(i, blocks - 1, range(plan.depth), sums)
+            result.store(i, sums)
 
         b.guard([blocks - 1], whole)
 
@@ -124,14 +148,19 @@ class _Lowering:
         where: Place,
         first: Index,
     ) -> Staging:
-        plan = self.plan
+        plan, element = self.plan, self.contraction.element
         operand, reduction = side_by_side(b, operand, self.groups.reduction)
-        last = len(operand.indices) - 1
-        along_depth = (
-            operand.coefficient(last, reduction[-1]) == 1
-            and operand.coefficient(last, axes[-1]) != 1
+        made = {value: op for op in b.operations for value in op.results}
+        definitions = {**self.definitions, **made}
+        along_depth, width = contiguity(operand, axes, reduction, definitions)
+        copy = tile_copy(
+            size,
+            plan.depth,
+            plan.threads,
+            along_depth,
+            width,
+            element_bytes(element) or 1,
         )
-        copy = tile_copy(size, plan.depth, plan.threads, along_depth, 1, 4)
         return Staging(
             operand,
             axes,
@@ -139,5 +168,5 @@ class _Lowering:
             where.batch,
             first,
             copy,
-            self.contraction.element,
+            element,
         )

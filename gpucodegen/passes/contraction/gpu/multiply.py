@@ -53,10 +53,10 @@ class Quads:
         b: Builder,
         tiles: tuple[Value, Value],
         stage: Index,
-        depth: int,
+        terms: range,
         sums: Sequence[Value],
     ) -> tuple[Value, ...]:
-        """Add the products of all terms of a stage, a term after the other."""
+        """Add the products of some terms of a stage, a term after the other."""
         left, right = tiles
         number = b.index(stage, "stage")
 
@@ -82,7 +82,7 @@ class Quads:
                 for (row, column), total in zip(pairs, acc, strict=True)
             ]
 
-        return b.carried_loop(0, depth, sums, term, hint="k")
+        return b.carried_loop(terms.start, terms.stop, sums, term, hint="k")
 
 
 def _divided(index: Index, by: int) -> tuple[Index, Index]:

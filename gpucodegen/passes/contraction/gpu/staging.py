@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import MemRefType, Type
+from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
@@ -19,7 +20,26 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import SHARED
+from gpucodegen.passes.gpu.vector_width import Definitions, vector_width
 from gpucodegen.tiling.machine.gpu.copies import TileCopy
+
+
+def contiguity(
+    operand: Operand,
+    axes: Sequence[Axis],
+    reduction: Sequence[Axis],
+    definitions: Definitions,
+) -> tuple[bool, int]:
+    """Whether a factor lies along the terms in memory, and how much moves at once."""
+    b = Builder()
+    b.load(operand.memref, operand.indices)
+    (access,) = b.operations
+    for group in (reduction, axes):
+        inner = group[-1]
+        if operand.coefficient(len(operand.indices) - 1, inner) == 1:
+            width = vector_width(access, inner.iv, definitions)
+            return group is reduction, 1 if operand.steps else gcd(width, inner.extent)
+    return False, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +123,24 @@ class Staging:
             | unflatten(chunk.outer, self.axes)
         )
         if not ragged:
-            return self.operand.value(b, at)
+            return self._loaded(b, at)
         return b.choose(
             [self.walk.number(block, chunk.term)],
-            lambda i: self.operand.value(i, at),
-            lambda i: i.constant(0, self.element),
+            lambda i: self._loaded(i, at),
+            lambda i: i.constant(0, self._chunk_type),
         )
+
+    @property
+    def _chunk_type(self) -> Type:
+        width = self.copy.width
+        return VectorType((width,), self.element) if width > 1 else self.element
+
+    def _loaded(self, b: Builder, at: Positions) -> Value:
+        if self.copy.width == 1:
+            return self.operand.value(b, at)
+        ty, memref = self._chunk_type, self.operand.memref
+        assert isinstance(ty, VectorType)
+        return b.vector_load(memref, self.operand.at(at), ty)
 
     def put(
         self,
@@ -120,5 +152,20 @@ class Staging:
     ) -> None:
         """Store fetched chunks to a stage."""
         for chunk, value in zip(chunks, values, strict=True):
-            where = [stage, chunk.term, chunk.position]
-            b.guard([chunk.exists], lambda i, v=value, w=where: i.store(v, tile, w))
+            b.guard(
+                [chunk.exists],
+                lambda i, c=chunk, v=value: self._stored(i, c, v, tile, stage),
+            )
+
+    def _stored(
+        self, b: Builder, chunk: Chunk, value: Value, tile: Value, stage: Index
+    ) -> None:
+        where = [stage, chunk.term, chunk.position]
+        if self.copy.width == 1:
+            b.store(value, tile, where)
+        elif not self.copy.along_depth:
+            b.vector_store(value, tile, where)
+        else:
+            for n in range(self.copy.width):
+                place = [stage, chunk.term + n, chunk.position]
+                b.store(b.element(value, n), tile, place)

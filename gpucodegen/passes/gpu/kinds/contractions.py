@@ -17,6 +17,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.vector_width import Definitions
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.plan import plan_contraction
@@ -44,7 +45,7 @@ def _contraction(nest: Nest) -> Contraction | None:
 
 
 def contraction_kernel(
-    contraction: Contraction, plan: Candidate | None
+    contraction: Contraction, plan: Candidate | None, definitions: Definitions
 ) -> KernelBody | None:
     """The kernel of a contraction; ``plan``: if the caller has chosen one.
 
@@ -61,4 +62,4 @@ def contraction_kernel(
     chosen = plan or plan_contraction(*(size or 1 for size in sizes))
     terms = [extent((axis,)).constant for axis in groups.reduction]
     even = replace(chosen, depth=even_depth(terms, chosen.depth))
-    return kernel.lower(b, found, groups, even)
+    return kernel.lower(b, found, groups, even, definitions)
