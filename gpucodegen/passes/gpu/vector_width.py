@@ -184,6 +184,9 @@ _SAME_START = frozenset(
     for name in "assume_alignment cast collapse_shape expand_shape".split()
 )
 
+_MOVED = frozenset({"memref.subview", "memref.reinterpret_cast"})
+"""Views that say in their type how far from the buffer's start they begin."""
+
 
 def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:
     """Bytes that divide an address before a buffer, and how many elements before.
@@ -198,13 +201,13 @@ def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:
         is_global = isinstance(ty, MemRefType) and not is_shared(ty.memory_space)
         on_device = is_global and made.name == "memref.alloc"
         return (ALLOCATED if on_device else WIDEST), 0
-    if made.name not in _SAME_START and made.name != "memref.subview":
+    if made.name not in _SAME_START and made.name not in _MOVED:
         return 0, 0
     base, start = _origin(made.operands[0], definitions)
     if made.name == "memref.assume_alignment":
         stated = made.integer("alignment")
         return (stated, 0) if stated > base or start else (base, 0)
-    if made.name != "memref.subview":
+    if made.name not in _MOVED:
         return base, start
     moved = _moved(made)
     return (base, start + moved) if moved is not None else (0, 0)

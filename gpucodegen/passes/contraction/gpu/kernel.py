@@ -24,11 +24,12 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.axes import Groups
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
 from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
+from gpucodegen.passes.contraction.gpu.walk import Walk, side_by_side
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -45,13 +46,16 @@ Sums = Sequence[Value]
 
 
 def lower(
+    b: Builder,
     contraction: Contraction,
     groups: Groups,
     plan: SharedTiles,
     definitions: Definitions,
 ) -> KernelBody:
-    """The kernel of a contraction; ``definitions``: what makes its arrays."""
-    b = Builder(contraction.location)
+    """The kernel of a contraction; ``definitions``: what makes its arrays.
+
+    ``b`` holds the views that it reads through.
+    """
     _Lowering(contraction, groups, plan, definitions).build(b)
     return KernelBody(
         tuple(b.operations),
@@ -63,19 +67,14 @@ def lower(
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A factor, its stages in shared memory, and the chunks of this thread.
-
-    ``before``: terms that the first block has before the first one that exists.
-    """
+    """A factor, its stages in shared memory, and the chunks of this thread."""
 
     staging: Staging
     tile: Value
     chunks: Sequence[Chunk]
-    before: Index
 
     def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
-        k0 = block * self.staging.copy.depth - self.before
-        return self.staging.fetch(b, self.chunks, k0, ragged=ragged)
+        return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
     def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
         self.staging.put(b, self.chunks, values, self.tile, block % STAGES)
@@ -94,14 +93,11 @@ class _Lowering:
         where = place(b, self.groups, plan)
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
         result = ResultTile(c, self.groups, plan, where, quads)
-        terms = extent(self.groups.reduction)
-        blocks = terms.ceildiv(plan.depth)
-        before = blocks * plan.depth - terms
+        walk = Walk(self.groups.reduction, plan.depth)
+        blocks, is_ragged = walk.blocks, walk.before.constant != 0
         factors = [
-            _Factor(
-                side, side.allocate(b, STAGES, hint), side.chunks(b, thread), before
-            )
-            for side, hint in zip(self._sides(where), ("sa", "sb"), strict=True)
+            _Factor(side, side.allocate(b, STAGES, hint), side.chunks(b, thread))
+            for side, hint in zip(self._sides(b, where), ("sa", "sb"), strict=True)
         ]
         parts = [
             range(plan.depth * n // len(factors), plan.depth * (n + 1) // len(factors))
@@ -125,34 +121,38 @@ class _Lowering:
             sums: Sums = result.load(i)
             first = Index.of(0)
             for factor in factors:
-                values = factor.fetch(i, first, ragged=before.constant != 0)
+                values = factor.fetch(i, first, ragged=is_ragged)
                 factor.put(i, values, first)
             i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
             sums = multiply(i, blocks - 1, range(plan.depth), sums)
             result.store(i, sums)
 
-        b.guard([terms - 1], whole)
+        b.guard([blocks - 1], whole)
 
-    def _sides(self, where: Place) -> tuple[Staging, Staging]:
+    def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         c, groups, plan = self.contraction, self.groups, self.plan
         return (
-            self._side(c.left, groups.rows, plan.tile_rows, where, where.row),
-            self._side(c.right, groups.columns, plan.tile_columns, where, where.column),
+            self._side(b, c.left, groups.rows, plan.tile_rows, where, where.row),
+            self._side(
+                b, c.right, groups.columns, plan.tile_columns, where, where.column
+            ),
         )
 
     def _side(
         self,
+        b: Builder,
         operand: Operand,
         axes: tuple[Axis, ...],
         size: int,
         where: Place,
         first: Index,
     ) -> Staging:
-        groups, plan, element = self.groups, self.plan, self.contraction.element
-        along_depth, width = contiguity(
-            operand, axes, groups.reduction, self.definitions
-        )
+        plan, element = self.plan, self.contraction.element
+        operand, reduction = side_by_side(b, operand, self.groups.reduction)
+        made = {value: op for op in b.operations for value in op.results}
+        definitions = {**self.definitions, **made}
+        along_depth, width = contiguity(operand, axes, reduction, definitions)
         copy = tile_copy(
             size,
             plan.depth,
@@ -162,5 +162,11 @@ class _Lowering:
             element_bytes(element) or 1,
         )
         return Staging(
-            operand, axes, groups.reduction, where.batch, first, copy, element
+            operand,
+            axes,
+            Walk(reduction, plan.depth),
+            where.batch,
+            first,
+            copy,
+            element,
         )

@@ -14,6 +14,7 @@ from math import gcd
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
+from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -57,11 +58,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """One factor: ``axes`` index it besides the ``reduction``, from ``first`` on."""
+    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on."""
 
     operand: Operand
     axes: tuple[Axis, ...]
-    reduction: tuple[Axis, ...]
+    walk: Walk
     batch: Positions
     first: Index
     copy: TileCopy
@@ -107,24 +108,24 @@ class Staging:
         return Index.of(b.smallest([position, size - wide], "inside"))
 
     def fetch(
-        self, b: Builder, chunks: Sequence[Chunk], k0: Index, *, ragged: bool
+        self, b: Builder, chunks: Sequence[Chunk], block: Index, *, ragged: bool
     ) -> list[Value]:
-        """The chunks of the tile that begins with term ``k0``.
+        """The chunks of a block of terms.
 
-        ``ragged``: ``k0`` may be negative, and the terms before 0 are zeros.
+        ``ragged``: terms of it may not exist; they are zeros.
         """
-        return [self._fetched(b, chunk, k0, ragged) for chunk in chunks]
+        return [self._fetched(b, chunk, block, ragged) for chunk in chunks]
 
-    def _fetched(self, b: Builder, chunk: Chunk, k0: Index, ragged: bool) -> Value:
+    def _fetched(self, b: Builder, chunk: Chunk, block: Index, ragged: bool) -> Value:
         at = (
             self.batch
-            | unflatten(k0 + chunk.term, self.reduction)
+            | self.walk.at(block, chunk.term)
             | unflatten(chunk.outer, self.axes)
         )
         if not ragged:
             return self._loaded(b, at)
         return b.choose(
-            [k0 + chunk.term],
+            [self.walk.number(block, chunk.term)],
             lambda i: self._loaded(i, at),
             lambda i: i.constant(0, self._chunk_type),
         )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpucodegen.passes.contraction.fusion.fusion_groups import FusionMember
 from gpucodegen.passes.contraction.gpu import kernel
 from gpucodegen.passes.contraction.gpu.axes import extent, groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
+from gpucodegen.passes.contraction.recognition.collapse import collapsed
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
+from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.passes.gpu.kinds.nest import Nest
@@ -17,6 +21,7 @@ from gpucodegen.passes.gpu.vector_width import Definitions
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.plan import plan_contraction
+from gpucodegen.tiling.machine.gpu.steps import even_depth
 
 
 def members_of(nest: Nest) -> list[FusionMember]:
@@ -46,11 +51,15 @@ def contraction_kernel(
 
     None where it cannot do what is fused with the contraction.
     """
-    groups = groups_of(contraction)
-    if groups is None or contraction.unpadded is not None:
+    b = Builder(contraction.location)
+    found = None if contraction.unpadded is not None else collapsed(b, contraction)
+    groups = found and groups_of(found)
+    if found is None or groups is None:
         return None
     sizes = (
         extent(axes).constant for axes in (groups.rows, groups.columns, groups.batch)
     )
     chosen = plan or plan_contraction(*(size or 1 for size in sizes))
-    return kernel.lower(contraction, groups, chosen, definitions)
+    terms = [extent((axis,)).constant for axis in groups.reduction]
+    even = replace(chosen, depth=even_depth(terms, chosen.depth))
+    return kernel.lower(b, found, groups, even, definitions)
