@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, SPLITS, Candidate
+from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, Candidate
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
@@ -28,13 +28,15 @@ UNKNOWN = 2048
 
 @lru_cache(maxsize=256)
 def plan_contraction(
-    product: Product, *, splits: bool = False, device: GpuDevice = DEFAULT
+    product: Product, *, splits: tuple[int, ...] = (1,), device: GpuDevice = DEFAULT
 ) -> Candidate:
-    """The kernel of a contraction; ``splits``: blocks may share the terms of a tile.
+    """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
     >>> plans = [plan_contraction(Product(n, n, n)) for n in (20, 256, 1024, 4096)]
     >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
-    [(16, 16), (32, 32), (64, 64), (128, 128)]
+    [(32, 32), (32, 32), (64, 64), (128, 128)]
+    >>> plan_contraction(Product(256, 256, 16384), splits=(1, 8)).splits
+    8
     """
     plans = _plans(product, splits=splits, device=device)
     return min(plans, key=lambda plan: _clocks(plan, product, device))
@@ -58,10 +60,12 @@ def fitted(
     return replace(plan, resident=held.blocks)
 
 
-def _plans(product: Product, *, splits: bool, device: GpuDevice) -> Iterator[Candidate]:
+def _plans(
+    product: Product, *, splits: tuple[int, ...], device: GpuDevice
+) -> Iterator[Candidate]:
     for plan in CANDIDATES:
         found = fitted(plan, product, device=device)
-        for parts in SPLITS if splits else SPLITS[:1]:
+        for parts in splits:
             if found and (parts == 1 or product.terms >= 8 * parts * found.depth):
                 yield replace(found, splits=parts)
 
