@@ -37,7 +37,7 @@ from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import spans
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
 from gpucodegen.passes.gpu.kinds import KINDS
-from gpucodegen.passes.gpu.kinds.contractions import contraction_kernel, members_of
+from gpucodegen.passes.gpu.kinds.contractions import contraction_launches, members_of
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
@@ -111,11 +111,9 @@ class GpuMapper:
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
         """The launch of a contraction with what is fused with it."""
-        kernel = contraction_kernel(contraction, self.plan, self.definitions)
-        if kernel is None:
-            return None
-        self.contracted += 1
-        return self.launch(kernel)
+        launches = contraction_launches(contraction, self.plan, self)
+        self.contracted += launches is not None
+        return launches
 
     def _group(
         self, group: Sequence[Operation], context: Sequence[Operation]

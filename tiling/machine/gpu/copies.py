@@ -60,6 +60,23 @@ class TileCopy:
             return term * self.width, position
         return term, position * self.width
 
+    def turns(self, element: int) -> int:
+        """Wavefronts of the stores of a warp's first chunks, of elements of bytes.
+
+        >>> TileCopy(128, 16, 256, False, 4, 1, 128).turns(4)
+        4
+        """
+        lanes = min(WARP, self.threads, self.chunks)
+        places = [self.place(chunk) for chunk in range(lanes)]
+        starts = [(term * self.lead + at) * element for term, at in places]
+        if not self.along_depth:
+            return wavefronts(starts, self.width * element)
+        row = self.lead * element
+        return sum(
+            wavefronts([start + n * row for start in starts], element)
+            for n in range(self.width)
+        )
+
 
 @cache
 def tile_copy(
@@ -79,7 +96,7 @@ def tile_copy(
     chunk = gcd(width, depth if along_depth else size)
     unit = max(1, ROW // element)
     step = unit if size % unit == 0 else 1
-    leads = range(size, size + 8 * step + 1, step)
+    leads = range(size, size + (8 * step if along_depth else 0) + 1, step)
     most = depth // chunk if along_depth else 1
     least = min(most, max(1, SECTOR // (chunk * element)))
     counts = [n for n in range(least, most + 1) if most % n == 0]
@@ -88,18 +105,4 @@ def tile_copy(
         for lead in leads
         for lanes in counts
     ]
-    return min(tried, key=lambda copy: (_turns(copy, element), copy.lead))
-
-
-def _turns(copy: TileCopy, element: int) -> int:
-    """Wavefronts of the stores of the first warp's first chunks."""
-    lanes = min(WARP, copy.threads, copy.chunks)
-    places = [copy.place(chunk) for chunk in range(lanes)]
-    starts = [(term * copy.lead + position) * element for term, position in places]
-    if not copy.along_depth:
-        return wavefronts(starts, copy.width * element)
-    rows = range(copy.width)
-    return sum(
-        wavefronts([at + n * copy.lead * element for at in starts], element)
-        for n in rows
-    )
+    return min(tried, key=lambda copy: (copy.turns(element), copy.lead))

@@ -10,8 +10,21 @@ neighbouring quads, and the next quad of a thread lies behind those of all lanes
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+
+
+class Arithmetic(Protocol):
+    """Numbers, or expressions of them."""
+
+    def __add__(self, other: Self | int, /) -> Self: ...
+    def __mul__(self, other: int, /) -> Self: ...
+    def __floordiv__(self, other: int, /) -> Self: ...
+    def __mod__(self, other: int, /) -> Self: ...
+
+
+Number = TypeVar("Number", bound=Arithmetic)
 
 LANES = 4, 8
 """Lanes of a warp along rows and columns."""
@@ -51,6 +64,18 @@ class LaneMap:
     """Groups along the columns of the tile."""
     ordered: bool
     """Whether the lanes of a group lie in z-order, or else row by row."""
+
+    def place(self, lane: Number) -> tuple[Number, Number]:
+        """The row and the column of a lane among the lanes of its group.
+
+        >>> lanes = LaneMap.of(SharedTiles(128, 128, 16, 8, 8))
+        >>> [lanes.place(lane) for lane in (0, 1, 2, 3, 8)]
+        [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2)]
+        """
+        if not self.ordered:
+            return lane // self.columns.lanes, lane % self.columns.lanes
+        down = self.rows.lanes
+        return lane // 2 % down, lane // (2 * down) * 2 + lane % 2
 
     @staticmethod
     def of(plan: SharedTiles) -> LaneMap:

@@ -30,11 +30,7 @@ class Quads:
         """Those of a thread."""
         down, across = lanes.rows, lanes.columns
         group, lane = _divided(thread, down.lanes * across.lanes)
-        if lanes.ordered:
-            row = lane // 2 % down.lanes
-            column = lane // (2 * down.lanes) * 2 + lane % 2
-        else:
-            row, column = _divided(lane, across.lanes)
+        row, column = lanes.place(lane)
         group_row, group_column = _divided(group, lanes.across)
         return Quads(
             lanes,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.contraction.cpu.kernels import split_k
 from gpucodegen.passes.contraction.fusion.fusion_groups import FusionMember
 from gpucodegen.passes.contraction.gpu import kernel
-from gpucodegen.passes.contraction.gpu.axes import extent, groups_of
+from gpucodegen.passes.contraction.gpu.axes import groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
+from gpucodegen.passes.contraction.gpu.problem import planned
 from gpucodegen.passes.contraction.recognition.collapse import collapsed
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
@@ -15,13 +18,9 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
-from gpucodegen.passes.gpu.gpu_launch import KernelBody
-from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.vector_width import Definitions
+from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
-from gpucodegen.tiling.machine.gpu.plan import plan_contraction
-from gpucodegen.tiling.machine.gpu.steps import even_depth
 
 
 def members_of(nest: Nest) -> list[FusionMember]:
@@ -44,22 +43,40 @@ def _contraction(nest: Nest) -> Contraction | None:
     return found if is_one else None
 
 
-def contraction_kernel(
-    contraction: Contraction, plan: Candidate | None, definitions: Definitions
-) -> KernelBody | None:
-    """The kernel of a contraction; ``plan``: if the caller has chosen one.
+def contraction_launches(
+    contraction: Contraction, plan: Candidate | None, mapper: Mapper
+) -> list[Operation] | None:
+    """The kernels of a contraction; ``plan``: if the caller has chosen one.
 
-    None where it cannot do what is fused with the contraction.
+    None where they cannot do what is fused with the contraction.
     """
     b = Builder(contraction.location)
     found = None if contraction.unpadded is not None else collapsed(b, contraction)
     groups = found and groups_of(found)
     if found is None or groups is None:
         return None
-    sizes = (
-        extent(axes).constant for axes in (groups.rows, groups.columns, groups.batch)
-    )
-    chosen = plan or plan_contraction(*(size or 1 for size in sizes))
-    terms = [extent((axis,)).constant for axis in groups.reduction]
-    even = replace(chosen, depth=even_depth(terms, chosen.depth))
-    return kernel.lower(b, found, groups, even, definitions)
+    made = {value: op for op in b.operations for value in op.results}
+    definitions = {**mapper.definitions, **made}
+    chosen = planned(found, groups, plan, definitions)
+    if chosen.splits > 1:
+        return _split(contraction, chosen, mapper)
+    return mapper.launch(kernel.lower(b, found, groups, chosen, definitions))
+
+
+def _split(
+    contraction: Contraction, plan: Candidate, mapper: Mapper
+) -> list[Operation]:
+    """Blocks sum parts of the terms, and a second kernel adds these up, in order."""
+    own: set[int] = set()
+
+    def sums(part: Contraction) -> list[Operation]:
+        found = contraction_launches(part, replace(plan, splits=1), mapper)
+        assert found is not None
+        own.update(map(id, found))
+        return found
+
+    mapped: list[Operation] = []
+    for op in split_k.lower(contraction, plan.splits, 1, sums):
+        is_nest = op.name == "affine.for" and id(op) not in own
+        mapped += mapper.nest(Nest(op, (), mapper)) if is_nest else [op]
+    return mapped
