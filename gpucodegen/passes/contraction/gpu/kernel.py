@@ -29,7 +29,8 @@ from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
 from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
-from gpucodegen.passes.contraction.gpu.walk import Walk, side_by_side
+from gpucodegen.passes.contraction.gpu.views import side_by_side, with_flat_result
+from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -92,7 +93,7 @@ class _Lowering:
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         where = place(b, self.groups, plan)
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
-        result = ResultTile(c, self.groups, plan, where, quads)
+        result = ResultTile(*with_flat_result(b, c, self.groups), plan, where, quads)
         walk = Walk(self.groups.reduction, plan.depth)
         blocks, is_ragged = walk.blocks, walk.before.constant != 0
         factors = [
