@@ -13,6 +13,7 @@ import gpucodegen as gcg
 
 DTYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i8": "i1", "f16": "f2"}
 M, N = 37, 53
+LAUNCH = "gpu.launch_func"
 FUSED = "affine.store"
 """Scalar stores are left in the mapped text by nests that were not fused."""
 
@@ -172,7 +173,7 @@ def program(consumer: Consumer, k: int, *, local: bool = False) -> str:
 
 
 def check(consumer: Consumer, k: int, target: str, *, local: bool) -> str:
-    """Compare with NumPy; the text after ``map-cpu``."""
+    """Compare with NumPy; the text after the nests are mapped."""
     rng = np.random.default_rng(k)
     a, b = (rng.standard_normal(s).astype("f4") for s in ((M, k), (k, N)))
     extra = [rng.standard_normal(shape).astype("f4") for _, shape in consumer.reads]
@@ -188,7 +189,8 @@ def check(consumer: Consumer, k: int, target: str, *, local: bool) -> str:
     np.testing.assert_allclose(result, expected, rtol=2e-3, atol=2e-3)
     if not local and consumer.target == "D":
         np.testing.assert_allclose(c, product, rtol=1e-3, atol=1e-3)
-    return dict(compiled.stages("f")).get("map-cpu", "")
+    stages = dict(compiled.stages("f"))
+    return stages["map-cpu" if target == "cpu" else "map-gpu"]
 
 
 @pytest.mark.parametrize("name", FUSIBLE)
@@ -217,9 +219,25 @@ def test_only_the_last_block_of_a_sum_goes_on(name: str):
     assert FUSED not in check(FUSIBLE[name], 1100, "cpu", local=False)
 
 
-@pytest.mark.parametrize("name", ["bias along columns, relu", "transposed"])
-def test_on_the_emulated_device(name: str):
-    check({**FUSIBLE, **REFUSED}[name], 20, "sim", local=False)
+@pytest.mark.parametrize("name", FUSIBLE)
+@pytest.mark.sampled(5)
+def test_one_kernel_of_a_device(name: str):
+    assert check(FUSIBLE[name], 20, "sim", local=False).count(LAUNCH) == 1
+
+
+@pytest.mark.parametrize("name", [n for n, c in FUSIBLE.items() if c.target == "D"])
+@pytest.mark.sampled(5)
+def test_one_kernel_without_a_buffer_between(name: str):
+    mapped = check(FUSIBLE[name], 20, "sim", local=True)
+    assert mapped.count(LAUNCH) == 1
+    assert "%C" not in mapped
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.sampled(3)
+def test_other_cells_are_other_kernels(name: str):
+    mapped = check(REFUSED[name], 20, "sim", local=True)
+    assert mapped.count(LAUNCH) == 2
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -70,6 +70,9 @@ class Module:
 MAPPED_GRID, MAPPED_BLOCK = "gcg.grid", "gcg.block"
 """Attributes of kernels that passes have made: blocks and threads, -1 if unknown."""
 
+RESIDENT = "nvvm.minctasm"
+"""Attribute of kernels: blocks that a multiprocessor shall hold at once."""
+
 Extents = tuple[int | None, int | None, int | None]
 """Along x, y and z, where they are known."""
 
@@ -87,6 +90,12 @@ def known_block(kernel: Operation) -> Extents:
     (64, 1, 1)
     """
     return _extents(kernel, MAPPED_BLOCK, "block")
+
+
+def resident_blocks(kernel: Operation) -> int | None:
+    """Blocks of a kernel that a multiprocessor shall hold, if it says."""
+    value = kernel.attributes.get(RESIDENT)
+    return value.value if isinstance(value, IntegerAttr) else None
 
 
 def _extents(kernel: Operation, mapped: str, what: str) -> Extents:

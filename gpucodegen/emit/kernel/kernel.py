@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.gpu import known_block
+from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
@@ -56,6 +56,7 @@ class KernelSource:
     parallel: bool = False
     shared_bytes: int = 0
     cooperative: bool = False
+    resident: int | None = None
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -122,6 +123,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         emitter.has_parallel,
         emitter.shared_bytes,
         any(inner.name == "gcg.grid_barrier" for o in body for inner in o.walk()),
+        resident_blocks(op),
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)

@@ -58,11 +58,13 @@ MODELS = DataModelManager()
 class Kernel:
     """What is known of the kernel that is compiled.
 
-    ``block`` are the extents of its blocks, if all launches have the same; ``places``
-    are the lines of MLIR by those of text.
+    ``block`` are the extents of its blocks, if all launches have the same;
+    ``resident`` is how many of them a multiprocessor shall hold.  ``places`` are the
+    lines of MLIR by those of text.
     """
 
     block: tuple[int, int, int] | None = None
+    resident: int | None = None
     places: Mapping[int, Place] = field(default_factory=dict[int, Place])
 
 
@@ -229,7 +231,9 @@ class Context(KnownCode):
         for function in mod.functions:
             if function.calling_convention == "ptx_kernel" and self.kernel.block:
                 sizes = zip("xyz", self.kernel.block, strict=True)
-                known = [(f"reqntid{d}", ir.Constant(I32, n)) for d, n in sizes]
+                known = [(f"reqntid{d}", I32(n)) for d, n in sizes]
+                if self.kernel.resident is not None:
+                    known.append(("minctasm", I32(self.kernel.resident)))
                 mod.add_named_metadata("nvvm.annotations", [function, *chain(*known)])
             if not function.name.startswith(FORMULA):
                 spread.visit_Function(function)

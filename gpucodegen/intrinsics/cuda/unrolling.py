@@ -17,7 +17,7 @@ from gpucodegen.intrinsics.framework.lowering import I32
 
 FEWEST = 4
 """Products of a body that is repeated: of tiles, not of one sum."""
-PRODUCTS = 128
+PRODUCTS = 1024
 """Of a repeated body, at most."""
 MOST = 16
 """Repetitions."""

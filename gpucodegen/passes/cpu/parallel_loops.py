@@ -117,7 +117,7 @@ def _pieces(
 ) -> list[FusionMember]:
     """An operation, or the nests that it is distributed into."""
     if op.name == "affine.if":
-        return [FusionMember(op, lambda: _map_branches(op, mapping, context))]
+        return [FusionMember(op, lambda: [_map_branches(op, mapping, context)])]
     if op.name != "affine.for":
         return [FusionMember(op)]
     analysis = analyse([op], context, mapping.surroundings)
@@ -127,7 +127,7 @@ def _pieces(
         paying_contraction(nest, relaxed=mapping.relaxed) for nest in wanted
     ]
     if not any(contractions):
-        return [FusionMember(op, lambda: _parallelise(op, analysis, mapping))]
+        return [FusionMember(op, lambda: [_parallelise(op, analysis, mapping)])]
     pieces: list[FusionMember] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
@@ -137,7 +137,7 @@ def _pieces(
         pieces.append(
             FusionMember(
                 nest,
-                lambda n=nest, a=own: _parallelise(n, a, mapping),
+                lambda n=nest, a=own: [_parallelise(n, a, mapping)],
                 contraction if is_one else None,
             )
         )
@@ -175,7 +175,7 @@ def _with_inner(
         pieces.append(
             FusionMember(
                 inner,
-                lambda i=inner: _parallelise(i, analysis, mapping, within),
+                lambda i=inner: [_parallelise(i, analysis, mapping, within)],
                 found if is_one else None,
             )
         )

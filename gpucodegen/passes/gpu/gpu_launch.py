@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.gcg.alias_groups import with_groups
-from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, Launch
+from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, RESIDENT, Launch
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
+    IntegerAttr,
     OpaqueAttr,
     StringAttr,
     SymbolRefAttr,
@@ -36,11 +37,16 @@ SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 
 @dataclass(frozen=True, slots=True)
 class KernelBody:
-    """A kernel body with its launch extents, which may depend on host values."""
+    """A kernel body with its launch extents, which may depend on host values.
+
+    ``resident``: blocks that a multiprocessor shall hold at once, if any number of them
+    is asked for.
+    """
 
     operations: tuple[Operation, ...]
     grid: tuple[Index, ...]
     block: tuple[IndexLike, IndexLike, IndexLike]
+    resident: int | None = None
 
 
 def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
@@ -132,13 +138,15 @@ def outline(
     arguments, parameters, body = isolate(operations, definitions)
     body.append(Operation("gpu.return", location=location))
     function_type = FunctionType(tuple(p.type for p in parameters), ())
-    attributes = {
+    attributes: dict[str, Attribute] = {
         "sym_name": StringAttr(name),
         "function_type": TypeAttr(function_type),
         "kernel": UnitAttr(),
         MAPPED_BLOCK: _extents(kernel.block),
         MAPPED_GRID: _extents(kernel.grid),
     }
+    if kernel.resident is not None:
+        attributes[RESIDENT] = IntegerAttr(kernel.resident, I32)
     function = Operation(
         "gpu.func",
         attributes=attributes,

@@ -3,11 +3,13 @@
 A nest becomes what the first of `kinds.KINDS` makes of it:
 
 * memory that a block shares, or asynchronous copies: a program of whole blocks;
-* a contraction: tiles in shared memory (`contraction.gpu`);
 * parallel outer loops: one thread per iteration, the innermost along x;
 * a sequential loop around parallel ones: one kernel whose threads meet at barriers;
 * the same around products or what no kernel runs: the loop stays on the host;
 * anything else: one thread.
+
+Before that, contractions are found among the nests of a list (`contraction.gpu`), each
+with the nests around it that its kernel does on the way (`contraction.fusion`).
 
 A loop around a call or an unknown operation stays outside of kernels.
 """
@@ -22,6 +24,11 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
+from gpucodegen.passes.contraction.fusion.fusion_groups import (
+    FusionGroups,
+    FusionMember,
+)
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
 from gpucodegen.passes.framework.builder import Builder
@@ -31,31 +38,36 @@ from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import spans
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
 from gpucodegen.passes.gpu.kinds import KINDS
+from gpucodegen.passes.gpu.kinds.contractions import contraction_launches, members_of
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
-from gpucodegen.tiling.machine.gpu.steps import StepTeam
+from gpucodegen.tiling.machine.gpu.teams import StepTeam
 
 
 @dataclass(slots=True)
 class GpuMapper:
-    """Maps one function; collects its kernels, and the nests that are contractions."""
+    """Maps one function; collects its kernels, and counts those of contractions.
+
+    ``uses``: how often each value of the function is used.
+    """
 
     module: str
     definitions: Mapping[Value, Operation]
     plan: Candidate | None = None
     team: StepTeam | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
+    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     contractions: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
-    contracted: list[Operation] = field(default_factory=list[Operation])
+    contracted: int = 0
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
     ) -> list[Operation]:
         """Host operations in place of a straight list of operations."""
-        mapped: list[Operation] = []
+        members: list[FusionMember] = []
         before, run = list(context), list[Operation]()
         groups = spans(operations)
         for at, (op, *others) in enumerate(groups):
@@ -63,21 +75,48 @@ class GpuMapper:
             if not others and needs_kernel(op, made):
                 run.append(op)
             elif not others and has_no_effect(op) and made.isdisjoint(op.operands):
-                mapped.append(op)
+                members.append(FusionMember(op))
             else:
-                mapped += self._close(run, groups[at:])
-                mapped += self._group([op, *others], before)
+                members += self._closed(run, groups[at:])
+                members += self._members((op, *others), tuple(before))
                 run = []
             before += (op, *others)
-        return mapped + self._close(run, ())
+        members += self._closed(run, ())
+        return FusionGroups(
+            members, self._contracted, self.uses, context, self.surroundings
+        ).all_mapped()
 
-    def _close(
+    def _closed(
         self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
-    ) -> list[Operation]:
+    ) -> list[FusionMember]:
         """One thread for a run of operations on vectors."""
+        if not run:
+            return []
         used = free_values([op for group in rest for op in group])
         results = [v for op in run for v in op.results if v in used]
-        return self._single_thread(run, results) if run else []
+        first, *others = run
+        return [
+            FusionMember(
+                first, lambda: self._single_thread(run, results), others=tuple(others)
+            )
+        ]
+
+    def _members(
+        self, group: Sequence[Operation], context: Sequence[Operation]
+    ) -> list[FusionMember]:
+        """A span, or the nests that an operation is distributed into."""
+        op, *others = group
+        if not others and op.name in LOOPS and not _needs_host(op):
+            return members_of(Nest(op, context, self))
+        return [
+            FusionMember(op, lambda: self._group(group, context), others=tuple(others))
+        ]
+
+    def _contracted(self, contraction: Contraction) -> list[Operation] | None:
+        """The launch of a contraction with what is fused with it."""
+        launches = contraction_launches(contraction, self.plan, self)
+        self.contracted += launches is not None
+        return launches
 
     def _group(
         self, group: Sequence[Operation], context: Sequence[Operation]
@@ -90,7 +129,7 @@ class GpuMapper:
         if op.name == "gpu.launch":
             return self._written(op)
         if op.name in LOOPS and not _needs_host(op):
-            return self._nest(op, context)
+            return self.nest(Nest(op, context, self))
         if op.name in LOOPS or op.name in _AROUND_NESTS or _holds_launch(op):
             return [self._branches(op, context)]
         return [op]
@@ -121,13 +160,13 @@ class GpuMapper:
         )
         return op.with_(regions=regions)
 
-    def _nest(self, op: Operation, context: Sequence[Operation]) -> list[Operation]:
-        nest = Nest(op, context, self)
+    def nest(self, nest: Nest) -> list[Operation]:
+        """What the first kind of kernel makes of a nest that fits."""
         for kind in KINDS:
             mapped = kind(nest)
             if mapped is not None:
                 return mapped
-        return self._single_thread([op], op.results)
+        return self._single_thread([nest.op], nest.op.results)
 
     def _single_thread(
         self, operations: Sequence[Operation], results: Sequence[Value]

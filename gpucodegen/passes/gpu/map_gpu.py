@@ -10,12 +10,17 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.framework.functions import definitions, in_functions, with_blocks
+from gpucodegen.passes.framework.functions import (
+    definitions,
+    in_functions,
+    users,
+    with_blocks,
+)
 from gpucodegen.passes.gpu.gpu_launch import gpu_module
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
-from gpucodegen.tiling.machine.gpu.steps import StepTeam
+from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
 
 
@@ -40,12 +45,12 @@ class MapGpu(ModulePass):
 
     def knobs(self, module: Module) -> Sequence[Knob]:
         """Contractions, whose tiles no option of the compiler sets."""
-        contractions: list[Operation] = []
-        self._mapped(module, contractions)
-        return [NOTHING] * len(contractions)
+        mappers: list[GpuMapper] = []
+        self._mapped(module, mappers)
+        return [NOTHING] * sum(mapper.contracted for mapper in mappers)
 
-    def _mapped(self, module: Module, contractions: list[Operation]) -> Module:
-        """The module of kernels; nests that are contractions are added to a list."""
+    def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
+        """The module of kernels; the mappers of functions are added to a list."""
         plan = SharedTiles(*self.tile) if self.tile else None
         surroundings = Surroundings.of(module)
 
@@ -56,10 +61,11 @@ class MapGpu(ModulePass):
                 plan,
                 StepTeam(*self.team) if self.team else None,
                 surroundings,
+                {value: len(found) for value, found in users(op).items()},
                 self.contractions,
             )
+            mappers.append(mapper)
             host = without_dead_code(with_blocks(op, mapper.operations))
-            contractions.extend(mapper.contracted)
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]

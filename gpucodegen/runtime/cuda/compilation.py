@@ -52,7 +52,7 @@ def _compiled(spec: KernelSpec, cc: Capability) -> str:
 
     function = getattr(modules.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
-    kernel = Kernel(spec.block, lines.places(spec.source))
+    kernel = Kernel(spec.block, spec.resident, lines.places(spec.source))
     text = assembly.llvm_text(function, types, kernel, spec.fastmath)
     return assembly.ptx(text, assembly.known(architecture(cc)))
 
@@ -150,6 +150,7 @@ def _key(spec: KernelSpec, cc: Capability) -> str:
         spec.name,
         spec.signature,
         spec.block,
+        spec.resident,
         spec.fastmath,
         architecture(cc),
         *_compilers(),

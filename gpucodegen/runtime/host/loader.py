@@ -97,6 +97,7 @@ def kernel_spec(
         kernel.block,
         kernel.parallel and threads != 1,
         kernel.shared_bytes,
+        kernel.resident,
         fastmath,
         threads,
         kernel.cooperative,

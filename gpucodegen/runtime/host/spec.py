@@ -25,6 +25,7 @@ class KernelSpec:
 
     ``source`` is a module: a header that imports from ``gpucodegen.intrinsics`` and an
     undecorated function ``name``.  ``block`` is the static block size of a CUDA kernel,
+    ``resident`` how many blocks a multiprocessor shall hold, which bounds registers,
     ``parallel`` says that a CPU kernel uses ``prange``, on ``threads`` threads (0: as
     many as variables say).
     ``cooperative``: its blocks wait for each other, so all of them run at once.
@@ -37,6 +38,7 @@ class KernelSpec:
     block: tuple[int, int, int] | None = None
     parallel: bool = False
     shared_bytes: int = 0
+    resident: int | None = None
     fastmath: tuple[str, ...] = ("contract",)
     threads: int = 0
     cooperative: bool = False

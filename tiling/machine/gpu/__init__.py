@@ -4,7 +4,10 @@
 - `devices`: facts of architectures and devices
 - `occupancy`: blocks that a multiprocessor holds
 - `estimate`: clocks of each unit, and which one binds
+- `banks`: turns of shared memory
 - `candidates`: the kinds of kernel that a contraction may become
+- `copies`: how threads copy a tile to shared memory
+- `lanes`: which part of a tile each thread multiplies
 - `plan`: what a plan depends on, one cost, and the choice
 """
 

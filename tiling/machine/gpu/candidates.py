@@ -2,8 +2,7 @@
 
     SharedTiles     blocks copy tiles of both factors, threads multiply parts of these
 
-A kind is a member of `Candidate`, lines of `CANDIDATES` and a case of
-``plan.step_cycles``.
+A kind is a member of `Candidate`, lines of `CANDIDATES` and a case of ``plan.work``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ class SharedTiles:
     """A block computes ``tile_rows x tile_columns`` of C, ``depth`` terms at a time.
 
     Both factors' parts of these lie in shared memory.  Each thread keeps
-    ``thread_rows x thread_columns`` of the tile in registers.
+    ``thread_rows x thread_columns`` of the tile in registers.  ``splits`` blocks share
+    the terms of a tile.  ``resident``: blocks that a multiprocessor shall hold at once.
     """
 
     tile_rows: int
@@ -25,6 +25,8 @@ class SharedTiles:
     depth: int
     thread_rows: int
     thread_columns: int
+    splits: int = 1
+    resident: int = 1
 
     @property
     def threads(self) -> int:
@@ -36,12 +38,22 @@ class SharedTiles:
 Candidate: TypeAlias = SharedTiles
 """A kernel of a contraction."""
 
-SMALLEST = SharedTiles(16, 16, 8, 2, 2)
-"""It serves every result."""
+STAGES = 2
+"""Tiles of each factor in shared memory: one is read while the other one is stored."""
 CANDIDATES: tuple[Candidate, ...] = (
-    SMALLEST,
+    SharedTiles(16, 16, 8, 2, 2),
+    SharedTiles(16, 64, 16, 4, 4),
     SharedTiles(32, 32, 16, 2, 4),
+    SharedTiles(32, 64, 16, 4, 4),
+    SharedTiles(64, 32, 16, 4, 4),
     SharedTiles(64, 64, 16, 4, 4),
+    SharedTiles(64, 64, 16, 8, 4),
+    SharedTiles(128, 64, 16, 8, 4),
+    SharedTiles(64, 128, 16, 8, 8),
+    SharedTiles(128, 64, 16, 8, 8),
     SharedTiles(128, 128, 16, 8, 8),
+    SharedTiles(128, 256, 8, 16, 8),
 )
 """From the tile that wastes least on small problems to the one of most reuse."""
+SPLITS = (1, 2, 3, 4, 6, 8)
+"""Numbers of blocks that may share the terms of a tile."""

@@ -156,6 +156,7 @@ def _local(
 def _waiting(work: Work) -> float:
     """Clocks that a block needs if nothing else slows it: its waits, its instructions.
 
+    Its own warps take turns at the schedulers; the others are not there to fill gaps.
     Sectors that are new to a block come from beyond the L1 cache, and as many of them
     as the device's memory moves at least come from there.
     """
@@ -163,6 +164,7 @@ def _waiting(work: Work) -> float:
     far = min(1.0, work.memory / SECTOR / max(work.block_sectors, 1.0))
     beyond = far * LATENCY_MEMORY + (1 - far) * LATENCY_L2
     load = new * beyond + (1 - new) * LATENCY_L1
-    warps = work.blocks * ceil(work.threads / WARP)
-    own = work.instructions / warps
+    warps = ceil(work.threads / WARP)
+    turns = ceil(warps / SCHEDULERS)
+    own = work.instructions / (work.blocks * warps) * turns
     return own + work.waits * load + work.barriers * BARRIER

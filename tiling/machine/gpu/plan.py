@@ -1,66 +1,88 @@
-"""Which kernel a contraction becomes on a GPU: the candidate of least estimated cycles.
+"""Which kernel a contraction becomes on a GPU: the candidate of least estimated clocks.
 
-One step of the reduction takes a multiprocessor, for each block that it runs,
-
-    max(threads rows columns / fma, threads 4 (rows + columns) / shared_rate)
-
-cycles, where a thread multiplies ``rows`` by ``columns`` elements that it has read from
-shared memory: multiply-adds, and reads of which no two threads share one.  The busiest
-one runs ceil(blocks / processors) blocks.  Their steps take no less than the latency of
-a fetch from global memory, which ``depth`` steps share.
-
-This is an estimate from published facts; nothing in it was measured by this project.
+Every plan is counted as `product_work` says and priced as every report is: by
+`estimate`, from published facts of the device.  Nothing in it was measured by this
+project.
 """
 
 from __future__ import annotations
 
-from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, SMALLEST, Candidate
-from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 
-WORD = 4
-"""Bytes of an f32, which every factor is in shared memory."""
+from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, Candidate
+from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.gpu.product_work import Counts, Product, partial_sums
+
 DEFAULT = DEVICES["H100"]
 """What kernels are planned for."""
+SHARPNESS = 8
+"""How near the soft maximum is to the largest; an assumption."""
+UNKNOWN = 2048
+"""What an extent is taken for that is not known."""
 
 
+@lru_cache(maxsize=256)
 def plan_contraction(
-    rows: int, columns: int, batch: int = 1, *, device: GpuDevice = DEFAULT
+    product: Product, *, splits: tuple[int, ...] = (1,), device: GpuDevice = DEFAULT
 ) -> Candidate:
-    """The kernel of ``batch`` results of ``rows x columns``.
+    """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
-    No tile is larger than the result.  Of equal costs, the smaller tile wins: its
-    blocks are more, and wait for memory at different times.
-
-    >>> [plan_contraction(n, n).tile_rows for n in (20, 256, 1024, 4096)]
-    [16, 32, 64, 128]
-    >>> plan_contraction(256, 256, batch=64).tile_rows
-    128
+    >>> plans = [plan_contraction(Product(n, n, n)) for n in (20, 256, 1024, 4096)]
+    >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
+    [(32, 32), (32, 32), (64, 64), (128, 128)]
+    >>> plan_contraction(Product(256, 256, 16384), splits=(1, 8)).splits
+    8
     """
-    larger = (
-        c for c in CANDIDATES if c.tile_rows <= rows and c.tile_columns <= columns
-    )
-
-    def cycles(candidate: Candidate) -> float:
-        down, across = (
-            -(-rows // candidate.tile_rows),
-            -(-columns // candidate.tile_columns),
-        )
-        blocks = -(-down * across * batch // device.processors)
-        return max(
-            blocks * step_cycles(candidate, device), LATENCY_L2 / candidate.depth
-        )
-
-    return min(larger, key=cycles, default=SMALLEST)
+    plans = _plans(product, splits=splits, device=device)
+    return min(plans, key=lambda plan: _clocks(plan, product, device))
 
 
-def step_cycles(candidate: Candidate, device: GpuDevice) -> float:
-    """Estimated cycles of one step of the reduction of a block.
+def fitted(
+    plan: Candidate, product: Product, *, device: GpuDevice = DEFAULT
+) -> Candidate | None:
+    """A plan with as many resident blocks as registers and shared memory allow.
 
-    >>> [step_cycles(candidate, DEFAULT) for candidate in CANDIDATES]
-    [8.0, 24.0, 64.0, 128.0]
+    Its blocks of terms are halved until the tiles fit the memory of a block; None where
+    none of them do.
     """
-    rows, columns = candidate.thread_rows, candidate.thread_columns
+    while plan.depth > 1 and Counts(plan, product).shared > STATIC_SHARED:
+        plan = replace(plan, depth=plan.depth // 2)
+    counts = Counts(plan, product)
     unit = device.multiprocessor
-    products = candidate.threads * rows * columns / unit.fma
-    return max(products, candidate.threads * WORD * (rows + columns) / unit.shared_rate)
+    held = occupancy(unit, plan.threads, counts.registers, counts.shared)
+    if not held.blocks or counts.shared > STATIC_SHARED:
+        return None
+    return replace(plan, resident=held.blocks)
+
+
+def _plans(
+    product: Product, *, splits: tuple[int, ...], device: GpuDevice
+) -> Iterator[Candidate]:
+    for plan in CANDIDATES:
+        found = fitted(plan, product, device=device)
+        for parts in splits:
+            if found and (parts == 1 or product.terms >= 8 * parts * found.depth):
+                yield replace(found, splits=parts)
+
+
+def _clocks(plan: Candidate, product: Product, device: GpuDevice) -> float:
+    """Clocks of the launches of a plan."""
+    works = [(plan.resident, Counts(plan, product).work())]
+    if plan.splits > 1:
+        works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
+    return sum(_busy(estimate(device, held, work)) for held, work in works)
+
+
+def _busy(found: Estimate) -> float:
+    """A soft maximum of the units' clocks: two that are busy hold each other up.
+
+    >>> round(_busy(Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})))
+    98
+    """
+    clocks = found.clocks.values()
+    return sum(each**SHARPNESS for each in clocks) ** (1 / SHARPNESS)

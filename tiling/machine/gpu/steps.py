@@ -1,72 +1,63 @@
-"""How many threads walk a program of steps: the team of least estimated clocks.
+"""Blocks of terms that walk several axes of a reduction without divisions.
 
-A step ends with a barrier, which costs more among blocks than within one.  Its parallel
-iterations are dealt out to the threads.  A round of them takes a multiprocessor
+Terms are numbered through the axes, the last one fastest.  A block of ``depth`` terms
+walks them evenly iff with some axis j and P positions of all axes behind it
 
-    max(threads operations / lanes, latency + DEPENDENT operations)
+    depth = P q,   and   q divides the extent of axis j, or j is the first axis.
 
-clocks: what it issues, or what one thread waits for.  Nothing in it was measured by
-this project.
+Then every position behind j is the same in every block, and j moves by q.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
-
-MEETING = 1500
-"""Nanoseconds of a barrier of the grid with one block on each multiprocessor; published
-for V100 (Zhang et al., "A study of single and multi-device synchronization methods in
-NVIDIA GPUs", 2020), assumed for the others."""
-DEPENDENT = 4
-"""Clocks of an operation that waits for the one before."""
-THREADS = (32, 64, 128, 256, 512)
-"""More threads of a block would leave each less than 128 registers."""
-UNKNOWN = 1 << 16
-"""Iterations of a step whose extents are not known."""
+from math import log
 
 
 @dataclass(frozen=True, slots=True)
-class StepTeam:
-    """``blocks`` of ``threads``; several blocks are all resident at once."""
+class Steps:
+    """``axis`` moves by ``step``; a block passes through ``inner`` positions behind."""
 
-    blocks: int
-    threads: int
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """``iterations`` that may run at once, None if not known, of some operations."""
-
-    iterations: int | None
-    operations: int
+    axis: int
+    step: int
+    inner: int
 
 
-def plan_steps(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> StepTeam:
-    """Who runs these steps in turn, again and again.
+def steps_of(extents: Sequence[int | None], depth: int) -> Steps | None:
+    """How blocks walk axes evenly, the slowest axis first; None if they do not.
 
-    >>> plan_steps([Step(100, 10)]), plan_steps([Step(1000, 10)])
-    (StepTeam(blocks=1, threads=128), StepTeam(blocks=1, threads=512))
-    >>> plan_steps([Step(1000000, 10)])
-    StepTeam(blocks=132, threads=512)
+    >>> steps_of((3, 3, 64), 16), steps_of((64, 3, 3), 18)
+    (Steps(axis=2, step=16, inner=1), Steps(axis=0, step=2, inner=9))
+    >>> steps_of((64, 3, 3), 16)
     """
-    counts = [1, *(1 << n for n in range(1, 16) if 1 << n < device.processors)]
-    teams = [
-        StepTeam(blocks, threads)
-        for blocks in (*counts, device.processors)
-        for threads in THREADS
-    ]
-    return min(teams, key=lambda team: sum(_clocks(team, s, device) for s in steps))
+    axis, inner = len(extents) - 1, 1
+    while axis > 0:
+        extent = extents[axis]
+        if not extent or depth % (inner * extent):
+            break
+        axis, inner = axis - 1, inner * extent
+    step = depth // inner
+    extent = extents[axis]
+    if axis > 0 and (extent is None or extent % step):
+        return None
+    terms = 1
+    for count in extents:
+        terms = 0 if count is None else terms * count
+    is_ragged = inner > 1 and terms % inner
+    return None if is_ragged else Steps(axis, step, inner)
 
 
-def _clocks(team: StepTeam, step: Step, device: GpuDevice) -> float:
-    iterations = UNKNOWN if step.iterations is None else step.iterations
-    rounds = -(-iterations // (team.blocks * team.threads))
-    issued = team.threads * step.operations / (SCHEDULERS * WARP)
-    waited = LATENCY_L2 + DEPENDENT * step.operations
-    barrier = BARRIER if team.blocks == 1 else MEETING * device.clock
-    return barrier + rounds * max(issued, waited)
+def even_depth(extents: Sequence[int | None], depth: int) -> int:
+    """The number of terms closest to ``depth`` whose blocks walk evenly, if there is.
+
+    It is half of that to a third more: shared memory holds the terms.
+
+    >>> [even_depth(extents, 16) for extents in ((3, 3, 64), (64, 3, 3), (7, 7, 3))]
+    [16, 18, 21]
+    >>> even_depth((5, 7, 11), 16)
+    11
+    """
+    tried = range(-(-depth // 2), depth * 4 // 3 + 1)
+    even = [n for n in tried if steps_of(extents, n)]
+    return min(even, key=lambda n: abs(log(n / depth)), default=depth)

@@ -61,7 +61,7 @@ class StatementGroup:
         ]
         if not relations:
             return None
-        union = reduce(Map.union, relations)
+        union = reduce(Map.union, relations).coalesce()
         return Map.from_basic_map(union.simple_hull()) if coarse else union
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.contraction.cpu.packing.padding import unpadded
 from gpucodegen.passes.contraction.fusion.epilogue_fusion import EpilogueGroup
-from gpucodegen.passes.contraction.fusion.start import Mapped
+from gpucodegen.passes.contraction.fusion.start import Alone, Mapped
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.prepare.affine.dead_code import all_used
 
@@ -26,11 +27,13 @@ class FusionMember:
     """A nest, which ``alone`` maps as it is, or another operation.
 
     ``contraction``: what the nest computes, if a kernel of contractions runs it.
+    ``others``: operations behind it that are mapped with it, and fused with nothing.
     """
 
     op: Operation
-    alone: Callable[[], Operation] | None = None
+    alone: Alone | None = None
     contraction: Contraction | None = None
+    others: tuple[Operation, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,14 +58,15 @@ class FusionGroups:
         at = 0
         while at < len(self.members):
             at = self._contracted(at) or self._alone(at)
+        self.mapped.close()
         return self._without_unused()
 
     def _alone(self, at: int) -> int:
         member = self.members[at]
         if member.op.name == "affine.for" and member.alone is not None:
-            self.mapped.add_nest(member.op, [member.alone()])
+            self.mapped.add_nest(member.op, member.alone)
         else:
-            self.mapped.add([member.op if member.alone is None else member.alone()])
+            self.mapped.add([member.op] if member.alone is None else member.alone())
         return at + 1
 
     def _contracted(self, at: int) -> int:
@@ -74,13 +78,15 @@ class FusionGroups:
         if member.contraction is None:
             return 0
         operations = [p.op for p in self.members]
-        before = [*self.context, *operations[:at]]
         group = EpilogueGroup.of(
-            member.op, member.contraction, before, self.surroundings
+            member.op, member.contraction, self._before(at), self.surroundings
         )
         if self.mapped.nest is not None:
             group = group.led_by(self.mapped.nest)
-        group = group.followed_by(operations[at + 1 :])
+        if group.before is None:
+            self.mapped.close()
+        behind = takewhile(lambda m: not m.others, self.members[at + 1 :])
+        group = group.followed_by([m.op for m in behind])
         alone = replace(group, after=())
         for found in (group, alone, replace(alone, before=None)):
             nests = [member.nest for member in found.members]
@@ -106,13 +112,17 @@ class FusionGroups:
 
         Where it is needed, the copy is that of the nests in front.
         """
-        operations = [member.op for member in self.members]
-        before, running = [*self.context, *operations[:at]], operations[at:end]
+        before, running = self._before(at), [m.op for m in self.members[at:end]]
         source = None
         if contraction.right.memref in dead:
             source = unpadded(contraction, before, running, self.surroundings)
         made = source and self.lower(source)
         return all_used(made) if made else self.lower(contraction)
+
+    def _before(self, at: int) -> list[Operation]:
+        """The operations in front of a member."""
+        members = self.members[:at]
+        return [*self.context, *(op for m in members for op in (m.op, *m.others))]
 
     def _dead_after(self, end: int) -> set[Value]:
         """Buffers of this block that only nests before ``end`` use."""

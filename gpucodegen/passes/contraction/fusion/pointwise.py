@@ -46,6 +46,8 @@ class Tile:
         if not isinstance(ty, VectorType):
             return b.load(place.memref, indices, hint)
         dimensions = [place.dimensions_of(axis)[0] for axis in span]
+        if dimensions == [len(indices) - 1]:
+            return b.vector_load(place.memref, indices, ty, hint)
         return b.transfer_read(place.memref, indices, ty, dimensions, hint=hint)
 
     def write(self, b: Builder, place: Operand, value: Value) -> None:
@@ -55,6 +57,9 @@ class Tile:
             b.store(value, place.memref, indices)
             return
         dimensions = [place.dimensions_of(axis)[0] for axis in self.extents]
+        if dimensions == [len(indices) - 1]:
+            b.vector_store(value, place.memref, indices)
+            return
         b.transfer_write(value, place.memref, indices, dimensions)
 
 

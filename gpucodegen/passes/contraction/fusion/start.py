@@ -19,27 +19,38 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
+Alone = Callable[[], Sequence[Operation]]
+"""Maps a nest as it is."""
+
 
 @dataclass(slots=True)
 class Mapped:
-    """Mapped operations, and the nest among them that nothing follows yet."""
+    """Mapped operations, and the nest that nothing follows yet.
+
+    ``alone`` maps that nest, at ``place``, once it is sure that no kernel takes it in.
+    """
 
     operations: list[Operation] = field(default_factory=list[Operation])
     nest: Operation | None = None
-    place: slice = field(default_factory=lambda: slice(0, 0))
+    alone: Alone | None = None
+    place: int = 0
 
     def add(self, operations: Sequence[Operation]) -> None:
         """Append operations."""
-        self.operations += operations
         if not all(op.name == "memref.alloc" or has_no_effect(op) for op in operations):
-            self.nest = None
+            self.close()
+        self.operations += operations
 
-    def add_nest(self, nest: Operation, operations: Sequence[Operation]) -> None:
-        """Append what a nest became."""
-        first = len(self.operations)
-        self.add(operations)
-        self.nest = nest
-        self.place = slice(first, len(self.operations))
+    def add_nest(self, nest: Operation, alone: Alone) -> None:
+        """Append a nest."""
+        self.close()
+        self.nest, self.alone, self.place = nest, alone, len(self.operations)
+
+    def close(self) -> None:
+        """Map the nest that nothing follows."""
+        if self.alone is not None:
+            self.operations[self.place : self.place] = self.alone()
+        self.drop_nest()
 
     def drop_writers(self, buffer: Value) -> None:
         """Remove the nests that mention a buffer, which is never read."""
@@ -50,9 +61,8 @@ class Mapped:
         ]
 
     def drop_nest(self) -> None:
-        """Remove what the last nest became."""
-        del self.operations[self.place]
-        self.nest = None
+        """Leave out the nest that nothing follows."""
+        self.nest = self.alone = None
 
 
 def started(

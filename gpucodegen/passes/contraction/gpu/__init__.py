@@ -2,8 +2,13 @@
 
 - `forms`: whether one pays
 - `axes`: rows, columns, reduction and batch as four indices
-- `result_tile`: what one thread holds in registers
-- `kernel`: shared-memory tiles, a register tile for each thread
+- `walk`: positions of the reduction, block of terms by block of terms
+- `views`: arrays over as few axes as they have side by side
+- `block_order`: the grid, and which block computes which tile
+- `staging`: tiles of one factor from global to shared memory
+- `multiply`: products of what shared memory holds
+- `result_tile`: what one thread holds in registers, read and stored in pieces
+- `kernel`: the loop that puts them together
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The axes of a contraction as four flattened indices: rows, columns, reduction, batch.
 
 Comes in: a contraction.  Goes out: `Groups`, or None where rows or columns do not walk
-C with one stride; the position of each axis at a flattened index; the grid of a plan.
+C with one stride; the position of each axis at a flattened index.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import reduce
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
@@ -16,7 +16,6 @@ from gpucodegen.passes.contraction.cpu.register_tiles.tasks import column_axis, 
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 
 Positions = dict[Value, Index]
 
@@ -62,9 +61,9 @@ def _collapsible(
     return tuple(group)
 
 
-def extent(axes: Sequence[Axis]) -> int:
+def extent(axes: Sequence[Axis]) -> Index:
     """Number of positions of a flattened group."""
-    return prod(axis.extent for axis in axes)
+    return reduce(Index.__mul__, (axis.extent for axis in axes), Index.of(1))
 
 
 def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
@@ -76,12 +75,3 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
         positions[axis.iv] = position % axis.extent if axis is not axes[0] else position
         inner *= axis.extent
     return positions
-
-
-def grid(groups: Groups, plan: SharedTiles) -> tuple[int, int, int]:
-    """Blocks along x (columns), y (rows) and z (batch)."""
-    return (
-        -(-extent(groups.columns) // plan.tile_columns),
-        -(-extent(groups.rows) // plan.tile_rows),
-        extent(groups.batch),
-    )

@@ -1,18 +1,23 @@
-"""The tile of C that one thread of a GPU contraction holds in registers.
+"""The part of C that one thread of a contraction holds in registers.
 
-Comes in: the contraction, its groups and plan, and where the thread's tile begins.
-Goes out: operations that read the tile before the reduction and write it after it;
-flattened groups go through private memory, element by element.
+Comes in: where the block's tile and the thread's quads begin.  Goes out: operations
+that read the sums before the reduction and write them after it, piece by piece: the
+columns of a quad that lie side by side in one row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import MemRefType, VectorType
+from gpucodegen.ir.types import I64, VectorType
+from gpucodegen.passes.contraction.fusion.pointwise import Tile
+from gpucodegen.passes.contraction.fusion.start import finished, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
+from gpucodegen.passes.contraction.gpu.block_order import Place
+from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -20,114 +25,149 @@ from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Elements of C side by side, from a flattened row and column on."""
+
+    row: Index
+    column: Index
+
+
+@dataclass(frozen=True, slots=True)
 class ResultTile:
-    """The thread's tile of C, read and written through its flattened groups."""
+    """The thread's part of C, read and written through its flattened groups."""
 
     contraction: Contraction
     groups: Groups
     plan: SharedTiles
-    batch: Positions
-    row: Index
-    column: Index
+    place: Place
+    quads: Quads
 
     @property
-    def _type(self) -> VectorType:
-        plan = self.plan
-        shape = (plan.thread_rows, plan.thread_columns)
-        return VectorType(shape, self.contraction.element)
+    def _width(self) -> int:
+        return self.quads.lanes.columns.quad
 
     @property
-    def _direct(self) -> bool:
-        """Whether rows and columns are plain dimensions of C."""
+    def _piece_type(self) -> VectorType:
+        return VectorType((self._width,), self.contraction.element)
+
+    def _cells(self, piece: Piece) -> Tile:
+        """The cells of a whole piece."""
+        return Tile(self._at(piece), {self.groups.columns[-1]: self._width})
+
+    def _cell(self, piece: Piece, offset: int) -> Tile:
+        """One cell of a piece."""
+        return Tile(self._at(piece, offset), {})
+
+    def _at(self, piece: Piece, offset: int = 0) -> Positions:
         groups = self.groups
-        return len(groups.rows) == len(groups.columns) == 1
-
-    def _where(self, row: Index, column: Index) -> list[Index]:
-        groups = self.groups
-        at = (
-            self.batch | unflatten(row, groups.rows) | unflatten(column, groups.columns)
-        )
-        return self.contraction.result.at(at)
-
-    def _dimensions(self) -> list[int]:
-        groups, result = self.groups, self.contraction.result
-        return [result.dimensions_of(g[0])[0] for g in (groups.rows, groups.columns)]
+        column = piece.column + offset
+        rows = unflatten(piece.row, groups.rows)
+        return self.place.batch | rows | unflatten(column, groups.columns)
 
     @property
-    def _exact(self) -> bool:
-        plan, groups = self.plan, self.groups
-        return (
-            extent(groups.rows) % plan.tile_rows == 0
-            and extent(groups.columns) % plan.tile_columns == 0
-        )
+    def _side_by_side(self) -> bool:
+        """Whether no piece goes on in the next row of C's last dimension."""
+        *outer, inner = self.groups.columns
+        return not outer or inner.extent % self._width == 0
 
-    def load(self, b: Builder) -> Value:
-        """The accumulators' initial values."""
-        memref = self.contraction.result.memref
-        if self._direct:
-            return b.transfer_read(
-                memref,
-                self._where(self.row, self.column),
-                self._type,
-                self._dimensions(),
-                in_bounds=self._exact,
-                hint="acc",
+    def _pieces(self, b: Builder) -> list[list[Piece]]:
+        """The pieces of each vector of sums, a row after the other."""
+        place, quads = self.place, self.quads
+        rows = [Index.of(b.index(place.row + r, "i")) for r in quads.rows]
+        columns = [Index.of(b.index(place.column + c, "j")) for c in quads.columns]
+        height = quads.lanes.rows.quad
+        return [
+            [Piece(row + n, column) for n in range(height)]
+            for row in rows
+            for column in columns
+        ]
+
+    def load(self, b: Builder) -> list[Value]:
+        """The sums' initial values."""
+        return [
+            self._assembled(b, [self._loaded(b, piece) for piece in quad])
+            for quad in self._pieces(b)
+        ]
+
+    def _assembled(self, b: Builder, rows: Sequence[Value]) -> Value:
+        total = b.constant(0, self.quads.type)
+        for n, row in enumerate(rows):
+            where = {"static_position": DenseArrayAttr(I64, (n,))}
+            (total,) = b.add(
+                "vector.insert", (row, total), [total.type], where, hint="acc"
             )
-        private = self._private(b)
+        return total
 
-        def element(i: Builder, where: list[Index], place: list[Value]) -> None:
-            i.store(i.load(memref, where), private, place)
+    def _loaded(self, b: Builder, piece: Piece) -> Value:
+        whole, single = self._limits(piece)
 
-        self._each(b, element)
-        return b.transfer_read(private, [0, 0], self._type, [0, 1], hint="acc")
+        def together(i: Builder) -> Value:
+            return started(i, self.contraction, self._cells(piece))
 
-    def store(self, b: Builder, total: Value) -> None:
-        """Write the accumulators back."""
-        memref = self.contraction.result.memref
-        if self._direct:
-            b.transfer_write(
-                total,
-                memref,
-                self._where(self.row, self.column),
-                self._dimensions(),
-                in_bounds=self._exact,
-            )
-            return
-        private = self._private(b)
-        b.transfer_write(total, private, [0, 0], [0, 1])
-
-        def element(i: Builder, where: list[Index], place: list[Value]) -> None:
-            i.store(i.load(private, place), memref, where)
-
-        self._each(b, element)
-
-    def _private(self, b: Builder) -> Value:
-        shape = self._type.shape
-        return b.allocate(
-            "memref.alloca", MemRefType(shape, self._type.element), "part"
-        )
-
-    def _each(
-        self,
-        b: Builder,
-        body: Callable[[Builder, list[Index], list[Value]], None],
-    ) -> None:
-        """Every element of the tile that lies inside C."""
-        rows, columns = self._type.shape
-        groups = self.groups
-
-        def element(i: Builder, r: Value, s: Value) -> None:
-            row, column = self.row + r, self.column + s
-            limits = [
-                Index.of(extent(axes) - 1) - index
-                for axes, index in ((groups.rows, row), (groups.columns, column))
+        def apart(i: Builder) -> Value:
+            zero = i.constant(0, self.contraction.element)
+            elements = [
+                i.choose(
+                    limits,
+                    lambda n, o=offset: started(
+                        n, self.contraction, self._cell(piece, o)
+                    ),
+                    lambda _: zero,
+                )
+                for offset, limits in enumerate(single)
             ]
-            inside = [] if self._exact else limits
-            i.guard(inside, lambda n: body(n, self._where(row, column), [r, s]))
+            (made,) = i.add("vector.from_elements", elements, [self._piece_type])
+            return made
 
-        b.loop(
-            0,
-            rows,
-            lambda i, r: i.loop(0, columns, lambda n, s: element(n, r, s), hint="s"),
-            hint="r",
-        )
+        return b.choose(whole, together, apart) if self._side_by_side else apart(b)
+
+    def store(self, b: Builder, sums: Sequence[Value]) -> None:
+        """Write the sums back."""
+        for total, quad in zip(sums, self._pieces(b), strict=True):
+            for n, piece in enumerate(quad):
+                where = {"static_position": DenseArrayAttr(I64, (n,))}
+                (row,) = b.add("vector.extract", (total,), [self._piece_type], where)
+                self._stored(b, piece, row)
+
+    def _stored(self, b: Builder, piece: Piece, row: Value) -> None:
+        whole, single = self._limits(piece)
+
+        def together(i: Builder) -> None:
+            finished(i, self.contraction, self._cells(piece), row)
+
+        def apart(i: Builder) -> None:
+            for offset, limits in enumerate(single):
+                element, cell = i.element(row, offset), self._cell(piece, offset)
+                i.guard(
+                    limits,
+                    lambda n, e=element, c=cell: finished(n, self.contraction, c, e),
+                )
+
+        if self._side_by_side:
+            b.guard(whole, together, apart)
+        else:
+            apart(b)
+
+    def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
+        """What is >= 0 where C has the whole piece, and where it has each element."""
+        last = [
+            None if _divides(size, tile) else size - 1
+            for size, tile in (
+                (extent(self.groups.rows), self.plan.tile_rows),
+                (extent(self.groups.columns), self.plan.tile_columns),
+            )
+        ]
+
+        def inside(offset: int) -> list[Index]:
+            places = (piece.row, piece.column + offset)
+            return [
+                most - place
+                for most, place in zip(last, places, strict=True)
+                if most is not None
+            ]
+
+        return inside(self._width - 1), [inside(n) for n in range(self._width)]
+
+
+def _divides(size: Index, tile: int) -> bool:
+    return size.constant is not None and size.constant % tile == 0

@@ -1,13 +1,14 @@
 """The kinds of kernel that one nest may become on a GPU, a module each.
 
 - `nest`: a nest with its analysis, and what a kind answers
+- `contractions`: products and convolutions, with the nests around them
 - `block_programs`: nests that use fast memory or asynchronous copies
-- `contractions`: products and convolutions
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `stepped`: sequential loops around parallel ones, in one kernel with barriers
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
-`KINDS` is the table in which they are asked.  A new kind is a module with a function
+Contractions are found first, among the nests of a list. `KINDS` is the table in which
+the other kinds are asked.  A new kind is a module with a function
 that takes a `Nest` and returns its launches, or None, and a line of the table.
 """
 
@@ -17,7 +18,6 @@ from collections.abc import Callable
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
-from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.stepped import stepped
@@ -28,7 +28,6 @@ Kind = Callable[[Nest], list[Operation] | None]
 
 KINDS: tuple[Kind, ...] = (
     block_program_of,
-    contractions_of,
     threads_of,
     stepped,
     host_loop,

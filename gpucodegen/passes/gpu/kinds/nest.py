@@ -5,33 +5,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
-from gpucodegen.tiling.machine.gpu.candidates import Candidate
-from gpucodegen.tiling.machine.gpu.steps import StepTeam
+from gpucodegen.tiling.machine.gpu.teams import StepTeam
 
 
 class Mapper(Protocol):
     """Launches the kernels of a function, and maps what is inside of a nest."""
 
     surroundings: Surroundings
-    plan: Candidate | None
-    """The kernel that every contraction becomes, if the caller has chosen one."""
+    definitions: Mapping[Value, Operation]
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
-    contracted: list[Operation]
-    """Nests that became contractions."""
+    """Whether contractions become kernels of their own."""
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """The operations of the host that launch a kernel."""
+        ...
+
+    def nest(self, nest: Nest) -> list[Operation]:
+        """The operations of the host in place of a nest."""
         ...
 
     def operations(

@@ -25,7 +25,7 @@ from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.gpu.steps import Step, StepTeam, plan_steps
+from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, plan_steps
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
 ROUNDS = 3

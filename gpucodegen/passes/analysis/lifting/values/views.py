@@ -63,6 +63,8 @@ def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
 
 
 COLLAPSE = "memref.collapse_shape"
+ALIGNED = "memref.assume_alignment"
+"""The same buffer, with more known of its address."""
 
 
 def _is_shown_collapsed(
@@ -103,6 +105,8 @@ def _collapsed(
 ) -> tuple[Value, tuple[tuple[int, ...], ...]]:
     """The buffer at the beginning of a chain of collapsed views, and its groups."""
     base, groups = op.operands[0], groups_of(op.attributes.get("reassociation"))
+    while (made := definitions.get(base)) is not None and made.name == ALIGNED:
+        base = made.operands[0]
     before = definitions.get(base)
     if before is None or before.name != COLLAPSE:
         return base, tuple(map(tuple, groups))

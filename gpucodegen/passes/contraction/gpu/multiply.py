@@ -1,0 +1,92 @@
+"""What one thread multiplies: quads of rows by quads of columns, from shared memory.
+
+The thread's part of the result is one vector ``quad x quad`` for each quad of its rows
+and each of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import Type, VectorType
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.tiling.machine.gpu.lanes import LaneMap, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Quads:
+    """The first row and column of each quad of a thread, within the block's tile."""
+
+    lanes: LaneMap
+    element: Type
+    rows: tuple[Index, ...]
+    columns: tuple[Index, ...]
+
+    @staticmethod
+    def of(b: Builder, lanes: LaneMap, element: Type, thread: Index) -> Quads:
+        """Those of a thread."""
+        down, across = lanes.rows, lanes.columns
+        group, lane = _divided(thread, down.lanes * across.lanes)
+        row, column = lanes.place(lane)
+        group_row, group_column = _divided(group, lanes.across)
+        return Quads(
+            lanes,
+            element,
+            _starts(b, down, group_row, row, "row"),
+            _starts(b, across, group_column, column, "col"),
+        )
+
+    @property
+    def type(self) -> VectorType:
+        """The sums of one quad of rows and one of columns."""
+        return VectorType((self.lanes.rows.quad, self.lanes.columns.quad), self.element)
+
+    def multiplied(
+        self,
+        b: Builder,
+        tiles: tuple[Value, Value],
+        stage: Index,
+        terms: range,
+        sums: Sequence[Value],
+    ) -> tuple[Value, ...]:
+        """Add the products of some terms of a stage, a term after the other."""
+        left, right = tiles
+        number = b.index(stage, "stage")
+
+        def term(i: Builder, k: Value, acc: Sequence[Value]) -> list[Value]:
+            rows, columns = (
+                [
+                    i.vector_load(
+                        tile,
+                        [number, k, at],
+                        VectorType((side.quad,), self.element),
+                        name,
+                    )
+                    for at in starts
+                ]
+                for tile, starts, side, name in (
+                    (left, self.rows, self.lanes.rows, "a"),
+                    (right, self.columns, self.lanes.columns, "b"),
+                )
+            )
+            pairs = [(row, column) for row in rows for column in columns]
+            return [
+                i.outerproduct(row, column, total)
+                for (row, column), total in zip(pairs, acc, strict=True)
+            ]
+
+        return b.carried_loop(terms.start, terms.stop, sums, term, hint="k")
+
+
+def _divided(index: Index, by: int) -> tuple[Index, Index]:
+    return index // by, index % by
+
+
+def _starts(
+    b: Builder, side: Side, group: Index, lane: Index, hint: str
+) -> tuple[Index, ...]:
+    first = Index.of(b.index(group * side.span + lane * side.quad, hint))
+    return tuple(first + n * side.lanes * side.quad for n in range(side.quads))

@@ -1,0 +1,71 @@
+"""What the plan of a contraction's kernel depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpucodegen.ir.types import element_bytes
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.staging import contiguity
+from gpucodegen.passes.contraction.gpu.views import side_by_side
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.gpu.vector_width import Definitions
+from gpucodegen.tiling.machine.gpu.candidates import SPLITS, SharedTiles
+from gpucodegen.tiling.machine.gpu.plan import UNKNOWN, fitted, plan_contraction
+from gpucodegen.tiling.machine.gpu.product_work import Product
+from gpucodegen.tiling.machine.gpu.steps import even_depth
+
+
+def planned(
+    contraction: Contraction,
+    groups: Groups,
+    plan: SharedTiles | None,
+    definitions: Definitions,
+) -> SharedTiles:
+    """The plan of a contraction's kernel; ``plan``: what the caller has chosen."""
+    product = _product(contraction, groups, definitions)
+    if plan is None:
+        chosen = plan_contraction(product, splits=tuple(_splits(contraction)))
+    else:
+        chosen = fitted(plan, product) or plan
+    terms = [extent((axis,)).constant for axis in groups.reduction]
+    return replace(chosen, depth=even_depth(terms, chosen.depth))
+
+
+def _product(
+    contraction: Contraction, groups: Groups, definitions: Definitions
+) -> Product:
+    sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
+    moved: list[tuple[bool, int]] = []
+    for operand, axes in sides:
+        b = Builder(contraction.location)
+        viewed, reduction = side_by_side(b, operand, groups.reduction)
+        made = {value: op for op in b.operations for value in op.results}
+        moved.append(contiguity(viewed, axes, reduction, {**definitions, **made}))
+    (left, left_width), (right, right_width) = moved
+    return Product(
+        _size(groups.rows),
+        _size(groups.columns),
+        _size(groups.reduction),
+        _size(groups.batch),
+        element_bytes(contraction.element) or 4,
+        (left, right),
+        (left_width, right_width),
+    )
+
+
+def _size(axes: tuple[Axis, ...]) -> int:
+    size = extent(axes).constant
+    return UNKNOWN if size is None else max(1, size)
+
+
+def _splits(contraction: Contraction) -> Iterator[int]:
+    """Numbers of equal parts of a sum whose order is free."""
+    yield 1
+    if contraction.reassociable and len(contraction.reduction) == 1:
+        terms = extent(contraction.reduction).constant
+        if terms:
+            yield from (n for n in SPLITS if n > 1 and terms % n == 0)

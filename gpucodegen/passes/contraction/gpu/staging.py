@@ -1,0 +1,171 @@
+"""Tiles of one factor on their way from global to shared memory.
+
+A block reads a tile into registers, and stores it to a stage in shared memory later:
+what is read meanwhile lies in another stage.  Rows or columns beyond the edge repeat
+the last ones, for their products are never stored; terms beyond the edge are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import MemRefType, Type, VectorType
+from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
+from gpucodegen.passes.contraction.gpu.walk import Walk
+from gpucodegen.passes.contraction.recognition.operands import Operand
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.gpu.gpu_launch import SHARED
+from gpucodegen.passes.gpu.vector_width import Definitions, vector_width
+from gpucodegen.tiling.machine.gpu.copies import TileCopy
+
+
+def contiguity(
+    operand: Operand,
+    axes: Sequence[Axis],
+    reduction: Sequence[Axis],
+    definitions: Definitions,
+) -> tuple[bool, int]:
+    """Whether a factor lies along the terms in memory, and how much moves at once."""
+    b = Builder()
+    b.load(operand.memref, operand.indices)
+    (access,) = b.operations
+    for group in (reduction, axes):
+        inner = group[-1]
+        if operand.coefficient(len(operand.indices) - 1, inner) == 1:
+            width = vector_width(access, inner.iv, definitions)
+            return group is reduction, 1 if operand.steps else gcd(width, inner.extent)
+    return False, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Elements of a tile that one thread reads at once.
+
+    ``term`` and ``position`` are those of the tile, ``exists`` >= 0 where the tile has
+    the chunk at all; ``outer``: position in the whole factor.
+    """
+
+    term: Index
+    position: Index
+    outer: Index
+    exists: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on."""
+
+    operand: Operand
+    axes: tuple[Axis, ...]
+    walk: Walk
+    batch: Positions
+    first: Index
+    copy: TileCopy
+    element: Type
+
+    def allocate(self, b: Builder, stages: int, hint: str) -> Value:
+        """The stages in shared memory: ``[stage][term][position]``."""
+        shape = (stages, self.copy.depth, self.copy.lead)
+        ty = MemRefType(shape, self.element, None, SHARED)
+        return b.allocate("memref.alloca", ty, hint)
+
+    def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
+        """The chunks of a thread; what does not change over the terms, once."""
+        return [
+            self._chunk(b, thread + number * self.copy.threads)
+            for number in range(self.copy.per_thread)
+        ]
+
+    def _chunk(self, b: Builder, number: Index) -> Chunk:
+        copy = self.copy
+        exists = Index.of(copy.chunks - 1) - number
+        if copy.chunks % copy.threads == 0:
+            exists = Index.of(0)
+        else:
+            number = Index.of(b.smallest([number, Index.of(copy.chunks - 1)], "chunk"))
+        low, rest = number % copy.lanes, number // copy.lanes
+        along, high = rest % copy.positions, rest // copy.positions
+        term, position = high * copy.lanes + low, along
+        if copy.along_depth:
+            term = term * copy.width
+        else:
+            position = position * copy.width
+        term = Index.of(b.index(term, "k"))
+        position = Index.of(b.index(position, "p"))
+        return Chunk(term, position, self._inside(b, self.first + position), exists)
+
+    def _inside(self, b: Builder, position: Index) -> Index:
+        """A position that exists."""
+        size = extent(self.axes)
+        if size.constant is not None and size.constant % self.copy.size == 0:
+            return position
+        wide = 1 if self.copy.along_depth else self.copy.width
+        return Index.of(b.smallest([position, size - wide], "inside"))
+
+    def fetch(
+        self, b: Builder, chunks: Sequence[Chunk], block: Index, *, ragged: bool
+    ) -> list[Value]:
+        """The chunks of a block of terms.
+
+        ``ragged``: terms of it may not exist; they are zeros.
+        """
+        return [self._fetched(b, chunk, block, ragged) for chunk in chunks]
+
+    def _fetched(self, b: Builder, chunk: Chunk, block: Index, ragged: bool) -> Value:
+        at = (
+            self.batch
+            | self.walk.at(block, chunk.term)
+            | unflatten(chunk.outer, self.axes)
+        )
+        if not ragged:
+            return self._loaded(b, at)
+        return b.choose(
+            [self.walk.number(block, chunk.term)],
+            lambda i: self._loaded(i, at),
+            lambda i: i.constant(0, self._chunk_type),
+        )
+
+    @property
+    def _chunk_type(self) -> Type:
+        width = self.copy.width
+        return VectorType((width,), self.element) if width > 1 else self.element
+
+    def _loaded(self, b: Builder, at: Positions) -> Value:
+        if self.copy.width == 1:
+            return self.operand.value(b, at)
+        ty, memref = self._chunk_type, self.operand.memref
+        assert isinstance(ty, VectorType)
+        return b.vector_load(memref, self.operand.at(at), ty)
+
+    def put(
+        self,
+        b: Builder,
+        chunks: Sequence[Chunk],
+        values: Sequence[Value],
+        tile: Value,
+        stage: Index,
+    ) -> None:
+        """Store fetched chunks to a stage."""
+        for chunk, value in zip(chunks, values, strict=True):
+            b.guard(
+                [chunk.exists],
+                lambda i, c=chunk, v=value: self._stored(i, c, v, tile, stage),
+            )
+
+    def _stored(
+        self, b: Builder, chunk: Chunk, value: Value, tile: Value, stage: Index
+    ) -> None:
+        where = [stage, chunk.term, chunk.position]
+        if self.copy.width == 1:
+            b.store(value, tile, where)
+        elif not self.copy.along_depth:
+            b.vector_store(value, tile, where)
+        else:
+            for n in range(self.copy.width):
+                place = [stage, chunk.term + n, chunk.position]
+                b.store(b.element(value, n), tile, place)

@@ -1,0 +1,170 @@
+"""What a kernel of a contraction does, counted from its plan.
+
+Comes in: a plan and a problem.  Goes out: a `Work`, as executed counters give one, and
+the registers and shared memory that the kernel needs.  Counts are of warps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from gpucodegen.tiling.machine.gpu.banks import wavefronts
+from gpucodegen.tiling.machine.gpu.candidates import STAGES, SharedTiles
+from gpucodegen.tiling.machine.gpu.copies import TileCopy, tile_copy
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.lanes import LaneMap, Side
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
+
+OTHERS = 30
+"""Instructions for a block of terms besides arithmetic and memory, as compiled."""
+BASE_REGISTERS = 36
+"""Registers besides sums and factors: addresses and what is on its way."""
+REGISTER = 4
+"""Bytes of a register."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``batch`` results of ``rows x columns``, each element a sum of ``terms``.
+
+    ``element``: bytes of each in registers and in shared memory.  ``turned``: which of
+    the two factors lie along the terms in memory; ``widths``: how many of their
+    elements one access moves.
+    """
+
+    rows: int
+    columns: int
+    terms: int
+    batch: int = 1
+    element: int = 4
+    turned: tuple[bool, bool] = (True, False)
+    widths: tuple[int, int] = (4, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A plan for a problem."""
+
+    plan: SharedTiles
+    product: Product
+
+    @property
+    def copies(self) -> tuple[TileCopy, TileCopy]:
+        """How both factors come to shared memory."""
+        plan, product = self.plan, self.product
+        rows, columns = (
+            tile_copy(size, plan.depth, plan.threads, turned, width, product.element)
+            for size, turned, width in zip(
+                (plan.tile_rows, plan.tile_columns),
+                product.turned,
+                product.widths,
+                strict=True,
+            )
+        )
+        return rows, columns
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block."""
+        lead = sum(copy.lead for copy in self.copies)
+        return STAGES * self.plan.depth * lead * self.product.element
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, about."""
+        plan, words = self.plan, self.product.element // REGISTER or 1
+        rows, columns = plan.thread_rows, plan.thread_columns
+        factors = 3 * (rows + columns) // 2
+        return (rows * columns + factors) * words + BASE_REGISTERS
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        plan, product = self.plan, self.product
+        down = ceil(product.rows / plan.tile_rows)
+        across = ceil(product.columns / plan.tile_columns)
+        return down * across * product.batch * plan.splits
+
+    def work(self) -> Work:
+        """All that the launch does.
+
+        After a barrier the first loads of shared memory take as long as the barrier.
+        """
+        plan, product = self.plan, self.product
+        trips = ceil(product.terms / plan.splits / plan.depth)
+        warps = self.blocks * ceil(plan.threads / WARP)
+        products = plan.depth * plan.thread_rows * plan.thread_columns
+        loads, turns = self._shared_accesses()
+        copied, stored = self._copies()
+        each = products + loads + copied + OTHERS
+        kind = "double" if product.element > REGISTER else "fma"
+        cells = plan.tile_rows * plan.tile_columns
+        moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips + 2 * cells
+        sectors = self.blocks * moved * product.element / SECTOR
+        hidden = min(1.0, each / LATENCY_L2)
+        return Work(
+            self.blocks,
+            plan.threads,
+            warps * trips * each,
+            wavefronts=warps * trips * (turns + stored),
+            sectors=sectors,
+            block_sectors=sectors,
+            memory=self._memory(),
+            waits=2 + trips * (1 - hidden),
+            barriers=2 * trips,
+            **{kind: warps * trips * products},
+        )
+
+    def _shared_accesses(self) -> tuple[int, int]:
+        """Loads of a warp for a block of terms, and their wavefronts."""
+        lanes, size = LaneMap.of(self.plan), self.product.element
+        places = [lanes.place(lane) for lane in range(min(WARP, self.plan.threads))]
+        owners = list(zip(*places, strict=True))
+        loads = turns = 0
+        for side, own in zip((lanes.rows, lanes.columns), owners, strict=True):
+            pieces, width = _pieces(side, size)
+            loads += side.quads * pieces
+            starts = [lane * side.quad * size for lane in own]
+            turns += side.quads * pieces * wavefronts(starts, width)
+        return self.plan.depth * loads, self.plan.depth * turns
+
+    def _copies(self) -> tuple[int, int]:
+        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
+        size = self.product.element
+        instructions = turns = 0
+        for copy in self.copies:
+            stores = copy.width if copy.along_depth else 1
+            instructions += copy.per_thread * (1 + stores)
+            turns += copy.per_thread * copy.turns(size)
+        return instructions, turns
+
+    def _memory(self) -> float:
+        product = self.product
+        factors = (product.rows + product.columns) * product.terms
+        results = 2 * product.rows * product.columns
+        return product.batch * (factors + results) * product.element
+
+
+def _pieces(side: Side, element: int) -> tuple[int, int]:
+    """Accesses for a quad, and their bytes."""
+    size = side.quad * element
+    return max(1, size // WIDEST), min(size, WIDEST)
+
+
+def partial_sums(product: Product, splits: int) -> Work:
+    """The second kernel, which adds up what the blocks of each tile have summed."""
+    cells = product.rows * product.columns * product.batch
+    vectors = cells // 4
+    warps = ceil(vectors / WARP)
+    memory = (splits + 2) * cells * product.element
+    return Work(
+        ceil(warps / 8),
+        256,
+        warps * (8 * splits + OTHERS),
+        sectors=memory / SECTOR,
+        block_sectors=memory / SECTOR,
+        memory=memory,
+        waits=1,
+    )
