@@ -20,7 +20,9 @@ so a convolution is the same kernel as a matrix product.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import gcd
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
@@ -38,11 +40,15 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.candidates import STAGED, STAGES, SharedTiles
 from gpucodegen.tiling.machine.gpu.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.lanes import LaneMap
 
-STAGES = 2
+LAST = 4
+"""Terms of the last block that are multiplied at once.
+
+It stays a loop: compilers move what is left of straight code into the guards of stores.
+"""
 Sums = Sequence[Value]
 
 
@@ -74,6 +80,12 @@ class _Factor:
     tile: Value
     chunks: Sequence[Chunk]
 
+    def cut(self, most: int) -> list[_Factor]:
+        """The factor by chunks that hold so many elements together at most."""
+        each = max(1, most // self.staging.copy.width)
+        starts = range(0, len(self.chunks), each)
+        return [replace(self, chunks=self.chunks[n : n + each]) for n in starts]
+
     def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
         return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
@@ -100,23 +112,30 @@ class _Lowering:
             _Factor(side, side.allocate(b, STAGES, hint), side.chunks(b, thread))
             for side, hint in zip(self._sides(b, where), ("sa", "sb"), strict=True)
         ]
-        parts = [
-            range(plan.depth * n // len(factors), plan.depth * (n + 1) // len(factors))
-            for n in range(len(factors))
-        ]
+        pieces = [piece for factor in factors for piece in factor.cut(STAGED)]
+        ends = [plan.depth * n // len(pieces) for n in range(len(pieces) + 1)]
+        parts = [range(*ends) for ends in pairwise(ends)]
 
-        def multiply(i: Builder, block: Index, part: range, sums: Sums) -> Sums:
+        def multiply(
+            i: Builder, block: Index, first: Index, count: int, sums: Sums
+        ) -> Sums:
             both = factors[0].tile, factors[1].tile
-            return quads.multiplied(i, both, block % STAGES, part, sums)
+            return quads.multiplied(i, both, block % STAGES, first, count, sums)
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
-            for factor, part in zip(factors, parts, strict=True):
+            for factor, part in zip(pieces, parts, strict=True):
                 values = factor.fetch(i, block)
-                sums = multiply(i, block - 1, part, sums)
+                first = Index.of(part.start)
+                sums = multiply(i, block - 1, first, len(part), sums)
                 factor.put(i, values, block)
             i.add("gpu.barrier")
             return sums
+
+        each = gcd(plan.depth, LAST)
+
+        def last(i: Builder, first: Value, sums: Sums) -> Sums:
+            return multiply(i, blocks - 1, Index.of(first), each, sums)
 
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
@@ -126,7 +145,7 @@ class _Lowering:
                 factor.put(i, values, first)
             i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
-            sums = multiply(i, blocks - 1, range(plan.depth), sums)
+            sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
         b.guard([blocks - 1], whole)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I64, VectorType
+from gpucodegen.ir.types import I64, FloatType, VectorType
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
 from gpucodegen.passes.contraction.fusion.start import finished, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
@@ -82,8 +82,21 @@ class ResultTile:
             for column in columns
         ]
 
+    @property
+    def _adds_last(self) -> bool:
+        """Whether what the sums start from is added behind the loop.
+
+        Before it, places of the result would take registers in the loop.
+        """
+        start = self.contraction.start
+        is_filled = start is not None and len(start.steps) == 1
+        return self.contraction.reassociable and not is_filled
+
     def load(self, b: Builder) -> list[Value]:
         """The sums' initial values."""
+        if self._adds_last:
+            zeros = b.constant(0, self.quads.type)
+            return [zeros] * len(self.quads.rows) * len(self.quads.columns)
         return [
             self._assembled(b, [self._loaded(b, piece) for piece in quad])
             for quad in self._pieces(b)
@@ -133,20 +146,25 @@ class ResultTile:
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> None:
-            finished(i, self.contraction, self._cells(piece), row)
+            self._finish(i, self._cells(piece), row)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
                 element, cell = i.element(row, offset), self._cell(piece, offset)
-                i.guard(
-                    limits,
-                    lambda n, e=element, c=cell: finished(n, self.contraction, c, e),
-                )
+                i.guard(limits, lambda n, e=element, c=cell: self._finish(n, c, e))
 
         if self._side_by_side:
             b.guard(whole, together, apart)
         else:
             apart(b)
+
+    def _finish(self, b: Builder, cells: Tile, total: Value) -> None:
+        if self._adds_last:
+            is_float = isinstance(self.contraction.element, FloatType)
+            first = started(b, self.contraction, cells)
+            name = "arith.addf" if is_float else "arith.addi"
+            (total,) = b.add(name, (first, total), [total.type], hint="total")
+        finished(b, self.contraction, cells, total)
 
     def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
         """What is >= 0 where C has the whole piece, and where it has each element."""
