@@ -4,6 +4,7 @@ Comes in: what ``nvdisasm -c`` prints.  Goes out: the mix of the main loop.  Thi
 package knows neither MLIR nor PTX: it needs the standard library.
 
 - `listing`: text to instructions and loops
+- `memory`: widths of accesses, bytes under way
 - `mix`: kinds of instructions, and their shares
 """
 

@@ -14,7 +14,7 @@ from gpucodegen import errors, ptx
 from gpucodegen.cli import main
 from gpucodegen.report.gpu import measuring
 from gpucodegen.report.gpu import report as reporting
-from gpucodegen.report.gpu.arguments import made_up
+from gpucodegen.report.gpu.arguments.made_up import made_up
 from gpucodegen.report.gpu.report import report
 from tests.house.readme import ROOT
 from tests.report.key_kernels import PROGRAMS

@@ -5,7 +5,6 @@ Comes in: MLIR, an architecture, sizes.  Goes out: a `report.GpuReport`.
     function -> launches on made-up arguments -> facts of each kernel -> limits -> text
 
 - `arguments`: made-up arguments of the asked sizes
-- `extents`: open extents: their names, how large they must be
 - `measuring`: an emulated device that executes a sample of each launch
 - `machine_code`: registers, spills and the main loop, where the tools are there
 - `model`: what is reported of a kernel
@@ -13,6 +12,7 @@ Comes in: MLIR, an architecture, sizes.  Goes out: a `report.GpuReport`.
 - `counting`: executed counters as work for the units of a device
 - `building`: all of it for one kernel
 - `limits`: what limits a kernel, in words
+- `figures`: the numbers by which kernels are judged
 - `text`: a report as lines
 - `tables`: the same as a page of HTML
 - `report`: the face of this package

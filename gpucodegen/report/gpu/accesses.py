@@ -141,6 +141,7 @@ def access_rows(
             total.ideal / total.requests,
             total.bytes * scale,
             total.cost * unit * scale,
+            total.unmerged / total.requests,
         )
 
 

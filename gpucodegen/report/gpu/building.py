@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from gpucodegen.ptx.analysis.requests import requests
 from gpucodegen.ptx.analysis.states import Setting, States
 from gpucodegen.report.gpu.accesses import Naming, access_rows, site_costs
 from gpucodegen.report.gpu.counting import Counted
+from gpucodegen.report.gpu.figures import figures_of
 from gpucodegen.report.gpu.limits import Situation, limit_facts
 from gpucodegen.report.gpu.machine_code import MachineCode
 from gpucodegen.report.gpu.measuring import MeasuredLaunch
@@ -49,9 +50,18 @@ def kernel_report(
         around.device, facts, accesses, outer, work, execution.flops, found
     )
     limits = limit_facts(situation)
-    return KernelReport(
-        launch.name, facts, accesses, loop, outer, machine, execution, limits
+    made = KernelReport(
+        launch.name,
+        facts,
+        accesses,
+        loop,
+        outer,
+        machine,
+        execution,
+        limits,
+        code.accesses if code is not None else None,
     )
+    return replace(made, figures=figures_of(made, around.device))
 
 
 def accesses_of(launch: MeasuredLaunch, around: Around) -> tuple[AccessRow, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.report.gpu.model import LoopFacts
+from gpucodegen.report.gpu.model import LoopFacts, MachineAccesses
 from gpucodegen.runtime.cuda.compilation import Cubin
 from gpucodegen.runtime.cuda.tools import disassemble
 from gpucodegen.sass.listing import listings
+from gpucodegen.sass.memory import in_flight, widths
 from gpucodegen.sass.mix import main_loop, mix
 
 _UNITS = {"FFMA": "fma", "DFMA": "double", "MUFU": "special", "MMA": "tensor"}
@@ -17,10 +18,14 @@ NAMES = _UNITS | _MORE | {"LDG": "global", "STG": "global", "LDGSTS": "global"}
 
 @dataclass(frozen=True, slots=True)
 class MachineCode:
-    """A kernel's machine code; ``mix`` is that of its main loop, by SASS's kinds."""
+    """A kernel's machine code; ``mix`` is that of its main loop, by SASS's kinds.
+
+    ``accesses``: what the kernel's accesses move; None where it was not disassembled.
+    """
 
     cubin: Cubin
     mix: dict[str, int]
+    accesses: MachineAccesses | None = None
 
     @staticmethod
     def of(cubin: Cubin, *, disassembled: bool) -> MachineCode:
@@ -29,7 +34,11 @@ class MachineCode:
             return MachineCode(cubin, {})
         listing = listings(disassemble(cubin.code))[cubin.name]
         loop = main_loop(listing) or listing.instructions
-        return MachineCode(cubin, dict(mix(loop).most_common()))
+        text = listing.instructions
+        accesses = MachineAccesses(
+            {name: dict(found) for name, found in widths(text).items()}, in_flight(text)
+        )
+        return MachineCode(cubin, dict(mix(loop).most_common()), accesses)
 
     def loop(self, ptx: LoopFacts) -> LoopFacts | None:
         """A trip of the main loop, which is made as often as that of the PTX.

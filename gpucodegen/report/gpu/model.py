@@ -42,7 +42,9 @@ class AccessRow:
     ``unit`` is "sectors" or "wavefronts".  ``instructions``: of the text of the kernel.
     ``stated``: (least, most) of a request by the text alone, None if it does not tell;
     ``executed`` and ``ideal``: of a request, as executed and at best.  ``requests``,
-    ``bytes`` and ``moved`` are those of the launch.
+    ``bytes`` and ``moved`` are those of the launch.  ``unmerged``: wavefronts of a
+    request without the rule, measured by the community, that two phases of a wide
+    access are one where neighbouring lanes share their addresses.
     """
 
     space: str
@@ -59,6 +61,7 @@ class AccessRow:
     ideal: float
     bytes: float
     moved: float
+    unmerged: float
 
     @property
     def used(self) -> float:
@@ -90,6 +93,18 @@ class LoopFacts:
     wavefronts: float
     sectors: float
     kinds: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineAccesses:
+    """Accesses of the machine code.
+
+    ``widths``: by opcode, how many instructions move so many bits a thread.
+    ``in_flight``: most bytes of global memory that a thread waits for at a time.
+    """
+
+    widths: Mapping[str, Mapping[int, int]]
+    in_flight: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +149,45 @@ class LimitFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of a kernel.
+
+    ``arithmetic``: share of the machine code's main loop.  ``narrowest``: bytes of the
+    narrowest access of the machine code by opcode.  ``wavefronts``: those of loads from
+    shared memory for 64 multiply-adds of a warp, which is one k of a tile of 8 x 8
+    elements a thread, by the merged rule; ``unmerged``: without it.  ``spills``: bytes.
+    ``resident``: blocks that share a multiprocessor.  ``barriers`` of a trip of the
+    outermost loop.  ``blocks`` of the launch, ``filled``: share of the
+    multiprocessors' time that they use.  ``in_flight``: bytes on their way to a
+    multiprocessor.  ``loads`` and ``stores``: shares of the sectors' bytes that threads
+    asked for.  ``library`` and ``copy``: estimated shares of the vendor's library, at
+    the low end, and of a copy of memory.
+    """
+
+    arithmetic: float | None
+    narrowest: Mapping[str, int] | None
+    wavefronts: float | None
+    unmerged: float | None
+    registers: int | None
+    spills: int | None
+    resident: int
+    barriers: int
+    blocks: int
+    filled: float
+    in_flight: float | None
+    loads: float | None
+    stores: float | None
+    library: float | None
+    copy: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelReport:
     """All that is reported of a kernel.
 
     ``loop``: the innermost loop of most executed instructions, ``outer_loop``: the
     outermost one around it; the whole kernel if it has none.  ``machine_loop``: the
-    main loop of the disassembly.
+    main loop of the disassembly, ``machine_accesses``: all accesses of that.
     """
 
     name: str
@@ -150,6 +198,8 @@ class KernelReport:
     machine_loop: LoopFacts | None
     execution: Execution
     limits: LimitFacts
+    machine_accesses: MachineAccesses | None = None
+    figures: Figures | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.program import Program
 from gpucodegen.report.gpu import tables, text
-from gpucodegen.report.gpu.arguments import MadeUp, made_up
+from gpucodegen.report.gpu.arguments.made_up import MadeUp, made_up
 from gpucodegen.report.gpu.building import Around, kernel_report
 from gpucodegen.report.gpu.machine_code import MachineCode
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice

@@ -10,6 +10,7 @@ from gpucodegen.report.gpu.measuring import LAUNCHES
 from gpucodegen.report.gpu.model import (
     AccessRow,
     Execution,
+    Figures,
     FunctionReport,
     KernelReport,
     LaunchFacts,
@@ -68,6 +69,8 @@ def kernel_lines(kernel: KernelReport) -> Lines:
         yield f"  and {left} more, which waste less"
     yield from section("a warp's trip of a loop", loop_lines(kernel))
     yield from section("executed", execution_lines(kernel.execution))
+    if kernel.figures is not None:
+        yield from section("figures", figure_lines(kernel.figures))
 
 
 def limit_lines(limits: LimitFacts) -> Lines:
@@ -173,6 +176,28 @@ def mixture(kinds: Mapping[str, int], total: int) -> str:
         for name, count in shown
         if count
     )
+
+
+def figure_lines(figures: Figures) -> Lines:
+    """What kernels are judged by; what is not known is left out."""
+    if figures.arithmetic is not None:
+        yield f"arithmetic: {figures.arithmetic:.1%} of the machine code's main loop"
+    if figures.narrowest is not None:
+        found = sorted(figures.narrowest.items())
+        shown = ", ".join(f"{opcode} {width} B" for opcode, width in found)
+        yield f"narrowest accesses: {shown}"
+    if figures.wavefronts is not None:
+        yield (
+            f"loads from shared memory: {counted(figures.wavefronts, 'wavefront')} for"
+            f" 64 multiply-adds of a warp by the merged rule, which the community has"
+            f" measured; {figures.unmerged:.4g} without it"
+        )
+    yield f"multiprocessors in use: {figures.filled:.0%} of the time"
+    if figures.in_flight is not None:
+        yield f"under way to a multiprocessor: {number(figures.in_flight, 'B')}"
+    shares = {"loads": figures.loads, "stores": figures.stores}
+    used = ", ".join(f"{k} {v:.1%}" for k, v in shares.items() if v is not None)
+    yield f"sectors used by {used}" if used else "no global memory"
 
 
 def execution_lines(execution: Execution) -> Lines:

@@ -16,6 +16,8 @@ from gpucodegen.ptx.types import Array
 SECTOR_SHIFT = 5
 """A sector of 32 bytes as a power of two."""
 _BANKS = 32
+_PHASES = {8: 2, 16: 4}
+"""Of accesses of so many bytes."""
 
 
 def _distinct(rows: Array) -> Array:
@@ -49,9 +51,10 @@ def wavefronts(rows: Array, width: int) -> int:
     """Turns that the banks need: the most different words that one bank must give.
 
     Accesses of 8 and 16 bytes go in 2 and 4 phases; two phases become one if lanes
-    ``t`` and ``t ^ 1``, or ``t`` and ``t ^ 2``, share their addresses.
+    ``t`` and ``t ^ 1``, or ``t`` and ``t ^ 2``, share their addresses.  That rule is no
+    vendor's: the community has measured it, and ``unmerged_wavefronts`` is without it.
     """
-    phases, words = {8: 2, 16: 4}.get(width, 1), max(1, width // 4)
+    phases, words = _PHASES.get(width, 1), max(1, width // 4)
     if phases == 1:
         return _turns(rows, 1, words)
     lanes = np.arange(32)
@@ -61,6 +64,16 @@ def wavefronts(rows: Array, width: int) -> int:
     return _turns(rows[merged], phases // 2, words) + _turns(
         rows[~merged], phases, words
     )
+
+
+def unmerged_wavefronts(rows: Array, width: int) -> int:
+    """Turns if no phases become one.
+
+    >>> pairs = np.arange(32)[None] // 2 * 16
+    >>> int(wavefronts(pairs, 16)), int(unmerged_wavefronts(pairs, 16))
+    (2, 4)
+    """
+    return _turns(rows, _PHASES.get(width, 1), max(1, width // 4))
 
 
 def _turns(rows: Array, phases: int, words: int) -> int:

@@ -27,13 +27,15 @@ class Traffic:
 
     ``cost`` counts sectors of 32 bytes in global memory and wavefronts in shared
     memory, ``ideal`` what the bytes of each request would cost at best; ``bytes`` are
-    those that the warps asked for, each once.
+    those that the warps asked for, each once.  ``unmerged``: the cost if wide accesses
+    to shared memory never merge phases.
     """
 
     requests: int = 0
     cost: int = 0
     ideal: int = 0
     bytes: int = 0
+    unmerged: int = 0
 
     def add(self, other: Traffic) -> None:
         """Sum up."""
@@ -41,6 +43,7 @@ class Traffic:
         self.cost += other.cost
         self.ideal += other.ideal
         self.bytes += other.bytes
+        self.unmerged += other.unmerged
 
 
 class Counters:
@@ -216,6 +219,8 @@ def _cost(
     useful = cost.distinct_bytes(rows, width)
     if space == "shared":
         paid, ideal = cost.wavefronts(rows, width), cost.least_wavefronts(rows, width)
+        unmerged = cost.unmerged_wavefronts(rows, width)
     else:
         paid, ideal = cost.sectors(rows), cost.least_sectors(rows, width)
-    return Traffic(len(rows), paid, ideal, useful)
+        unmerged = paid
+    return Traffic(len(rows), paid, ideal, useful, unmerged)

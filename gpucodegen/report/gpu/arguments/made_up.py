@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.report.gpu.extents import OpenExtents
+from gpucodegen.report.gpu.arguments.extents import OpenExtents
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.host.engines import storage
