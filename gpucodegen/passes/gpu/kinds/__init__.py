@@ -4,6 +4,7 @@
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `contractions`: products and convolutions
 - `thread_mapping`: a thread for each iteration of parallel loops
+- `time_tiles`: time loops around stencils, several steps in a launch
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
 `KINDS` is the table in which they are asked.  A new kind is a module with a function
@@ -20,6 +21,7 @@ from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
+from gpucodegen.passes.gpu.kinds.time_tiles import time_tiles_of
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The operations of the host in place of a nest, or None if it is not of this kind."""
@@ -28,6 +30,7 @@ KINDS: tuple[Kind, ...] = (
     block_program_of,
     contractions_of,
     threads_of,
+    time_tiles_of,
     host_loop,
 )
 """In the order in which they are asked; one thread runs what is of no kind."""
