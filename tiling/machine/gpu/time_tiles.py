@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
-from math import ceil, prod
+from math import ceil, gcd, prod
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START, Work, estimate
@@ -33,14 +33,26 @@ USUAL = 4096
 """Cells along a dimension of unknown extent, for planes; fewer for cubes."""
 USUAL_STEPS = 100
 """Taken for time loops whose duration is unknown."""
-MOST_STEPS = 64
-MOST_THREADS = 256
+STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Steps that a launch may make."""
+THREADS = (128, 192, 256, 384, 512)
+"""Threads of which a block may have about as many, a chunk for each."""
+ACROSS = 8
+"""Cells of which tiles are multiples along rows: sectors of four bytes each."""
+WIDTHS = tuple(ACROSS * n for n in (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32))
+"""Cells of a tile along rows."""
+CHUNKS = {
+    1: ((1,), (3,), (5,), (7,), (9,), (15,)),
+    2: ((4, 1), (8, 1), (16, 1), (4, 3), (8, 3), (4, 5), (8, 5)),
+    3: ((1, 4, 1), (1, 4, 3), (2, 2, 3), (2, 4, 1), (2, 4, 3)),
+}
+"""Cells of a thread.  An odd number along rows: lanes then use different banks."""
+WORD, BANKS = 4, 32
+"""Bytes of a bank of shared memory, and how many there are."""
 REGISTERS = 64
 """What a thread of such a kernel is taken to need."""
-WORD, ACROSS = 4, 8
-"""Bytes of a bank of shared memory; cells of which tiles are multiples along rows."""
-_DEAL, _CELL = 24, 2
-"""Instructions of a chunk's place and guards, and of the addresses of a cell."""
+_DEAL, _MOVE, _PLAIN = 20, 5, 14
+"""Instructions around a chunk, a moved cell, and a cell of a thread of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +101,16 @@ class TimeProblem:
         usual = ceil(USUAL ** (2 / max(self.rank, 2)))
         return tuple(usual if e is None else max(e, 1) for e in self.extents)
 
+    @cached_property
+    def rim(self) -> tuple[Sides, ...]:
+        """Cells around those that are computed that may be read, per dimension."""
+        every = range(self.rank)
+        near = [[sweep.neighbourhood(d) for sweep in self.sweeps] for d in every]
+        return tuple(
+            Sides(max(s.below for s in found), max(s.above for s in found))
+            for found in near
+        )
+
     def halo(self, steps: int) -> tuple[Sides, ...]:
         """Cells around a tile that it needs for some steps, per dimension.
 
@@ -96,16 +118,11 @@ class TimeProblem:
         (Sides(below=6, above=6),)
         """
         found: list[Sides] = []
-        for dimension, slope in enumerate(self.slopes):
-            below = above = 0
-            for sweep in self.sweeps:
-                margin, near = sweep.margins[dimension], sweep.neighbourhood(dimension)
-                below = max(below, margin.below + near.below)
-                above = max(above, margin.above + near.above)
-            earlier = steps - 1
-            found.append(
-                Sides(below + slope.below * earlier, above + slope.above * earlier)
-            )
+        for dimension, (slope, rim) in enumerate(zip(self.slopes, self.rim, strict=True)):
+            margins = [sweep.margins[dimension] for sweep in self.sweeps]
+            below = max(margin.below for margin in margins) + slope.below * (steps - 1)
+            above = max(margin.above for margin in margins) + slope.above * (steps - 1)
+            found.append(Sides(below + rim.below, above + rim.above))
         return tuple(found)
 
 
@@ -128,43 +145,57 @@ def jacobi_1d(cells: int | None = None, steps: int | None = None) -> TimeProblem
 
 @dataclass(frozen=True, slots=True)
 class TimeTiles:
-    """Steps of a launch, cells of a block with its halo, and of one thread's chunk.
+    """Steps of a launch; cells that a block computes, and a thread at once.
 
-    ``halo``: what is not stored, on both sides.
+    ``rim``: cells around them that may be read.  ``halo``: cells around the tile that
+    is stored, to the edge of the rim.
     """
 
     steps: int
-    box: tuple[int, ...]
+    core: tuple[int, ...]
     chunk: tuple[int, ...]
+    rim: tuple[Sides, ...]
     halo: tuple[Sides, ...]
     threads: int
 
     @property
+    def box(self) -> tuple[int, ...]:
+        """Cells of a local array: the computed ones and their rim."""
+        pairs = zip(self.core, self.rim, strict=True)
+        return tuple(extent + rim.below + rim.above for extent, rim in pairs)
+
+    @property
     def tile(self) -> tuple[int, ...]:
         """Cells that a block stores, per dimension."""
-        return tuple(
-            extent - side.below - side.above
-            for extent, side in zip(self.box, self.halo, strict=True)
-        )
+        pairs = zip(self.box, self.halo, strict=True)
+        return tuple(extent - halo.below - halo.above for extent, halo in pairs)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of a block."""
+        return prod(map(ceil_div, self.core, self.chunk))
 
 
 def tiles_of(
-    problem: TimeProblem, steps: int, box: Sequence[int], chunk: Sequence[int]
+    problem: TimeProblem, steps: int, core: Sequence[int], chunk: Sequence[int]
 ) -> TimeTiles | None:
-    """The tiles of a box, or None if it is all halo.
+    """The tiles of cores of at least so many cells, or None if those are all halo.
 
-    >>> tiles_of(jacobi_1d(), 4, (256,), (4,)).tile
+    >>> tiles_of(jacobi_1d(), 4, (254,), (1,)).tile
     (240,)
     """
-    halo = list(problem.halo(steps))
+    halo, rim = list(problem.halo(steps)), problem.rim
+    whole = tuple(ceil_div(e, c) * c for e, c in zip(core, chunk, strict=True))
+    box = [e + r.below + r.above for e, r in zip(whole, rim, strict=True)]
     tile = [e - s.below - s.above for e, s in zip(box, halo, strict=True)]
     rounded = tile[-1] // ACROSS * ACROSS
     if min(*tile, rounded) < 1:
         return None
     halo[-1] = Sides(halo[-1].below, halo[-1].above + tile[-1] - rounded)
-    chunks = prod(map(_ratio, box, chunk))
-    threads = min(MOST_THREADS, ceil(chunks / WARP) * WARP)
-    return TimeTiles(steps, tuple(box), tuple(chunk), tuple(halo), threads)
+    chunks = prod(map(ceil_div, whole, chunk))
+    rounds = ceil_div(chunks, THREADS[-1])
+    threads = ceil_div(ceil_div(chunks, rounds), WARP) * WARP
+    return TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads)
 
 
 def plan_time_tiles(
@@ -187,83 +218,67 @@ def plan_time_tiles(
 
 
 def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
-    """Tiles that fit into shared memory."""
-    most = STATIC_SHARED // sum(problem.element_bytes)
+    """Tiles that fit into shared memory, in two launches or more."""
     duration = USUAL_STEPS if problem.steps is None else problem.steps
-    steps = [s for s in range(1, MOST_STEPS + 1) if 2 * s <= max(duration, 1) + 1]
-    for box, chunk in product(_boxes(problem.rank, most), _chunks(problem.rank)):
-        if any(_remainder(e, c) for e, c in zip(box, chunk, strict=True)):
+    most = STATIC_SHARED // sum(problem.element_bytes)
+    for steps, chunk in product(STEPS, CHUNKS.get(problem.rank, ())):
+        if 2 * steps > duration + 1:
             continue
-        for count in steps:
-            tiles = tiles_of(problem, count, box, chunk)
-            if tiles is None:
-                break
-            yield tiles
+        around = [s.below + s.above for s in problem.halo(steps)]
+        rim = [s.below + s.above for s in problem.rim]
+        for threads in THREADS:
+            for core in _cores(threads, chunk, [a - r for a, r in zip(around, rim, strict=True)]):
+                if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
+                    continue
+                tiles = tiles_of(problem, steps, core, chunk)
+                if tiles and prod(tiles.core) <= MOST_AGAIN * prod(tiles.tile):
+                    yield tiles
 
 
-def _boxes(rank: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Boxes of at most so many cells, of rows of whole warps or chunks."""
-    widths = [w for w in (32, 64, 128, 256, 512, 1024, 2048, 4096) if w <= most]
-    if rank == 1:
-        yield from ((width,) for width in widths)
+MOST_AGAIN = 3
+"""Cells that are computed for each one that is stored, at most."""
+
+
+def _cores(
+    threads: int, chunk: Sequence[int], around: Sequence[int]
+) -> Iterator[tuple[int, ...]]:
+    """Cores of about so many chunks."""
+    *others, width = chunk
+    if not others:
+        yield (threads * width,)
         return
-    for width in widths[:4]:
-        others = most // width
-        if rank == 2:
-            heights = {others // 8 * 8, others // 16 * 8}
-            yield from ((h, width) for h in sorted(heights) if h)
-        else:
-            for depth in (8, 12, 16, 24, 32):
-                if others // depth >= 4:
-                    yield depth, others // depth // 4 * 4, width
+    for across in WIDTHS:
+        columns = ceil_div(across + around[-1], width)
+        rows = threads // columns
+        if len(others) == 1 and rows:
+            yield rows * others[0], columns * width
+        if len(others) == 2:
+            for deep in (4, 6, 8, 12, 16):
+                if rows >= deep:
+                    high = rows // deep * others[1]
+                    yield deep * others[0], high, columns * width
 
 
-def _chunks(rank: int) -> Iterator[tuple[int, ...]]:
-    """Cells of a thread: rows along the last dimension but one, a few in each."""
-    if rank == 1:
-        yield from ((width,) for width in (1, 2, 4))
-        return
-    for rows, width in product((4, 8), (1, 2, 4)):
-        yield (*(1,) * (rank - 2), rows, width)
-
-
-def _ratio(extent: int, part: int) -> int:
-    return ceil(extent / part)
-
-
-def _remainder(extent: int, part: int) -> int:
-    return extent % part
+def ceil_div(extent: int, part: int) -> int:
+    """How many parts of a size cover an extent."""
+    return -(-extent // part)
 
 
 def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> float:
     """Estimated clocks of a time step."""
-    blocks = prod(map(_ratio, problem.cells, tiles.tile))
-    instructions = wavefronts = barriers = 0.0
+    blocks = prod(map(ceil_div, problem.cells, tiles.tile))
+    instructions = wavefronts = 0.0
     for sweep in problem.sweeps:
         own, turns = _chunk_work(problem, sweep, tiles.chunk)
-        for left in range(tiles.steps):
-            touched = prod(
-                min(
-                    _ratio(size + margin.below + margin.above + left * (s.below + s.above), c) + (c > 1),
-                    _ratio(extent, c),
-                )
-                for size, margin, s, c, extent in zip(
-                    tiles.tile, sweep.margins, problem.slopes, tiles.chunk, tiles.box, strict=True
-                )
-            )
-            every = prod(map(_ratio, tiles.box, tiles.chunk))
-            instructions += (touched * own + (every - touched) * _DEAL) / WARP
-            wavefronts += touched * turns / WARP
-            barriers += 1
+        instructions += own * tiles.steps * tiles.chunks / WARP
+        wavefronts += turns * tiles.steps * tiles.chunks / WARP
     box, tile = prod(tiles.box), prod(tiles.tile)
-    sizes = zip(problem.element_bytes, problem.carried, strict=True)
+    sizes = tuple(zip(problem.element_bytes, problem.carried, strict=True))
     moved = sum((box + tile) * size for size, carried in sizes if carried)
-    copied = sum(box + tile * carried for carried in problem.carried) / WARP
-    instructions += 5 * copied
-    wavefronts += sum(
-        (box + tile) * _ratio(size, WORD) / WARP for size in problem.element_bytes
-    )
-    barriers += 2
+    for size, carried in sizes:
+        copied = box + tile * carried
+        instructions += copied * _MOVE / WARP
+        wavefronts += copied * ceil_div(size, WORD) / WARP
     shared = box * sum(problem.element_bytes)
     resident = occupancy(device.multiprocessor, tiles.threads, REGISTERS, shared).blocks
     work = Work(
@@ -275,7 +290,7 @@ def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> floa
         block_sectors=blocks * moved / SECTOR,
         memory=float(blocks * moved),
         waits=2,
-        barriers=barriers,
+        barriers=2 + len(problem.sweeps) * tiles.steps,
     )
     return _launched(work, resident, device) / tiles.steps
 
@@ -289,11 +304,11 @@ def plain_cost(problem: TimeProblem, device: GpuDevice) -> float:
         arrays = {array for array, _ in accesses}
         size = max(problem.element_bytes)
         warps = cells / WARP
-        sectors = _ratio(size * WARP, SECTOR)
+        sectors = ceil_div(size * WARP, SECTOR)
         work = Work(
-            _ratio(cells, MOST_THREADS),
-            MOST_THREADS,
-            warps * (_DEAL / 2 + len(accesses) + sweep.others + sweep.operations),
+            ceil_div(cells, 256),
+            256,
+            warps * (_PLAIN + len(accesses) + sweep.others + sweep.operations),
             sectors=warps * sectors * (len(accesses) + sweep.others),
             block_sectors=warps * sectors * len(arrays),
             memory=float(sum(problem.element_bytes[a] for a in arrays) * cells),
@@ -309,35 +324,20 @@ def _launched(work: Work, resident: int, device: GpuDevice) -> float:
     return max(found.total, START * device.clock)
 
 
+@cache
 def _chunk_work(
-    problem: TimeProblem, sweep: SweepWork, chunk: Sequence[int]
+    problem: TimeProblem, sweep: SweepWork, chunk: tuple[int, ...]
 ) -> tuple[float, float]:
     """Instructions of a thread for its chunk, and turns of shared memory of a warp.
 
-    A cell that several cells of a chunk read is loaded once.  Lanes that are a chunk
-    apart take as many turns; aligned parts of rows are one access.
+    A cell that several cells of a chunk read is loaded once.
     """
     cells = list(product(*map(range, chunk)))
-    loads = _accesses(cells, sweep.reads, chunk[-1])
-    stores = _accesses(cells, sweep.writes, chunk[-1])
-    words = max(_ratio(size, WORD) for size in problem.element_bytes)
-    own = len(cells) * (sweep.operations + sweep.others * _CELL)
-    turns = (loads + stores) * chunk[-1] * words
-    return _DEAL + own + (loads + stores) * _CELL, turns
-
-
-def _accesses(
-    cells: Sequence[tuple[int, ...]],
-    ways: Sequence[tuple[int, tuple[int, ...]]],
-    width: int,
-) -> int:
-    """How many accesses reach all cells of a chunk, whole rows of it at once."""
-    reached = {
-        (array, *(c + w for c, w in zip(cell, way, strict=True)))
-        for cell in cells
-        for array, way in ways
-    }
-    rows: dict[tuple[int, ...], list[int]] = {}
-    for *row, column in reached:
-        rows.setdefault((*row, column // width), []).append(column)
-    return sum(1 if len(found) == width else len(found) for found in rows.values())
+    accesses = sum(
+        len({(a, *map(sum, zip(cell, way, strict=True))) for cell in cells for a, way in ways})
+        for ways in (sweep.reads, sweep.writes)
+    )
+    words = max(ceil_div(size, WORD) for size in problem.element_bytes)
+    own = len(cells) * (sweep.operations + sweep.others)
+    turns = accesses * words * gcd(chunk[-1], BANKS)
+    return _DEAL + own + accesses, turns
