@@ -20,7 +20,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Distances from one unit to another; ``lows``: the least ones, by factors."""
+    """Distances from one unit to another; ``lows``: the least sums, by factors."""
 
     solver: Solver
     sets: Sequence[Set]
@@ -28,11 +28,15 @@ class Steps:
 
     def least(self, row: Factors) -> int | None:
         """min { d_k + sum f_km * d_m : d in sets }; None if there is none."""
-        if row not in self.lows:
-            found = [self.solver.least(deltas, (*row, 1)) for deltas in self.sets]
+        return self.least_sum((*row, 1))
+
+    def least_sum(self, factors: Factors) -> int | None:
+        """min { sum f_m * d_m : d in sets }; None if there is none."""
+        if factors not in self.lows:
+            found = [self.solver.least(deltas, factors) for deltas in self.sets]
             lows = [low for low in found if low is not None]
-            self.lows[row] = min(lows) if len(lows) == len(found) else None
-        return self.lows[row]
+            self.lows[factors] = min(lows) if len(lows) == len(found) else None
+        return self.lows[factors]
 
 
 Distances = Mapping[Pair, Steps]

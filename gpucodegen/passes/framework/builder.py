@@ -88,10 +88,18 @@ class Builder(VectorBuilder):
         }
         self.add("affine.prefetch", (memref, *operands), (), attributes)
 
-    def allocate(self, op: str, ty: MemRefType, hint: str = "") -> Value:
-        """``memref.alloc`` or ``memref.alloca`` of a static type."""
-        sizes = {"operandSegmentSizes": segment_counts(0, 0)}
-        (value,) = self.add(op, (), [ty], sizes, hint=hint)
+    def allocate(
+        self, op: str, ty: MemRefType, hint: str = "", extents: Sequence[Value] = ()
+    ) -> Value:
+        """``memref.alloc`` or ``memref.alloca``, with the extents that are open."""
+        sizes = {"operandSegmentSizes": segment_counts(len(extents), 0)}
+        (value,) = self.add(op, extents, [ty], sizes, hint=hint)
+        return value
+
+    def extent(self, memref: Value, dimension: int) -> Value:
+        """``memref.dim``."""
+        number = self.constant(dimension, INDEX)
+        (value,) = self.add("memref.dim", (memref, number), [INDEX], hint="extent")
         return value
 
     def loop(

@@ -8,23 +8,29 @@ barrier.  What is not parallel is left to one thread, unless others need its val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
-from gpucodegen.passes.analysis.work import Middles, inside, iterations
+from gpucodegen.passes.analysis.work import Middles, inside
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain, spread
-from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
+from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 Pending = dict[int, Operation]
 """What was done since the last barrier, by identity."""
+Divide = Callable[[Builder], None]
+"""Appends what a member of a team does of an operation."""
+Deal = Callable[[Operation, Middles], Divide | None]
+"""How an operation is divided among the members; None if all of them walk it.
+
+It may depend on the middles of the loops around.
+"""
 
 
 @dataclass(slots=True)
@@ -36,6 +42,7 @@ class Phases:
 
     analysis: NestAnalysis
     team: Team
+    deal: Deal
     middles: Middles = field(default_factory=dict[Value, int])
     pending: Pending = field(default_factory=Pending)
     _ordered: dict[tuple[int, int], bool] = field(
@@ -53,12 +60,13 @@ class Phases:
                 self._one(b, op)
 
     def _one(self, b: Builder, op: Operation) -> None:
+        divide = self.deal(op, self.middles)
         if op.name in WAITS:
             b.operations.append(op)
             self.pending.clear()
-        elif self._is_dealt(op):
+        elif divide:
             self._meet(b, [op])
-            self._deal(b, op)
+            divide(b)
         elif self._is_serial(op):
             self._alone(b, [op])
         elif op.regions:
@@ -70,24 +78,6 @@ class Phases:
             else:
                 b.operations.append(op)
 
-    def _is_dealt(self, op: Operation) -> bool:
-        return bool(parallel_chain(op, self.analysis) or dealt_loops(op, self.analysis))
-
-    def _deal(self, b: Builder, op: Operation) -> None:
-        """A parallel nest, all of it at once where its extents are known."""
-        loops = dealt_loops(op, self.analysis)
-        chain = parallel_chain(op, self.analysis)
-        if len(loops) >= len(chain):
-            divide(b, loops, self.team.number, self.team.size)
-            return
-        extents: list[int | None] = []
-        middles = self.middles
-        for loop in chain:
-            run = iterations(loop, middles)
-            extents.append(None if run is None else max(len(run), 1))
-            middles = inside(loop, middles)
-        spread(b, chain, self.team, self.team.lanes(extents))
-
     def _is_serial(self, op: Operation) -> bool:
         """Whether a structure stores, and has nothing for several threads in it."""
         inner = list(op.walk())
@@ -95,7 +85,7 @@ class Phases:
             bool(op.regions)
             and not op.results
             and _stores(inner)
-            and not any(o.name in TRANSFERS or self._is_dealt(o) for o in inner)
+            and not any(o.name in TRANSFERS or self.deal(o, {}) for o in inner)
         )
 
     def _alone(self, b: Builder, operations: Sequence[Operation]) -> None:

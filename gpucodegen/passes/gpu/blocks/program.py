@@ -26,6 +26,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.dealing import loops_dealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
@@ -67,7 +68,7 @@ def block_program(
         )
     inner = Builder(location)
     team = Team(Index.of(thread), threads, threads)
-    Phases(inside, team).operations(inner, body)
+    Phases(inside, team, loops_dealt(inside, team)).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 

@@ -4,6 +4,7 @@
 - `contractions`: products and convolutions, with the nests around them
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `thread_mapping`: a thread for each iteration of parallel loops
+- `time_tiles`: time loops around stencils, several steps in a launch
 - `stepped`: sequential loops around parallel ones, in one kernel with barriers
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
@@ -22,6 +23,7 @@ from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.stepped import stepped
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
+from gpucodegen.passes.gpu.kinds.time_tiles import time_tiles_of
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The operations of the host in place of a nest, or None if it is not of this kind."""
@@ -29,6 +31,7 @@ Kind = Callable[[Nest], list[Operation] | None]
 KINDS: tuple[Kind, ...] = (
     block_program_of,
     threads_of,
+    time_tiles_of,
     stepped,
     host_loop,
 )

@@ -20,6 +20,7 @@ from gpucodegen.passes.analysis.work import (
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.dealing import loops_dealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
@@ -140,7 +141,8 @@ def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
         block = thread_index(b, "block_id", "x", "b")
         number = Index.of(block) * plan.threads + number
     team = Team(number, plan.blocks * plan.threads, plan.threads, arrived)
-    Phases(nest.analysis, team).operations(b, [nest.op])
+    deal = loops_dealt(nest.analysis, team)
+    Phases(nest.analysis, team, deal).operations(b, [nest.op])
     grid = (Index.of(plan.blocks), Index.of(1), Index.of(1))
     kernel = KernelBody(tuple(b.operations), grid, (plan.threads, 1, 1))
     return [*before.operations, *nest.mapper.launch(kernel), *after.operations]

@@ -1,0 +1,19 @@
+"""Time loops around stencils: several steps in one launch, where that pays."""
+
+from __future__ import annotations
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.stencils.launches import launch_tiles
+from gpucodegen.passes.gpu.stencils.problem import problem_of
+from gpucodegen.passes.gpu.stencils.time_nest import time_nest_of
+from gpucodegen.tiling.machine.gpu.time_tiles import plan_time_tiles
+
+
+def time_tiles_of(nest: Nest) -> list[Operation] | None:
+    """Launches of several time steps each, on overlapped tiles."""
+    found = time_nest_of(nest)
+    plan = plan_time_tiles(problem_of(found)) if found else None
+    if found is None or plan is None:
+        return None
+    return launch_tiles(found, plan, nest.mapper)

@@ -1,0 +1,343 @@
+"""How many steps of a stencil a launch makes, on tiles of which size.
+
+Comes in: a `TimeProblem`.  Goes out: `TimeTiles`, or None where steps had better stay
+launches of their own.  A block loads its tile with a halo into shared memory, computes
+the steps there and stores the tile.  So a step moves
+
+    (box + tile) / steps   elements of carried arrays in place of what each sweep moves,
+
+and each sweep computes the cells of the halo that later steps need once more.  Both
+follow from the slopes and margins of `proof.reach`; `estimate` says what they cost.
+These are the costs of overlapped tiles in Meng and Skadron (ICS 2009) and in the
+auto-scheduler of PolyMage (ASPLOS 2015).  An estimate: nothing here was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+from math import ceil, gcd, prod
+
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import START, Work, estimate
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.proof.reach import Sides
+
+WORTH = 0.9
+"""Share of the cost of plain steps below which tiles are chosen."""
+USUAL = 4096
+"""Cells along a dimension of unknown extent, for planes; fewer for cubes."""
+USUAL_STEPS = 100
+"""Taken for time loops whose duration is unknown."""
+STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Steps that a launch may make."""
+THREADS = (128, 192, 256, 384, 512)
+"""Threads of which a block may have about as many, a chunk for each."""
+ACROSS = 8
+"""Cells of which tiles are multiples along rows: sectors of four bytes each."""
+WIDTHS = tuple(ACROSS * n for n in (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32))
+"""Cells of a tile along rows."""
+CHUNKS = {
+    1: ((1,), (3,), (5,), (7,), (9,), (15,)),
+    2: ((4, 1), (8, 1), (16, 1), (4, 3), (8, 3), (4, 5), (8, 5)),
+    3: ((1, 4, 1), (1, 4, 3), (2, 2, 3), (2, 4, 1), (2, 4, 3)),
+}
+"""Cells of a thread.  An odd number along rows: lanes then use different banks."""
+WORD, BANKS = 4, 32
+"""Bytes of a bank of shared memory, and how many there are."""
+REGISTERS = 64
+"""What a thread of such a kernel is taken to need."""
+_DEAL, _MOVE, _PLAIN = 20, 5, 14
+"""Instructions around a chunk, a moved cell, and a cell of a thread of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepWork:
+    """What a sweep does in each cell, and the margins of `Reach`.
+
+    ``reads`` and ``writes``: array and way to its cell, of arrays that the loop writes.
+    ``others``: accesses of arrays that it only reads.
+    """
+
+    margins: tuple[Sides, ...]
+    reads: tuple[tuple[int, tuple[int, ...]], ...]
+    writes: tuple[tuple[int, tuple[int, ...]], ...]
+    operations: int
+    others: int = 0
+
+    def neighbourhood(self, dimension: int) -> Sides:
+        """How far its accesses are from the cell that it computes."""
+        ways = [way[dimension] for _, way in (*self.reads, *self.writes)]
+        return Sides(max(0, *(-way for way in ways)), max(0, *ways))
+
+
+@dataclass(frozen=True)
+class TimeProblem:
+    """A time loop: extents of space, steps, slopes, sweeps; bytes of each array.
+
+    ``carried``: whether each array lives from one step to the next.  Unknown extents
+    and steps are None.
+    """
+
+    extents: tuple[int | None, ...]
+    steps: int | None
+    slopes: tuple[Sides, ...]
+    sweeps: tuple[SweepWork, ...]
+    element_bytes: tuple[int, ...]
+    carried: tuple[bool, ...]
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of space."""
+        return len(self.extents)
+
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
+        """The extents, usual ones in place of unknown ones."""
+        usual = ceil(USUAL ** (2 / max(self.rank, 2)))
+        return tuple(usual if e is None else max(e, 1) for e in self.extents)
+
+    @cached_property
+    def rim(self) -> tuple[Sides, ...]:
+        """Cells around those that are computed that may be read, per dimension."""
+        every = range(self.rank)
+        near = [[sweep.neighbourhood(d) for sweep in self.sweeps] for d in every]
+        return tuple(
+            Sides(max(s.below for s in found), max(s.above for s in found))
+            for found in near
+        )
+
+    def halo(self, steps: int) -> tuple[Sides, ...]:
+        """Cells around a tile that it needs for some steps, per dimension.
+
+        >>> jacobi_1d().halo(3)
+        (Sides(below=6, above=6),)
+        """
+        found: list[Sides] = []
+        for dimension, (slope, rim) in enumerate(zip(self.slopes, self.rim, strict=True)):
+            margins = [sweep.margins[dimension] for sweep in self.sweeps]
+            below = max(margin.below for margin in margins) + slope.below * (steps - 1)
+            above = max(margin.above for margin in margins) + slope.above * (steps - 1)
+            found.append(Sides(below + rim.below, above + rim.above))
+        return tuple(found)
+
+
+def jacobi_1d(cells: int | None = None, steps: int | None = None) -> TimeProblem:
+    """Means of three points from A to B and back, as an example."""
+    ways = ((-1,), (0,), (1,))
+    sweeps = [
+        SweepWork(
+            (Sides(margin, margin),),
+            tuple((source, way) for way in ways),
+            ((1 - source, (0,)),),
+            operations=3,
+        )
+        for source, margin in ((0, 1), (1, 0))
+    ]
+    return TimeProblem(
+        (cells,), steps, (Sides(2, 2),), tuple(sweeps), (4, 4), (True, False)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTiles:
+    """Steps of a launch; cells that a block computes, and a thread at once.
+
+    ``rim``: cells around them that may be read.  ``halo``: cells around the tile that
+    is stored, to the edge of the rim.
+    """
+
+    steps: int
+    core: tuple[int, ...]
+    chunk: tuple[int, ...]
+    rim: tuple[Sides, ...]
+    halo: tuple[Sides, ...]
+    threads: int
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Cells of a local array: the computed ones and their rim."""
+        pairs = zip(self.core, self.rim, strict=True)
+        return tuple(extent + rim.below + rim.above for extent, rim in pairs)
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """Cells that a block stores, per dimension."""
+        pairs = zip(self.box, self.halo, strict=True)
+        return tuple(extent - halo.below - halo.above for extent, halo in pairs)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of a block."""
+        return prod(map(ceil_div, self.core, self.chunk))
+
+
+def tiles_of(
+    problem: TimeProblem, steps: int, core: Sequence[int], chunk: Sequence[int]
+) -> TimeTiles | None:
+    """The tiles of cores of at least so many cells, or None if those are all halo.
+
+    >>> tiles_of(jacobi_1d(), 4, (254,), (1,)).tile
+    (240,)
+    """
+    halo, rim = list(problem.halo(steps)), problem.rim
+    whole = tuple(ceil_div(e, c) * c for e, c in zip(core, chunk, strict=True))
+    box = [e + r.below + r.above for e, r in zip(whole, rim, strict=True)]
+    tile = [e - s.below - s.above for e, s in zip(box, halo, strict=True)]
+    rounded = tile[-1] // ACROSS * ACROSS
+    if min(*tile, rounded) < 1:
+        return None
+    halo[-1] = Sides(halo[-1].below, halo[-1].above + tile[-1] - rounded)
+    chunks = prod(map(ceil_div, whole, chunk))
+    rounds = ceil_div(chunks, THREADS[-1])
+    threads = ceil_div(ceil_div(chunks, rounds), WARP) * WARP
+    return TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads)
+
+
+def plan_time_tiles(
+    problem: TimeProblem, device: GpuDevice = DEFAULT
+) -> TimeTiles | None:
+    """The tiles of least cost, or None.
+
+    >>> plan_time_tiles(jacobi_1d(1 << 22, 100)).steps > 4
+    True
+    >>> plan_time_tiles(jacobi_1d(1 << 22, 1)) is None
+    True
+    """
+    limit = WORTH * plain_cost(problem, device)
+    best: TimeTiles | None = None
+    for tiles in candidates(problem):
+        cost = step_cost(problem, tiles, device)
+        if cost < limit:
+            best, limit = tiles, cost
+    return best
+
+
+def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
+    """Tiles that fit into shared memory, in two launches or more."""
+    duration = USUAL_STEPS if problem.steps is None else problem.steps
+    most = STATIC_SHARED // sum(problem.element_bytes)
+    for steps, chunk in product(STEPS, CHUNKS.get(problem.rank, ())):
+        if 2 * steps > duration + 1:
+            continue
+        around = [s.below + s.above for s in problem.halo(steps)]
+        rim = [s.below + s.above for s in problem.rim]
+        for threads in THREADS:
+            for core in _cores(threads, chunk, [a - r for a, r in zip(around, rim, strict=True)]):
+                if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
+                    continue
+                tiles = tiles_of(problem, steps, core, chunk)
+                if tiles and prod(tiles.core) <= MOST_AGAIN * prod(tiles.tile):
+                    yield tiles
+
+
+MOST_AGAIN = 3
+"""Cells that are computed for each one that is stored, at most."""
+
+
+def _cores(
+    threads: int, chunk: Sequence[int], around: Sequence[int]
+) -> Iterator[tuple[int, ...]]:
+    """Cores of about so many chunks."""
+    *others, width = chunk
+    if not others:
+        yield (threads * width,)
+        return
+    for across in WIDTHS:
+        columns = ceil_div(across + around[-1], width)
+        rows = threads // columns
+        if len(others) == 1 and rows:
+            yield rows * others[0], columns * width
+        if len(others) == 2:
+            for deep in (4, 6, 8, 12, 16):
+                if rows >= deep:
+                    high = rows // deep * others[1]
+                    yield deep * others[0], high, columns * width
+
+
+def ceil_div(extent: int, part: int) -> int:
+    """How many parts of a size cover an extent."""
+    return -(-extent // part)
+
+
+def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> float:
+    """Estimated clocks of a time step."""
+    blocks = prod(map(ceil_div, problem.cells, tiles.tile))
+    instructions = wavefronts = 0.0
+    for sweep in problem.sweeps:
+        own, turns = _chunk_work(problem, sweep, tiles.chunk)
+        instructions += own * tiles.steps * tiles.chunks / WARP
+        wavefronts += turns * tiles.steps * tiles.chunks / WARP
+    box, tile = prod(tiles.box), prod(tiles.tile)
+    sizes = tuple(zip(problem.element_bytes, problem.carried, strict=True))
+    moved = sum((box + tile) * size for size, carried in sizes if carried)
+    for size, carried in sizes:
+        copied = box + tile * carried
+        instructions += copied * _MOVE / WARP
+        wavefronts += copied * ceil_div(size, WORD) / WARP
+    shared = box * sum(problem.element_bytes)
+    resident = occupancy(device.multiprocessor, tiles.threads, REGISTERS, shared).blocks
+    work = Work(
+        blocks,
+        tiles.threads,
+        blocks * instructions,
+        wavefronts=blocks * wavefronts,
+        sectors=blocks * moved / SECTOR,
+        block_sectors=blocks * moved / SECTOR,
+        memory=float(blocks * moved),
+        waits=2,
+        barriers=2 + len(problem.sweeps) * tiles.steps,
+    )
+    return _launched(work, resident, device) / tiles.steps
+
+
+def plain_cost(problem: TimeProblem, device: GpuDevice) -> float:
+    """Estimated clocks of a step of launches of their own, a cell for each thread."""
+    total = 0.0
+    cells = prod(problem.cells)
+    for sweep in problem.sweeps:
+        accesses = [*sweep.reads, *sweep.writes]
+        arrays = {array for array, _ in accesses}
+        size = max(problem.element_bytes)
+        warps = cells / WARP
+        sectors = ceil_div(size * WARP, SECTOR)
+        work = Work(
+            ceil_div(cells, 256),
+            256,
+            warps * (_PLAIN + len(accesses) + sweep.others + sweep.operations),
+            sectors=warps * sectors * (len(accesses) + sweep.others),
+            block_sectors=warps * sectors * len(arrays),
+            memory=float(sum(problem.element_bytes[a] for a in arrays) * cells),
+            waits=1,
+        )
+        total += _launched(work, 8, device)
+    return total
+
+
+def _launched(work: Work, resident: int, device: GpuDevice) -> float:
+    """Clocks of a launch that follows others."""
+    found = estimate(device, resident, work)
+    return max(found.total, START * device.clock)
+
+
+@cache
+def _chunk_work(
+    problem: TimeProblem, sweep: SweepWork, chunk: tuple[int, ...]
+) -> tuple[float, float]:
+    """Instructions of a thread for its chunk, and turns of shared memory of a warp.
+
+    A cell that several cells of a chunk read is loaded once.
+    """
+    cells = list(product(*map(range, chunk)))
+    accesses = sum(
+        len({(a, *map(sum, zip(cell, way, strict=True))) for cell in cells for a, way in ways})
+        for ways in (sweep.reads, sweep.writes)
+    )
+    words = max(ceil_div(size, WORD) for size in problem.element_bytes)
+    own = len(cells) * (sweep.operations + sweep.others)
+    turns = accesses * words * gcd(chunk[-1], BANKS)
+    return _DEAL + own + accesses, turns
