@@ -14,6 +14,7 @@ from math import gcd
 
 from gpucodegen.tiling.machine.gpu.banks import wavefronts
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.lanes import Number
 
 ROW = 16
 """Bytes of which the rows of a tile in shared memory are multiples."""
@@ -51,7 +52,7 @@ class TileCopy:
         """Chunks side by side along the positions."""
         return self.size if self.along_depth else self.size // self.width
 
-    def place(self, chunk: int) -> tuple[int, int]:
+    def place(self, chunk: Number) -> tuple[Number, Number]:
         """The first term and position of a chunk."""
         low, rest = chunk % self.lanes, chunk // self.lanes
         position, high = rest % self.positions, rest // self.positions
@@ -59,6 +60,22 @@ class TileCopy:
         if self.along_depth:
             return term * self.width, position
         return term, position * self.width
+
+    def moved(self, number: int) -> tuple[int, int] | None:
+        """How far a thread's chunk of a number lies from its first one.
+
+        None where that is not the same for all threads.
+
+        >>> tile_copy(128, 16, 256, True, 4, 4).moved(1)
+        (8, 0)
+        """
+        apart = {
+            (term - first, at - start)
+            for thread in range(self.threads)
+            for first, start in [self.place(thread)]
+            for term, at in [self.place(thread + number * self.threads)]
+        }
+        return apart.pop() if len(apart) == 1 else None
 
     def turns(self, element: int) -> int:
         """Wavefronts of the stores of a warp's first chunks, of elements of bytes.

@@ -17,7 +17,7 @@ from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import SHARED
 from gpucodegen.passes.gpu.vector_width import Definitions, vector_width
@@ -76,27 +76,30 @@ class Staging:
 
     def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
         """The chunks of a thread; what does not change over the terms, once."""
+        first = self._chunk(b, thread)
         return [
-            self._chunk(b, thread + number * self.copy.threads)
-            for number in range(self.copy.per_thread)
+            first,
+            *(self._next(b, thread, first, n) for n in range(1, self.copy.per_thread)),
         ]
+
+    def _next(self, b: Builder, thread: Index, first: Chunk, number: int) -> Chunk:
+        """One more chunk of a thread, by its distance from the first one if it can."""
+        copy = self.copy
+        moved = copy.moved(number) if copy.chunks % copy.threads == 0 else None
+        if moved is None:
+            return self._chunk(b, thread + number * copy.threads)
+        term, position = first.term + moved[0], first.position + moved[1]
+        return Chunk(term, position, self._inside(b, self.first + position), ZERO)
 
     def _chunk(self, b: Builder, number: Index) -> Chunk:
         copy = self.copy
         exists = Index.of(copy.chunks - 1) - number
         if copy.chunks % copy.threads == 0:
-            exists = Index.of(0)
+            exists = ZERO
         else:
             number = Index.of(b.smallest([number, Index.of(copy.chunks - 1)], "chunk"))
-        low, rest = number % copy.lanes, number // copy.lanes
-        along, high = rest % copy.positions, rest // copy.positions
-        term, position = high * copy.lanes + low, along
-        if copy.along_depth:
-            term = term * copy.width
-        else:
-            position = position * copy.width
-        term = Index.of(b.index(term, "k"))
-        position = Index.of(b.index(position, "p"))
+        places = zip(copy.place(number), ("k", "p"), strict=True)
+        term, position = (Index.of(b.index(at, hint)) for at, hint in places)
         return Chunk(term, position, self._inside(b, self.first + position), exists)
 
     def _inside(self, b: Builder, position: Index) -> Index:
