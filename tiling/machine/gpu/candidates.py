@@ -40,6 +40,8 @@ Candidate: TypeAlias = SharedTiles
 
 STAGES = 2
 """Tiles of each factor in shared memory: one is read while the other one is stored."""
+STAGED = 4
+"""Elements on their way to shared memory that a thread holds at once."""
 CANDIDATES: tuple[Candidate, ...] = (
     SharedTiles(16, 16, 8, 2, 2),
     SharedTiles(16, 64, 16, 4, 4),

@@ -20,6 +20,8 @@ from gpucodegen.tiling.machine.gpu.product_work import Counts, Product, partial_
 
 DEFAULT = DEVICES["H100"]
 """What kernels are planned for."""
+WARPS = 24
+"""Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
 UNKNOWN = 2048
@@ -57,7 +59,8 @@ def fitted(
     held = occupancy(unit, plan.threads, counts.registers, counts.shared)
     if not held.blocks or counts.shared > STATIC_SHARED:
         return None
-    return replace(plan, resident=held.blocks)
+    enough = max(1, WARPS // (held.warps // held.blocks))
+    return replace(plan, resident=min(held.blocks, enough))
 
 
 def _plans(

@@ -20,7 +20,8 @@ so a convolution is the same kernel as a matrix product.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
@@ -38,11 +39,10 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.candidates import STAGED, STAGES, SharedTiles
 from gpucodegen.tiling.machine.gpu.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.lanes import LaneMap
 
-STAGES = 2
 Sums = Sequence[Value]
 
 
@@ -74,6 +74,12 @@ class _Factor:
     tile: Value
     chunks: Sequence[Chunk]
 
+    def cut(self, most: int) -> list[_Factor]:
+        """The factor by chunks that hold so many elements together at most."""
+        each = max(1, most // self.staging.copy.width)
+        starts = range(0, len(self.chunks), each)
+        return [replace(self, chunks=self.chunks[n : n + each]) for n in starts]
+
     def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
         return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
@@ -100,10 +106,9 @@ class _Lowering:
             _Factor(side, side.allocate(b, STAGES, hint), side.chunks(b, thread))
             for side, hint in zip(self._sides(b, where), ("sa", "sb"), strict=True)
         ]
-        parts = [
-            range(plan.depth * n // len(factors), plan.depth * (n + 1) // len(factors))
-            for n in range(len(factors))
-        ]
+        pieces = [piece for factor in factors for piece in factor.cut(STAGED)]
+        ends = [plan.depth * n // len(pieces) for n in range(len(pieces) + 1)]
+        parts = [range(*ends) for ends in pairwise(ends)]
 
         def multiply(i: Builder, block: Index, part: range, sums: Sums) -> Sums:
             both = factors[0].tile, factors[1].tile
@@ -111,7 +116,7 @@ class _Lowering:
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
-            for factor, part in zip(factors, parts, strict=True):
+            for factor, part in zip(pieces, parts, strict=True):
                 values = factor.fetch(i, block)
                 sums = multiply(i, block - 1, part, sums)
                 factor.put(i, values, block)
