@@ -22,7 +22,7 @@ def paying_contraction(op: Operation) -> Contraction | None:
 
     It has rows and columns, and the kernel multiplies elements, without a scale.
     """
-    found = recognize(op)
+    found = recognize(op, parametric=True)
     if found is None or found.vector is None or found.scale is not None:
         return None
     if groups_of(found) is None:

@@ -46,7 +46,12 @@ def side_by_side(
 
 
 def with_few_axes(b: Builder, contraction: Contraction) -> Contraction | None:
-    """The contraction `collapsed`; what is computed of an element, is of its view."""
+    """The contraction `collapsed`; what is computed of an element, is of its view.
+
+    Extents that only a call tells stay apart.
+    """
+    if any(axis.count is not None for axis in contraction.axes):
+        return contraction
     factors = contraction.left, contraction.right
     if not all(factor.is_of_one for factor in factors):
         return collapsed(b, contraction)
@@ -88,6 +93,8 @@ def with_flat_result(
 def _merged(axes: Sequence[Axis], merge: Merge) -> tuple[Axis, ...]:
     """The axes after all merges of neighbours that are possible."""
     left = list(axes[:1])
+    if any(axis.count is not None for axis in axes):
+        return tuple(axes)
     for fast in axes[1:]:
         whole = merge_of(left[-1], fast)
         if merge(left[-1], fast, whole):
