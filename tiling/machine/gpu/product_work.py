@@ -17,7 +17,7 @@ from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
 from gpucodegen.tiling.machine.gpu.lanes import LaneMap, Side
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
-OTHERS = 30
+OTHERS = 20
 """Instructions for a block of terms besides arithmetic and memory, as compiled."""
 BASE_REGISTERS = 36
 """Registers besides sums and factors: addresses and what is on its way."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import gcd
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
@@ -43,6 +44,11 @@ from gpucodegen.tiling.machine.gpu.candidates import STAGED, STAGES, SharedTiles
 from gpucodegen.tiling.machine.gpu.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.lanes import LaneMap
 
+LAST = 4
+"""Terms of the last block that are multiplied at once.
+
+It stays a loop: compilers move what is left of straight code into the guards of stores.
+"""
 Sums = Sequence[Value]
 
 
@@ -110,18 +116,26 @@ class _Lowering:
         ends = [plan.depth * n // len(pieces) for n in range(len(pieces) + 1)]
         parts = [range(*ends) for ends in pairwise(ends)]
 
-        def multiply(i: Builder, block: Index, part: range, sums: Sums) -> Sums:
+        def multiply(
+            i: Builder, block: Index, first: Index, count: int, sums: Sums
+        ) -> Sums:
             both = factors[0].tile, factors[1].tile
-            return quads.multiplied(i, both, block % STAGES, part, sums)
+            return quads.multiplied(i, both, block % STAGES, first, count, sums)
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
             for factor, part in zip(pieces, parts, strict=True):
                 values = factor.fetch(i, block)
-                sums = multiply(i, block - 1, part, sums)
+                first = Index.of(part.start)
+                sums = multiply(i, block - 1, first, len(part), sums)
                 factor.put(i, values, block)
             i.add("gpu.barrier")
             return sums
+
+        each = gcd(plan.depth, LAST)
+
+        def last(i: Builder, first: Value, sums: Sums) -> Sums:
+            return multiply(i, blocks - 1, Index.of(first), each, sums)
 
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
@@ -131,7 +145,7 @@ class _Lowering:
                 factor.put(i, values, first)
             i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
-            sums = multiply(i, blocks - 1, range(plan.depth), sums)
+            sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
         b.guard([extent(self.groups.reduction) - 1], whole)

@@ -49,10 +49,14 @@ class Quads:
         b: Builder,
         tiles: tuple[Value, Value],
         stage: Index,
-        terms: range,
+        first: Index,
+        count: int,
         sums: Sequence[Value],
     ) -> tuple[Value, ...]:
-        """Add the products of some terms of a stage, a term after the other."""
+        """Add the products of some terms of a stage, a term after the other.
+
+        They are ``count`` from ``first`` on.
+        """
         left, right = tiles
         number = b.index(stage, "stage")
 
@@ -61,7 +65,7 @@ class Quads:
                 [
                     i.vector_load(
                         tile,
-                        [number, k, at],
+                        [number, first + k, at],
                         VectorType((side.quad,), self.element),
                         name,
                     )
@@ -78,7 +82,7 @@ class Quads:
                 for (row, column), total in zip(pairs, acc, strict=True)
             ]
 
-        return b.carried_loop(terms.start, terms.stop, sums, term, hint="k")
+        return b.carried_loop(0, count, sums, term, hint="k")
 
 
 def _divided(index: Index, by: int) -> tuple[Index, Index]:

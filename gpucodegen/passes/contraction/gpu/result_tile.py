@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I64, Type, VectorType, element_type
+from gpucodegen.ir.types import I64, FloatType, Type, VectorType, element_type
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
 from gpucodegen.passes.contraction.fusion.start import finished, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
@@ -82,8 +82,21 @@ class ResultTile:
             for column in columns
         ]
 
+    @property
+    def _adds_last(self) -> bool:
+        """Whether what the sums start from is added behind the loop.
+
+        Before it, places of the result would take registers in the loop.
+        """
+        start = self.contraction.start
+        is_filled = start is not None and len(start.steps) == 1
+        return self.contraction.reassociable and not is_filled
+
     def load(self, b: Builder) -> list[Value]:
         """The sums' initial values."""
+        if self._adds_last:
+            zeros = b.constant(0, self.quads.type)
+            return [zeros] * len(self.quads.rows) * len(self.quads.columns)
         return [
             self._assembled(b, [self._loaded(b, piece) for piece in quad])
             for quad in self._pieces(b)
@@ -150,6 +163,11 @@ class ResultTile:
 
     def _ended(self, b: Builder, cells: Tile, sums: Value) -> None:
         """What becomes of finished sums, in the type of the result."""
+        if self._adds_last:
+            is_float = isinstance(self.contraction.element, FloatType)
+            name = "arith.addf" if is_float else "arith.addi"
+            first = self._begun(b, cells)
+            (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
         element = element_type(self.contraction.result.memref.type)
         found = self._in(b, element, sums, "arith.truncf")
         finished(b, self.contraction, cells, found)
