@@ -52,6 +52,13 @@ class StatementGroup:
         """The arrays accessed."""
         return {reference.access.array for reference in self.references}
 
+    def touches(self, array: str, kind: _Class) -> bool:
+        """Whether there are accesses of this class."""
+        return any(
+            reference.access.array == array and _class(reference.access) == kind
+            for reference in self.references
+        )
+
     def touching(self, array: str, kind: _Class, *, coarse: bool) -> Map | None:
         """{ instance -> cell } of all accesses of this class, or a simple superset."""
         relations = [
@@ -122,7 +129,8 @@ class GroupPair:
         """{ x -> y : one cell, one writes, not both atomic of one kind }."""
         found = nothing(self.first.head, self.second.head)
         for one, other in product(_sorted(self.first), _sorted(self.second)):
-            if not _compatible(one, other):
+            touched = self.first.touches(array, one), self.second.touches(array, other)
+            if all(touched) and not _compatible(one, other):
                 mine = self.first.touching(array, one, coarse=self.coarse)
                 theirs = self.second.touching(array, other, coarse=self.coarse)
                 if mine is not None and theirs is not None:

@@ -36,13 +36,16 @@ def contiguity(
     b = Builder()
     b.load(operand.memref, operand.indices)
     (access,) = b.operations
-    for group in (reduction, axes):
+    is_simple = operand.is_of_one and all(fits(op) for op, _ in operand.steps)
+    found: list[tuple[int, bool]] = []
+    for group, along_depth in ((axes, False), (reduction, True)):
         inner = group[-1]
         if operand.coefficient(len(operand.indices) - 1, inner) == 1:
             width = vector_width(access, inner.iv, definitions)
-            is_simple = operand.is_of_one and all(fits(op) for op, _ in operand.steps)
-            return group is reduction, gcd(width, inner.extent) if is_simple else 1
-    return False, 1
+            widest = gcd(width, inner.extent) if is_simple else 1
+            found.append((widest, along_depth))
+    width, along_depth = max(found, key=lambda one: one[0], default=(1, False))
+    return along_depth, width
 
 
 @dataclass(frozen=True, slots=True)
