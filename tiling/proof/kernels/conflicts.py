@@ -68,10 +68,10 @@ class StatementGroup:
             box = model.box(self.head, self.head.loops)
             cells = reduce(Map.union, (reference.cells for reference in found))
             return box.apply_range(cells.coalesce()).coalesce()
-        union = reduce(Map.union, (reference.relation for reference in found))
-        if detail is Detail.HULL:
-            return Map.from_basic_map(union.simple_hull())
-        return union.coalesce()
+        relations = (reference.relation for reference in found)
+        union = reduce(Map.union, relations).coalesce()
+        is_hull = detail is Detail.HULL
+        return Map.from_basic_map(union.simple_hull()) if is_hull else union
 
 
 class Detail(Enum):

@@ -2,6 +2,8 @@
 
 - `forms`: whether one pays
 - `axes`: rows, columns, reduction and batch as four indices
+- `walk`: positions of the reduction, block of terms by block of terms
+- `views`: arrays over as few axes as they have side by side
 - `block_order`: the grid, and which block computes which tile
 - `staging`: tiles of one factor from global to shared memory
 - `multiply`: products of what shared memory holds

@@ -31,7 +31,10 @@ class Groups:
 
 
 def groups_of(contraction: Contraction) -> Groups | None:
-    """Flatten rows and columns as far as they stay one strided dimension of C."""
+    """Flatten rows and columns as far as they stay one strided dimension of C.
+
+    None where a position in several axes depends on an extent that only a call tells.
+    """
     row = row_axis(contraction)
     if row is None or contraction.guards:
         return None
@@ -39,7 +42,10 @@ def groups_of(contraction: Contraction) -> Groups | None:
     columns = _collapsible(contraction, contraction.columns, column_axis(contraction))
     chosen = {*rows, *columns, *contraction.reduction}
     batch = tuple(axis for axis in contraction.axes if axis not in chosen)
-    return Groups(rows, columns, contraction.reduction, batch)
+    groups = Groups(rows, columns, contraction.reduction, batch)
+    flat = (rows, columns, contraction.reduction, batch)
+    inner = (axis for axes in flat for axis in axes[1:])
+    return None if any(axis.count is not None for axis in inner) else groups
 
 
 def _collapsible(
@@ -63,7 +69,7 @@ def _collapsible(
 
 def extent(axes: Sequence[Axis]) -> Index:
     """Number of positions of a flattened group."""
-    return reduce(Index.__mul__, (axis.extent for axis in axes), Index.of(1))
+    return reduce(Index.__mul__, (axis.size for axis in axes), Index.of(1))
 
 
 def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:

@@ -26,12 +26,13 @@ from math import gcd
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
-from gpucodegen.passes.contraction.gpu.axes import Groups
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
 from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
-from gpucodegen.passes.contraction.gpu.walk import Walk, side_by_side
+from gpucodegen.passes.contraction.gpu.views import side_by_side, with_flat_result
+from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -104,7 +105,7 @@ class _Lowering:
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         where = place(b, self.groups, plan)
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
-        result = ResultTile(c, self.groups, plan, where, quads)
+        result = ResultTile(*with_flat_result(b, c, self.groups), plan, where, quads)
         walk = Walk(self.groups.reduction, plan.depth)
         blocks, is_ragged = walk.blocks, walk.before.constant != 0
         factors = [
@@ -147,7 +148,7 @@ class _Lowering:
             sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
-        b.guard([blocks - 1], whole)
+        b.guard([extent(self.groups.reduction) - 1], whole)
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         c, groups, plan = self.contraction, self.groups, self.plan

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpucodegen.ir.types import element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.staging import contiguity
-from gpucodegen.passes.contraction.gpu.walk import side_by_side
+from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis

@@ -1,22 +1,10 @@
-"""Where the axes of a reduction stand, block of terms by block of terms.
-
-An operand walks as few axes as it can: those that it has side by side are one.
-"""
+"""Where the axes of a reduction stand, block of terms by block of terms."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
-from gpucodegen.passes.contraction.recognition.collapse import (
-    Folded,
-    is_row_major,
-    merged,
-)
-from gpucodegen.passes.contraction.recognition.operands import Operand
-from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.tiling.machine.gpu.steps import steps_of
@@ -66,22 +54,3 @@ class Walk:
         assert each.constant is not None
         place = block % each.constant * step + within
         return inner | {axis.iv: place} | unflatten(block // each, outer)
-
-
-def side_by_side(
-    b: Builder, operand: Operand, axes: Sequence[Axis]
-) -> tuple[Operand, tuple[Axis, ...]]:
-    """The operand, through a view, over axes none of which continues another."""
-    if operand.steps or not is_row_major(operand):
-        return operand, tuple(axes)
-    folded, left = Folded.of(operand), list(axes)
-    while True:
-        for slow, fast in pairwise(left):
-            found = merged(slow, fast, folded)
-            if found is not None:
-                whole, folded = found
-                at = left.index(slow)
-                left[at : at + 2] = [whole]
-                break
-        else:
-            return folded.view(b), tuple(left)
