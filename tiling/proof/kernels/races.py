@@ -39,6 +39,7 @@ from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Barrier, Role, Statement
 from gpucodegen.tiling.proof.kernels.conflicts import (
+    Detail,
     GroupPair,
     StatementGroup,
     groups_of,
@@ -194,10 +195,13 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
     pair = replace(pair, fences=[f for f in pair.fences if _orders(f, memory)])
     for rule in rules:
         reason, broken = _RULES[rule]
-        hulls = replace(pair, coarse=True)
-        if not hulls.proven(partial(_breaking, hulls, broken, array)):
+        less = (replace(pair, detail=detail) for detail in _SUPERSETS)
+        if not any(p.proven(partial(_breaking, p, broken, array)) for p in less):
             query = partial(_breaking, pair, broken, array)
             yield from _unproven(pair, rule, reason, query)
+
+
+_SUPERSETS = (Detail.UNGUARDED, Detail.HULL)
 
 
 def _breaking(
