@@ -81,9 +81,9 @@ class Program:
 def matmul(kind: str) -> Program:
     element = {"f4": "f32", "f8": "f64"}[kind]
     text = typed(
-        "linalg.matmul", *(f"{s}x{element}" for s in ("64x48", "48x64", "64x64"))
+        "linalg.matmul", *(f"{s}x{element}" for s in ("64x80", "80x64", "64x64"))
     )
-    shapes = (64, 48), (48, 64), (64, 64)
+    shapes = (64, 80), (80, 64), (64, 64)
     return Program(f"{text}\n  return }}", "f", shapes, kind, lambda a, b, c: c + a @ b)
 
 

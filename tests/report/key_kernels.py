@@ -89,6 +89,39 @@ func.func @f(%I: memref<1x18x18x64xf32>, %F: memref<3x3x64x64xf32>,
   return
 }"""
 
+
+def convolution(name: str, image: str, window: str, result: str) -> str:
+    types = [f"memref<{shape}xf32>" for shape in (image, window, result)]
+    return f"""
+func.func @f(%I: {types[0]}, %F: {types[1]}, %O: {types[2]}) {{
+  linalg.{name} ins(%I, %F : {types[0]}, {types[1]}) outs(%O : {types[2]})
+  return
+}}"""
+
+
+LAYER = """
+#whole = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+func.func @f(%A: memref<640x64xf32>, %B: memref<64x512xf32>, %b: memref<512xf32>,
+             %D: memref<640x512xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %C = memref.alloc() : memref<640x512xf32>
+  linalg.fill ins(%zero : f32) outs(%C : memref<640x512xf32>)
+  linalg.matmul ins(%A, %B : memref<640x64xf32>, memref<64x512xf32>)
+                outs(%C : memref<640x512xf32>)
+  linalg.generic {indexing_maps = [#whole, #row, #whole],
+                  iterator_types = ["parallel", "parallel"]}
+    ins(%C, %b : memref<640x512xf32>, memref<512xf32>)
+    outs(%D : memref<640x512xf32>) {
+    ^bb0(%c: f32, %x: f32, %old: f32):
+      %s = arith.addf %c, %x : f32
+      %r = arith.maximumf %s, %zero : f32
+      linalg.yield %r : f32
+  }
+  memref.dealloc %C : memref<640x512xf32>
+  return
+}"""
+
 PROGRAMS = {
     "f32 128 x 128": product(1152, 1024, 64, "f32", "f32"),
     "f32 64 x 64": product(640, 512, 64, "f32", "f32"),
@@ -98,6 +131,16 @@ PROGRAMS = {
     "batched": BATCH,
     "matvec": MATVEC,
     "convolution": CONVOLUTION,
+    "channels last": convolution(
+        "conv_2d_nhwc_hwcf", "32x58x58x64", "3x3x64x64", "32x56x56x64"
+    ),
+    "channels first": convolution(
+        "conv_2d_nchw_fchw", "32x64x58x58", "64x64x3x3", "32x64x56x56"
+    ),
+    "1x1": convolution("conv_2d_nhwc_hwcf", "32x56x56x64", "1x1x64x256", "32x56x56x256"),
+    "bias and relu": LAYER,
+    "f16": product(640, 512, 64, "f16", "f16"),
+    "i8": product(640, 512, 64, "i8", "i32"),
     "relu": ELEMENTWISE.replace("STORE", "%i, %j"),
     "transpose": ELEMENTWISE.replace("STORE", "%j, %i"),
     "row sum": SUM.replace("LOAD", "%i, %j"),

@@ -62,6 +62,7 @@ class Instances:
     relations: tuple[Map, ...]
     exact: tuple[bool, ...]
     forms: tuple[Form, ...]
+    cells: tuple[Map, ...]
     tag: Map | None
 
     @property
@@ -107,6 +108,11 @@ class Reference:
     def relation(self) -> Map:
         """Instance -> cell."""
         return self.instances.relations[self.position]
+
+    @property
+    def cells(self) -> Map:
+        """Values of the loops -> cell, whether executed or not."""
+        return self.instances.cells[self.position]
 
     @property
     def exact(self) -> bool:
@@ -234,10 +240,14 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The cells of an access; ``exact``: its text was read in full."""
+    """The cells of an access; ``exact``: its text was read in full.
+
+    ``cells``: by the values of the loops, executed or not.
+    """
 
     exact: bool
     relation: Map
+    cells: Map
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +284,7 @@ class _Builder:
                 self._form(around, access, cell)
                 for cell, access in zip(cells, accesses, strict=True)
             ),
+            cells=tuple(cell.cells for cell in cells),
             tag=self._tag(around, node),
         )
 
@@ -326,11 +337,14 @@ class _Builder:
         anywhere = self.solver.map(self._text(target, ()))
         cells = self.solver.read(self._text(target, touched))
         values = self.frames[around.key].values
-        unknown = _Cells(exact=False, relation=values.apply_range(anywhere))
+        unknown = _Cells(
+            exact=False, relation=values.apply_range(anywhere), cells=anywhere
+        )
         if cells is None:
             return unknown
         return self.solver.ask(
-            lambda: _Cells(exact=True, relation=values.apply_range(cells)), unknown
+            lambda: _Cells(exact=True, relation=values.apply_range(cells), cells=cells),
+            unknown,
         )
 
     def _tag(self, around: Around, node: Statement | Barrier | Wait) -> Map | None:

@@ -1,4 +1,4 @@
-"""Perfect nests of ``affine.for`` with constant ranges, the form tiling works on."""
+"""Perfect nests of ``affine.for``, mostly with constant ranges."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from gpucodegen.passes.framework.indexing import Index
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One loop normalised to ``0 <= x < extent``; its iv is ``lower + step * x``."""
+    """One loop normalised to ``0 <= x < extent``; its iv is ``lower + step * x``.
+
+    ``count``: its extent where only a call tells it; ``extent`` is 0 then.
+    """
 
     iv: Value
     extent: int
     lower: int
     step: int
     operation: Operation
+    count: Index | None = None
+
+    @property
+    def size(self) -> Index:
+        """The extent."""
+        return Index.of(self.extent) if self.count is None else self.count
 
     @property
     def name(self) -> str:

@@ -86,8 +86,8 @@ def tiled(kernel: str, wide: int) -> list[tuple[str, str, Expected, tuple[Edit, 
         (
             kernel,
             "barrier moved before the last store",
-            (RACE, UNINITIALISED),
-            (put(rf"({store}[^;]*;)\s*(bar\.sync[^;]*;)", r"\g<2> \g<1>"),),
+            (DIVERGENT_BARRIER, RACE, UNINITIALISED),
+            (before_the_last_store,),
         ),
         (
             kernel,
@@ -109,18 +109,40 @@ def tiled(kernel: str, wide: int) -> list[tuple[str, str, Expected, tuple[Edit, 
             (shifted(store, wide),),
         ),
         (kernel, "vector misaligned", MISALIGNED, (shifted(vector, wide),)),
-        (kernel, "read beyond the tiles", OUT_OF_BOUNDS, (shifted(vector, 1 << 14),)),
+        (kernel, "read beyond the tiles", OUT_OF_BOUNDS, (shifted(vector, 1 << 16),)),
         (
             kernel,
             "result shifted",
             (RACE, OUT_OF_BOUNDS),
-            (shifted(r"st\.global", wide, -1),),
+            (shifted(r"st\.global", 4 * wide),),
         ),
-        (kernel, "one step too many", OUT_OF_BOUNDS, (bound(-1, 64),)),
+        (kernel, "one step too many", OUT_OF_BOUNDS, (too_many_blocks,)),
+        (
+            kernel,
+            "stages not told apart",
+            (RACE, UNINITIALISED),
+            (put(STAGE, r"\g<1>0;", -1),),
+        ),
     ]
     return rows
 
 
+def before_the_last_store(text: str) -> str:
+    """Move the first barrier before the store to shared memory that precedes it."""
+    barrier = re.search(r"bar\.sync[^;]*;", text)
+    assert barrier is not None
+    *_, last = re.finditer(r"st\.shared[^;]*;", text[: barrier.start()])
+    rest = text[last.start() : barrier.start()]
+    return text[: last.start()] + barrier[0] + rest + text[barrier.end() :]
+
+
+def too_many_blocks(text: str) -> str:
+    """Let the loop over blocks of terms run further, past the factors."""
+    return put(r"(setp\.ne\.b32\s+%p\d+, %r\d+, )\d+", r"\g<1>99")(text)
+
+
+STAGE = r"(and\.b32\s+%r\d+, %r\d+, )1;"
+"""What tells the stages apart."""
 COMPILED = [
     *simple("elementwise"),
     *simple("copy"),

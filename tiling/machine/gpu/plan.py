@@ -24,8 +24,8 @@ WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
-UNKNOWN = 2048
-"""What an extent is taken for that is not known."""
+UNKNOWN = 256
+"""What an extent is taken for that is not known: tiles serve small ones and large."""
 
 
 @lru_cache(maxsize=256)

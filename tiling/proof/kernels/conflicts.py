@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import reduce
 from itertools import product
 
@@ -52,17 +53,40 @@ class StatementGroup:
         """The arrays accessed."""
         return {reference.access.array for reference in self.references}
 
-    def touching(self, array: str, kind: _Class, *, coarse: bool) -> Map | None:
-        """{ instance -> cell } of all accesses of this class, or a simple superset."""
-        relations = [
-            reference.relation
+    def touches(self, array: str, kind: _Class) -> bool:
+        """Whether there are accesses of this class."""
+        return any(
+            reference.access.array == array and _class(reference.access) == kind
+            for reference in self.references
+        )
+
+    def touching(
+        self, model: Model, array: str, kind: _Class, detail: Detail
+    ) -> Map | None:
+        """{ instance -> cell } of all accesses of this class, or a superset."""
+        found = [
+            reference
             for reference in self.references
             if reference.access.array == array and _class(reference.access) == kind
         ]
-        if not relations:
+        if not found:
             return None
+        if detail is Detail.UNGUARDED:
+            box = model.box(self.head, self.head.loops)
+            cells = reduce(Map.union, (reference.cells for reference in found))
+            return box.apply_range(cells.coalesce()).coalesce()
+        relations = (reference.relation for reference in found)
         union = reduce(Map.union, relations).coalesce()
-        return Map.from_basic_map(union.simple_hull()) if coarse else union
+        is_hull = detail is Detail.HULL
+        return Map.from_basic_map(union.simple_hull()) if is_hull else union
+
+
+class Detail(Enum):
+    """How much is asked of what is accessed: supersets first, they decide most."""
+
+    HULL = "a simple hull"
+    UNGUARDED = "as if all conditions held"
+    EXACT = "just what is accessed"
 
 
 def _sorted(group: StatementGroup) -> list[_Class]:
@@ -108,7 +132,7 @@ def groups_of(model: Model) -> list[StatementGroup]:
 class GroupPair:
     """Two groups about which the rules are asked, in this order.
 
-    A ``coarse`` pair takes simple supersets of what is accessed: what holds for them
+    A pair of less ``detail`` takes supersets of what is accessed: what holds for them
     holds, and most proofs need no more.
     """
 
@@ -116,15 +140,16 @@ class GroupPair:
     first: StatementGroup
     second: StatementGroup
     fences: Sequence[Instances]
-    coarse: bool = False
+    detail: Detail = Detail.EXACT
 
     def conflict(self, array: str) -> Map:
         """{ x -> y : one cell, one writes, not both atomic of one kind }."""
         found = nothing(self.first.head, self.second.head)
         for one, other in product(_sorted(self.first), _sorted(self.second)):
-            if not _compatible(one, other):
-                mine = self.first.touching(array, one, coarse=self.coarse)
-                theirs = self.second.touching(array, other, coarse=self.coarse)
+            touched = self.first.touches(array, one), self.second.touches(array, other)
+            if all(touched) and not _compatible(one, other):
+                mine = self.first.touching(self.model, array, one, self.detail)
+                theirs = self.second.touching(self.model, array, other, self.detail)
                 if mine is not None and theirs is not None:
                     found = found.union(mine.apply_range(theirs.reverse()))
         return found
@@ -170,7 +195,7 @@ class GroupPair:
     def overlap(self, array: str) -> Map:
         """{ x -> x : x reads and writes one cell }."""
         read, written = (
-            self.first.touching(array, (kind, ""), coarse=False)
+            self.first.touching(self.model, array, (kind, ""), Detail.EXACT)
             for kind in (AccessKind.READ, AccessKind.WRITE)
         )
         if read is None or written is None:

@@ -46,6 +46,7 @@ from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Barrier, Role, Statement
 from gpucodegen.tiling.proof.kernels.conflicts import (
+    Detail,
     GroupPair,
     StatementGroup,
     groups_of,
@@ -216,10 +217,13 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
     for rule in rules:
         reason, broken, counts = _RULES[rule]
         fenced = replace(pair, fences=[f for f in fences if counts(f)])
-        hulls = replace(fenced, coarse=True)
-        if not hulls.proven(partial(_breaking, hulls, broken, array)):
+        less = (replace(fenced, detail=detail) for detail in _SUPERSETS)
+        if not any(p.proven(partial(_breaking, p, broken, array)) for p in less):
             query = partial(_breaking, fenced, broken, array)
             yield from _unproven(fenced, rule, reason, query)
+
+
+_SUPERSETS = (Detail.UNGUARDED, Detail.HULL)
 
 
 def _breaking(

@@ -94,6 +94,13 @@ class Pointwise:
             tile.write(b, target, cells.whole(cells.held[target]))
 
 
+def computed(b: Builder, tile: Tile, steps: Sequence[Step]) -> Value:
+    """What the last of some operations leaves at every cell of a tile."""
+    cells = _Cells(b, tile)
+    cells.run(steps)
+    return cells.whole(cells.values[steps[-1][0].result])
+
+
 @dataclass(slots=True)
 class _Cells:
     """The values at the cells of a tile while operations on them are built.

@@ -1,7 +1,7 @@
 """The axes of a contraction as four flattened indices: rows, columns, reduction, batch.
 
-Comes in: a contraction.  Goes out: `Groups`, or None where rows or columns do not walk
-C with one stride; the position of each axis at a flattened index.
+Comes in: a contraction.  Goes out: `Groups`, and the position of each axis at a
+flattened index.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.contraction.cpu.register_tiles.tasks import column_axis, row_axis
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
@@ -31,39 +29,31 @@ class Groups:
 
 
 def groups_of(contraction: Contraction) -> Groups | None:
-    """Flatten rows and columns as far as they stay one strided dimension of C."""
-    row = row_axis(contraction)
-    if row is None or contraction.guards:
+    """The axes of each kind as one group, the fastest in C last.
+
+    None where there are no rows or columns, or where a position in several axes depends
+    on an extent that only a call tells.
+    """
+    if not contraction.rows or contraction.vector is None or contraction.guards:
         return None
-    rows = _collapsible(contraction, contraction.rows, row)
-    columns = _collapsible(contraction, contraction.columns, column_axis(contraction))
-    chosen = {*rows, *columns, *contraction.reduction}
-    batch = tuple(axis for axis in contraction.axes if axis not in chosen)
-    return Groups(rows, columns, contraction.reduction, batch)
 
+    def place(axis: Axis) -> list[int]:
+        return contraction.result.dimensions_of(axis)
 
-def _collapsible(
-    contraction: Contraction, axes: Sequence[Axis], inner: Axis
-) -> tuple[Axis, ...]:
-    """Axes around ``inner`` that together walk C with one stride, outermost first."""
-    result = contraction.result
-    shape = (
-        result.memref.type.shape if isinstance(result.memref.type, MemRefType) else ()
+    groups = Groups(
+        tuple(sorted(contraction.rows, key=place)),
+        tuple(sorted(contraction.columns, key=place)),
+        contraction.reduction,
+        contraction.batch,
     )
-    group = [inner]
-    dimension = result.dimensions_of(inner)[0]
-    while dimension > 0 and shape[dimension] == group[0].extent:
-        dimension -= 1
-        found = [a for a in axes if result.coefficient(dimension, a) == 1]
-        if len(found) != 1:
-            break
-        group.insert(0, found[0])
-    return tuple(group)
+    flat = groups.rows, groups.columns, groups.reduction, groups.batch
+    inner = (axis for axes in flat for axis in axes[1:])
+    return None if any(axis.count is not None for axis in inner) else groups
 
 
 def extent(axes: Sequence[Axis]) -> Index:
     """Number of positions of a flattened group."""
-    return reduce(Index.__mul__, (axis.extent for axis in axes), Index.of(1))
+    return reduce(Index.__mul__, (axis.size for axis in axes), Index.of(1))
 
 
 def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:

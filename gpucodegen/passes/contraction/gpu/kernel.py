@@ -26,7 +26,7 @@ from math import gcd
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
-from gpucodegen.passes.contraction.gpu.axes import Groups
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
@@ -148,7 +148,7 @@ class _Lowering:
             sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
-        b.guard([blocks - 1], whole)
+        b.guard([extent(self.groups.reduction) - 1], whole)
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         c, groups, plan = self.contraction, self.groups, self.plan

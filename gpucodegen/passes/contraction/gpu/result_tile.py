@@ -8,11 +8,11 @@ columns of a quad that lie side by side in one row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I64, FloatType, VectorType
+from gpucodegen.ir.types import I64, FloatType, Type, VectorType, element_type
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
 from gpucodegen.passes.contraction.fusion.start import finished, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
@@ -115,16 +115,14 @@ class ResultTile:
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> Value:
-            return started(i, self.contraction, self._cells(piece))
+            return self._begun(i, self._cells(piece))
 
         def apart(i: Builder) -> Value:
             zero = i.constant(0, self.contraction.element)
             elements = [
                 i.choose(
                     limits,
-                    lambda n, o=offset: started(
-                        n, self.contraction, self._cell(piece, o)
-                    ),
+                    lambda n, o=offset: self._begun(n, self._cell(piece, o)),
                     lambda _: zero,
                 )
                 for offset, limits in enumerate(single)
@@ -146,25 +144,41 @@ class ResultTile:
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> None:
-            self._finish(i, self._cells(piece), row)
+            self._ended(i, self._cells(piece), row)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
                 element, cell = i.element(row, offset), self._cell(piece, offset)
-                i.guard(limits, lambda n, e=element, c=cell: self._finish(n, c, e))
+                i.guard(limits, lambda n, e=element, c=cell: self._ended(n, c, e))
 
         if self._side_by_side:
             b.guard(whole, together, apart)
         else:
             apart(b)
 
-    def _finish(self, b: Builder, cells: Tile, total: Value) -> None:
+    def _begun(self, b: Builder, cells: Tile) -> Value:
+        """The sums of some cells before the reduction, in the type of sums."""
+        value = started(b, self.contraction, cells)
+        return self._in(b, self.contraction.element, value, "arith.extf")
+
+    def _ended(self, b: Builder, cells: Tile, sums: Value) -> None:
+        """What becomes of finished sums, in the type of the result."""
         if self._adds_last:
             is_float = isinstance(self.contraction.element, FloatType)
-            first = started(b, self.contraction, cells)
             name = "arith.addf" if is_float else "arith.addi"
-            (total,) = b.add(name, (first, total), [total.type], hint="total")
-        finished(b, self.contraction, cells, total)
+            first = self._begun(b, cells)
+            (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
+        element = element_type(self.contraction.result.memref.type)
+        found = self._in(b, element, sums, "arith.truncf")
+        finished(b, self.contraction, cells, found)
+
+    def _in(self, b: Builder, element: Type, value: Value, conversion: str) -> Value:
+        ty = value.type
+        if element_type(ty) == element:
+            return value
+        new = replace(ty, element=element) if isinstance(ty, VectorType) else element
+        (converted,) = b.add(conversion, (value,), [new], hint=value.name)
+        return converted
 
     def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
         """What is >= 0 where C has the whole piece, and where it has each element."""

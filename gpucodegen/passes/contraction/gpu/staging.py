@@ -13,6 +13,8 @@ from math import gcd
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, Type, VectorType
+from gpucodegen.passes.contraction.fusion.alignment import fits
+from gpucodegen.passes.contraction.fusion.pointwise import Tile, computed
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
@@ -34,12 +36,16 @@ def contiguity(
     b = Builder()
     b.load(operand.memref, operand.indices)
     (access,) = b.operations
-    for group in (reduction, axes):
+    is_simple = operand.is_of_one and all(fits(op) for op, _ in operand.steps)
+    found: list[tuple[int, bool]] = []
+    for group, along_depth in ((axes, False), (reduction, True)):
         inner = group[-1]
         if operand.coefficient(len(operand.indices) - 1, inner) == 1:
             width = vector_width(access, inner.iv, definitions)
-            return group is reduction, 1 if operand.steps else gcd(width, inner.extent)
-    return False, 1
+            widest = gcd(width, inner.extent) if is_simple else 1
+            found.append((widest, along_depth))
+    width, along_depth = max(found, key=lambda one: one[0], default=(1, False))
+    return along_depth, width
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,9 @@ class Staging:
             return self.operand.value(b, at)
         ty, memref = self._chunk_type, self.operand.memref
         assert isinstance(ty, VectorType)
+        if self.operand.steps:
+            inner = self.walk.axes[-1] if self.copy.along_depth else self.axes[-1]
+            return computed(b, Tile(at, {inner: self.copy.width}), self.operand.steps)
         return b.vector_load(memref, self.operand.at(at), ty)
 
     def put(

@@ -14,6 +14,7 @@ from gpucodegen.passes.contraction.gpu.axes import Groups
 from gpucodegen.passes.contraction.recognition.collapse import (
     Folded,
     Places,
+    collapsed,
     is_row_major,
     merge_of,
 )
@@ -30,7 +31,7 @@ def side_by_side(
     b: Builder, operand: Operand, axes: Sequence[Axis]
 ) -> tuple[Operand, tuple[Axis, ...]]:
     """A factor, through a view, over axes none of which continues another."""
-    if operand.steps or not is_row_major(operand):
+    if not operand.is_of_one or not is_row_major(operand):
         return operand, tuple(axes)
     folded = Folded.of(operand)
 
@@ -41,7 +42,28 @@ def side_by_side(
         return found is not None
 
     left = _merged(axes, merge)
-    return folded.view(b), left
+    return operand.seen(folded.view(b)), left
+
+
+def with_few_axes(b: Builder, contraction: Contraction) -> Contraction | None:
+    """The contraction `collapsed`; what is computed of an element, is of its view.
+
+    Extents that only a call tells stay apart.
+    """
+    if any(axis.count is not None for axis in contraction.axes):
+        return contraction
+    factors = contraction.left, contraction.right
+    if not all(factor.is_of_one for factor in factors):
+        return collapsed(b, contraction)
+    left, right = (factor.element for factor in factors)
+    found = collapsed(b, replace(contraction, left=left, right=right))
+    if found is None:
+        return None
+    left, right = (
+        factor.seen(view)
+        for factor, view in zip(factors, (found.left, found.right), strict=True)
+    )
+    return replace(found, left=left, right=right)
 
 
 def with_flat_result(
@@ -71,6 +93,8 @@ def with_flat_result(
 def _merged(axes: Sequence[Axis], merge: Merge) -> tuple[Axis, ...]:
     """The axes after all merges of neighbours that are possible."""
     left = list(axes[:1])
+    if any(axis.count is not None for axis in axes):
+        return tuple(axes)
     for fast in axes[1:]:
         whole = merge_of(left[-1], fast)
         if merge(left[-1], fast, whole):

@@ -39,7 +39,7 @@ def interval(index: Index, axes: Sequence[Axis]) -> tuple[int, int] | None:
     >>> interval(Index.of(i.iv) * -2 + 1, [i])
     (-13, 1)
     """
-    last = {axis.iv: axis.extent - 1 for axis in axes}
+    last = {axis.iv: axis.extent - 1 for axis in axes if axis.count is None}
     if not is_linear(index) or not last.keys() >= set(index.values):
         return None
     _, constant = linear_form(index.expr)
@@ -48,12 +48,15 @@ def interval(index: Index, axes: Sequence[Axis]) -> tuple[int, int] | None:
     return constant + low, constant + high
 
 
-def domain_of(op: Operation) -> Domain | None:
-    """The domain of the perfect nest rooted at a loop, if its bounds are affine."""
+def domain_of(op: Operation, *, parametric: bool = False) -> Domain | None:
+    """The domain of the perfect nest rooted at a loop, if its bounds are affine.
+
+    ``parametric``: extents may be what only a call tells.
+    """
     axes: list[Axis] = []
     guards: list[Index] = []
     while True:
-        found = bounded(op, axes)
+        found = bounded(op, axes) or (_counted(op, axes) if parametric else None)
         if found is None:
             return None
         axis, cuts = found
@@ -93,6 +96,23 @@ def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | 
     cuts = [here - bound for bound in lowers if bound.constant is None]
     cuts += [bound - here - 1 for bound in uppers if bound.constant is None]
     return axis, cuts
+
+
+def _counted(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
+    """The axis of a loop from a constant to one end that no loop around moves."""
+    if op.name != "affine.for" or op.results:
+        return None
+    loop = affine.For(op)
+    lowers = _over(loop.lower_map, loop.lower_operands, outer)
+    uppers = _over(loop.upper_map, loop.upper_operands, outer)
+    first = lowers[0].constant
+    if len(lowers) > 1 or len(uppers) > 1 or first is None:
+        return None
+    (end,) = uppers
+    if end.constant is not None or any(axis.iv in end.values for axis in outer):
+        return None
+    count = (end - first).ceildiv(loop.step) if loop.step > 1 else end - first
+    return Axis(loop.iv, 0, first, loop.step, op, count), []
 
 
 def _over(

@@ -59,15 +59,34 @@ class Operand:
         """The value with the other sign."""
         return self._then("arith.negf")
 
-    def _then(self, operation: str, *others: Value) -> Operand:
+    def converted(self, operation: str, ty: Type) -> Operand:
+        """The value in another type."""
+        return self._then(operation, ty=ty)
+
+    @property
+    def element(self) -> Operand:
+        """The element that the value depends on, itself."""
+        return Operand(self.memref, self.indices)
+
+    @property
+    def is_of_one(self) -> bool:
+        """Whether the value depends on no other element."""
+        return set(self.accesses) == {self.element}
+
+    def seen(self, element: Operand) -> Operand:
+        """The value where its element is seen as one of another array."""
+        steps = tuple((op, place and element) for op, place in self.steps)
+        return Operand(element.memref, element.indices, steps)
+
+    def _then(self, operation: str, *others: Value, ty: Type | None = None) -> Operand:
         """What an operation makes of other operands and the value."""
         steps = self.steps
         if not steps:
             element = Value(element_type(self.memref.type), self.memref.name)
             load = Operation("affine.load", (self.memref,), (element,))
-            steps = ((load, Operand(self.memref, self.indices)),)
+            steps = ((load, self.element),)
         last = steps[-1][0].result
-        made = Operation(operation, (*others, last), (last.renewed(),))
+        made = Operation(operation, (*others, last), (last.renewed(ty),))
         return replace(self, steps=(*steps, (made, None)))
 
     def value(self, b: Builder, at: Mapping[Value, Index], hint: str = "") -> Value:

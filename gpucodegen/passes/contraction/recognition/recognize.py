@@ -111,12 +111,14 @@ def only_accumulates(found: Sequence[Dependence]) -> bool:
     return all(dependence.reduces is not None for dependence in found)
 
 
-def recognize(op: Operation) -> Contraction | None:
+def recognize(op: Operation, *, parametric: bool = False) -> Contraction | None:
     """The contraction computed by the nest rooted at ``op``, if it is one.
+
+    ``parametric``: extents may be what only a call tells.
 
     The right factor is the one that the vector axis moves, if only one is.
     """
-    domain = domain_of(op)
+    domain = domain_of(op, parametric=parametric)
     body = None if domain is None else multiply_add(domain.body, domain.axes)
     if domain is None or body is None or not _is_separable(domain, body):
         return None

@@ -11,7 +11,7 @@ from gpucodegen.passes.contraction.gpu import kernel
 from gpucodegen.passes.contraction.gpu.axes import groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.gpu.problem import planned
-from gpucodegen.passes.contraction.recognition.collapse import collapsed
+from gpucodegen.passes.contraction.gpu.views import with_few_axes
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
@@ -51,7 +51,7 @@ def contraction_launches(
     None where they cannot do what is fused with the contraction.
     """
     b = Builder(contraction.location)
-    found = None if contraction.unpadded is not None else collapsed(b, contraction)
+    found = None if contraction.unpadded is not None else with_few_axes(b, contraction)
     groups = found and groups_of(found)
     if found is None or groups is None:
         return None

@@ -10,6 +10,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts, product
+from gpucodegen.passes.analysis.lifting.values.views import unstated
 
 Definitions = Mapping[Value, Operation]
 
@@ -54,6 +55,7 @@ def _cast(op: Operation, env: Environment, definitions: Definitions) -> Text:
 
 def _dim(op: Operation, env: Environment, definitions: Definitions) -> Text:
     memref, index = op.operands
+    memref = unstated(memref, definitions)
     defined = definitions.get(index)
     value = None if defined is None else defined.attributes.get("value")
     shape = getattr(memref.type, "shape", None)

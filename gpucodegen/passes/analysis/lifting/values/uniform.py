@@ -15,6 +15,8 @@ OF_A_BLOCK = frozenset(
     {"gpu.all_reduce", "gpu.block_dim", "gpu.block_id", "gpu.grid_dim"}
 )
 LOADS = frozenset({"affine.load", "memref.load"})
+STATED = "memref.assume_alignment"
+"""Its result is its operand."""
 ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 
 
@@ -34,7 +36,9 @@ def is_uniform(
         return True
     if made.name in ALLOCATIONS:
         return _is_of_block(value)
-    if made.name not in LOADS and not (made.dialect in PURE and _is_pure(made)):
+    if made.name not in {*LOADS, STATED} and not (
+        made.dialect in PURE and _is_pure(made)
+    ):
         return False
     return all(is_uniform(operand, definitions, given) for operand in made.operands)
 

@@ -64,7 +64,13 @@ def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
 
 COLLAPSE = "memref.collapse_shape"
 ALIGNED = "memref.assume_alignment"
-"""The same buffer, with more known of its address."""
+
+
+def unstated(memref: Value, definitions: Definitions) -> Value:
+    """The buffer of which ``memref.assume_alignment`` states more."""
+    while (made := definitions.get(memref)) is not None and made.name == ALIGNED:
+        memref = made.operands[0]
+    return memref
 
 
 def _is_shown_collapsed(
@@ -104,9 +110,8 @@ def _collapsed(
     op: Operation, definitions: Definitions
 ) -> tuple[Value, tuple[tuple[int, ...], ...]]:
     """The buffer at the beginning of a chain of collapsed views, and its groups."""
-    base, groups = op.operands[0], groups_of(op.attributes.get("reassociation"))
-    while (made := definitions.get(base)) is not None and made.name == ALIGNED:
-        base = made.operands[0]
+    groups = groups_of(op.attributes.get("reassociation"))
+    base = unstated(op.operands[0], definitions)
     before = definitions.get(base)
     if before is None or before.name != COLLAPSE:
         return base, tuple(map(tuple, groups))
