@@ -79,7 +79,11 @@ def _reduction(name: str, source: Make, axis: int | None, peer: str) -> GpuKerne
 
 
 def _rows(
-    name: str, large: Size, answer: Callable[..., Array], peers: Any
+    name: str,
+    large: Size,
+    answer: Callable[..., Array],
+    peers: Any,
+    more_extents: Callable[[Size], dict[str, int]],
 ) -> GpuKernel:
     more = [("N",), ("N",)] if name == "layernorm" else []
     at = 1 + len(more)
@@ -96,7 +100,7 @@ def _rows(
         name,
         Limit.COPY,
         1e-3,
-        lambda s: {"m": s["M"], "n": s["N"]},
+        more_extents,
     )
 
 
@@ -114,6 +118,17 @@ def reductions() -> Iterator[GpuKernel]:
         ),
         answer=lambda x, _: {1: x.argmax(1).astype("i4")},
     )
-    softmaxes = ("torch softmax", "Triton softmax")
-    yield _rows("softmax", {"M": 8192, "N": 4096}, softmax, softmaxes)
-    yield _rows("layernorm", {"M": 8192, "N": 1024}, layernorm, ("torch layernorm",))
+    yield _rows(
+        "softmax",
+        {"M": 8192, "N": 4096},
+        softmax,
+        ("torch softmax", "Triton softmax"),
+        lambda s: {f"{x}_size{d}": s[n] for x in "xy" for d, n in enumerate("MN")},
+    )
+    yield _rows(
+        "layernorm",
+        {"M": 8192, "N": 1024},
+        layernorm,
+        ("torch layernorm",),
+        lambda s: {"m": s["M"], "n": s["N"]},
+    )
