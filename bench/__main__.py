@@ -1,6 +1,6 @@
 """``python -m bench [TABLE [NAME]]``: programs against their peers on this machine.
 
-Without a table, or with ``all``, every table is measured, each in a process of its own
+``gpu`` is measured on the GPU of this machine only, all in one process.  Without a table, or with ``all``, every table is measured, each in a process of its own
 for each number of threads, and the results are written to ``--out`` as JSON, Markdown
 and a roofline plot.
 """
@@ -27,6 +27,10 @@ def main() -> int:
     options = parser.parse_args()
     if options.part:
         return session.part(options)
+    if options.table in GPU:
+        from bench.gpu import session as on_gpu
+
+        return on_gpu.run(options, options.out or RESULTS)
     tables = tuple(TABLES) if options.table == ALL else (options.table,)
     if options.name and not any(lines(table, options.name) for table in tables):
         parser.error(_no_line(tables, options.name))

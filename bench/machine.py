@@ -24,6 +24,7 @@ PACKAGES = (
     "cupy-cuda13x",
     "cupy-cuda12x",
     "numba-cuda",
+    "triton",
 )
 ENVIRONMENT = re.compile(
     r"(GPUCODEGEN|NUMBA|OMP|OPENBLAS|MKL|KMP|GOMP|XLA|JAX|IREE|MALLOC)_\w+"

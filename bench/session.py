@@ -21,7 +21,7 @@ from bench import machine, report
 from bench.ceilings import ceilings
 from bench.harness import CLOCKS
 from bench.row import Failure, Row, Settings, attempt
-from bench.tables import GPU, TABLES, lines
+from bench.tables import TABLES, lines
 
 POOLS = (
     "MKL_NUM_THREADS",
@@ -84,7 +84,7 @@ def part(options: Namespace) -> int:
     settings = Settings(threads, options.budget, CLOCKS[options.clock])
     chosen = lines(options.table, options.name)
     if chosen:
-        print(f"\n{(TABLES | GPU)[options.table]}; threads: {threads}")
+        print(f"\n{TABLES[options.table]}; threads: {threads}")
     measured = (attempt(x.name, lambda x=x: x.measure(settings)) for x in chosen)
     rows = report.show(measured)
     found: dict[str, Any] = {

@@ -27,7 +27,7 @@ TABLES: dict[str, str] = {
     "latency": "what a user waits for besides the work: compiling, starting, calling",
 }
 """Tables that need no GPU, with what they are about."""
-GPU = {"gpu": "the examples on a GPU"}
+GPU = {"gpu": "kernels on a GPU: checked, timed, beside their estimates"}
 
 
 def lines(table: str, wanted: str = "") -> tuple[Line, ...]:

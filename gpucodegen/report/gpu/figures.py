@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import ceil, prod
+from typing import Any
 
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.report.gpu.counting import kind
@@ -55,7 +56,7 @@ def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
     )
 
 
-def function_figures(function: FunctionReport) -> dict[str, object]:
+def function_figures(function: FunctionReport) -> dict[str, Any]:
     """Those of the kernel of most instructions, and ``kernels`` and ``launches``."""
     kernels = function.kernels
     main = max(kernels, key=lambda k: k.execution.instructions * k.launch.launches)

@@ -1,0 +1,124 @@
+"""The same work by others, on arrays of a GPU; what is missing is left out and named.
+
+Each maker maps the arguments of a call, arrays of CuPy, to the call.  Results exist
+before the call where the library allows it.  Products stay in f32: TF32 is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuPeer:
+    """A library's way; ``package`` must be installed."""
+
+    package: str
+    make: Callable[..., Call]
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can take part."""
+        return find_spec(self.package) is not None
+
+
+def _cublas(a: Any, b: Any, c: Any) -> Call:
+    cupy: Any = import_module("cupy")
+    out = cupy.empty_like(c)
+    return lambda: cupy.matmul(a, b, out=out)
+
+
+def _torch() -> Any:
+    torch: Any = import_module("torch")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    return torch
+
+
+def _torch_peer(work: Callable[..., Any]) -> GpuPeer:
+    """``work(torch)`` is a function of the arguments as tensors of their memory."""
+
+    def make(*arguments: Any) -> Call:
+        torch = _torch()
+        tensors = [torch.from_dlpack(array) for array in arguments]
+        function = work(torch)
+        return lambda: function(*tensors)
+
+    return GpuPeer("torch", make)
+
+
+def _cudnn(layout: str) -> GpuPeer:
+    def make(image: Any, filter_: Any, _: Any) -> Call:
+        torch = _torch()
+        x, w = torch.from_dlpack(image), torch.from_dlpack(filter_)
+        if layout == "nhwc":
+            x, w = x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1)
+            w = w.contiguous(memory_format=torch.channels_last)
+        convolution = torch.nn.functional.conv2d
+        return lambda: convolution(x, w)
+
+    return GpuPeer("torch", make)
+
+
+def _cupy_peer(work: Callable[..., Callable[..., object]]) -> GpuPeer:
+    """``work(cupy)`` is a function of the arguments."""
+
+    def make(*arguments: Any) -> Call:
+        function = work(import_module("cupy"))
+        return lambda: function(*arguments)
+
+    return GpuPeer("cupy", make)
+
+
+def _triton_peer(name: str) -> GpuPeer:
+    def make(*arguments: Any) -> Call:
+        torch, kernels = _torch(), import_module("bench.gpu.triton_kernels")
+        tensors = [torch.from_dlpack(array) for array in arguments]
+        return getattr(kernels, name)(*tensors)
+
+    return GpuPeer("triton", make)
+
+
+def _copy(*arguments: Any) -> Call:
+    """The largest input to new memory: what memory takes at least."""
+    cupy: Any = import_module("cupy")
+    source = max((a for a in arguments if hasattr(a, "nbytes")), key=lambda a: a.nbytes)
+    target = cupy.empty_like(source)
+    return lambda: cupy.copyto(target, source)
+
+
+PEERS: Mapping[str, GpuPeer] = {
+    "cuBLAS": GpuPeer("cupy", _cublas),
+    "torch matmul": _torch_peer(lambda torch: lambda a, b, _: torch.matmul(a, b)),
+    "Triton matmul": _triton_peer("matmul"),
+    "cuDNN nhwc": _cudnn("nhwc"),
+    "cuDNN nchw": _cudnn("nchw"),
+    "CuPy relu": _cupy_peer(lambda cp: lambda x, y: cp.maximum(x, 0, out=y)),
+    "CuPy copy": _cupy_peer(lambda cp: lambda x, y: cp.copyto(y, x)),
+    "CuPy transpose": _cupy_peer(lambda cp: lambda x, y: cp.copyto(y, x.T)),
+    "CuPy axpy": _cupy_peer(
+        lambda cp: cp.ElementwiseKernel("T x, T y", "T r", "r = 2 * x + y", "axpy")
+    ),
+    "CuPy row sum": _cupy_peer(lambda cp: lambda x, s: cp.sum(x, 1, out=s)),
+    "CuPy column sum": _cupy_peer(lambda cp: lambda x, s: cp.sum(x, 0, out=s)),
+    "CuPy full sum": _cupy_peer(lambda cp: lambda x, s: cp.sum(x, out=s[0])),
+    "CuPy argmax": _cupy_peer(lambda cp: lambda x, _: cp.argmax(x, 1)),
+    "torch softmax": _torch_peer(lambda torch: lambda x, y: torch.softmax(x, 1, out=y)),
+    "torch layernorm": _torch_peer(
+        lambda torch: (
+            lambda x, scale, shift, _: torch.nn.functional.layer_norm(
+                x, scale.shape, scale, shift
+            )
+        )
+    ),
+    "Triton softmax": _triton_peer("softmax"),
+    "copy": GpuPeer("cupy", _copy),
+}
+"""By name."""

@@ -1,0 +1,180 @@
+"""MLIR of the kernels that are measured on a GPU, for extents by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from examples.problems import Size
+
+Shape = Sequence[int | str]
+
+
+def memref(shape: Shape, element: str = "f32") -> str:
+    """A type.
+
+    >>> memref((4, "?"), "f64")
+    'memref<4x?xf64>'
+    """
+    return f"memref<{'x'.join([*map(str, shape), element])}>"
+
+
+def named(operation: str, shapes: Sequence[Shape], *, element: str = "f32") -> str:
+    """A function of one named operation of linalg: inputs, then the result.
+
+    >>> print(named("exp", [(2,), (2,)]))
+    func.func @f(%0: memref<2xf32>, %1: memref<2xf32>) {
+      linalg.exp ins(%0 : memref<2xf32>) outs(%1 : memref<2xf32>)
+      return
+    }
+    """
+    types = [memref(shape, element) for shape in shapes]
+    arguments = ", ".join(f"%{n}: {ty}" for n, ty in enumerate(types))
+    last = len(types) - 1
+    inputs = ", ".join(f"%{n}" for n in range(last))
+    kinds = ", ".join(types[:last])
+    return f"""func.func @f({arguments}) {{
+  linalg.{operation} ins({inputs} : {kinds}) outs(%{last} : {types[last]})
+  return
+}}"""
+
+
+def product(size: Size, element: str = "f32") -> str:
+    """``C += A B``."""
+    m, n, k = (size[name] for name in "MNK")
+    return named("matmul", [(m, k), (k, n), (m, n)], element=element)
+
+
+def open_product(_: Size) -> str:
+    """The same with open extents."""
+    return named("matmul", [("?", "?")] * 3)
+
+
+def naive_product(size: Size) -> str:
+    """The same as three loops."""
+    m, n, k = (size[name] for name in "MNK")
+    a, b, c = memref((m, k)), memref((k, n)), memref((m, n))
+    return f"""func.func @f(%A: {a}, %B: {b}, %C: {c}) {{
+  affine.for %i = 0 to {m} {{
+    affine.for %j = 0 to {n} {{
+      affine.for %k = 0 to {k} {{
+        %a = affine.load %A[%i, %k] : {a}
+        %b = affine.load %B[%k, %j] : {b}
+        %c = affine.load %C[%i, %j] : {c}
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %c, %p : f32
+        affine.store %s, %C[%i, %j] : {c}
+      }}
+    }}
+  }}
+  return
+}}"""
+
+
+def batched_product(size: Size) -> str:
+    """One product for each of ``B``."""
+    b, m, n, k = (size[name] for name in "BMNK")
+    return named("batch_matmul", [(b, m, k), (b, k, n), (b, m, n)])
+
+
+def matvec(size: Size) -> str:
+    """A matrix times a vector."""
+    m, k = size["M"], size["K"]
+    return named("matvec", [(m, k), (k,), (m,)])
+
+
+def nhwc(size: Size) -> str:
+    """A convolution, channels last: ``R`` is the filter's extent."""
+    b, h, c, f, r = (size[name] for name in "BHCFR")
+    shapes = [(b, h + r - 1, h + r - 1, c), (r, r, c, f), (b, h, h, f)]
+    return named("conv_2d_nhwc_hwcf", shapes)
+
+
+def nchw(size: Size) -> str:
+    """A convolution, channels first."""
+    b, h, c, f, r = (size[name] for name in "BHCFR")
+    shapes = [(b, c, h + r - 1, h + r - 1), (f, c, r, r), (b, f, h, h)]
+    return named("conv_2d_nchw_fchw", shapes)
+
+
+def elementwise(
+    size: Size,
+    work: str,
+    *,
+    inputs: int = 1,
+    element: str = "f32",
+    order: str = "%i, %j",
+) -> str:
+    """A nest that makes ``%r`` of ``%v0``, ``%v1`` and zero, and stores it."""
+    m, n = size["M"], size["N"]
+    there = (m, n) if order == "%i, %j" else (n, m)
+    source, target = memref((m, n), element), memref(there, element)
+    names = ", ".join(f"%x{i}: {source}" for i in range(inputs))
+    loads = "\n      ".join(
+        f"%v{i} = affine.load %x{i}[%i, %j] : {source}" for i in range(inputs)
+    )
+    return f"""func.func @f({names}, %y: {target}) {{
+  %zero = arith.constant 0.0 : {element}
+  affine.for %i = 0 to {m} {{
+    affine.for %j = 0 to {n} {{
+      {loads}
+      {work}
+      affine.store %r, %y[{order}] : {target}
+    }}
+  }}
+  return
+}}"""
+
+
+def column_sum(size: Size) -> str:
+    """The sum of each column; the order of its terms is free."""
+    m, n = size["M"], size["N"]
+    return _sum(m, n, "%j", (n,))
+
+
+def full_sum(size: Size) -> str:
+    """The sum of all; the order of its terms is free."""
+    return _sum(size["M"], size["N"], "0", (1,))
+
+
+def row_sum(size: Size) -> str:
+    """The sum of each row; the order of its terms is free."""
+    m, n = size["M"], size["N"]
+    return _sum(m, n, "%i", (m,))
+
+
+def _sum(m: int, n: int, place: str, shape: Shape) -> str:
+    source, sums = memref((m, n)), memref(shape)
+    return f"""func.func @f(%x: {source}, %s: {sums}) {{
+  affine.for %i = 0 to {m} {{
+    affine.for %j = 0 to {n} {{
+      %v = affine.load %x[%i, %j] : {source}
+      %t = affine.load %s[{place}] : {sums}
+      %r = arith.addf %t, %v fastmath<reassoc> : f32
+      affine.store %r, %s[{place}] : {sums}
+    }}
+  }}
+  return
+}}"""
+
+
+def argmax(size: Size) -> str:
+    """The place of the first largest element of each row."""
+    m, n = size["M"], size["N"]
+    source, places = memref((m, n)), memref((m,), "i32")
+    return f"""func.func @f(%x: {source}, %p: {places}) {{
+  %least = arith.constant 0xFF800000 : f32
+  %none = arith.constant 0 : i32
+  affine.for %i = 0 to {m} {{
+    %most, %at = affine.for %j = 0 to {n}
+        iter_args(%t = %least, %u = %none) -> (f32, i32) {{
+      %v = affine.load %x[%i, %j] : {source}
+      %more = arith.cmpf ogt, %v, %t : f32
+      %number = arith.index_cast %j : index to i32
+      %r = arith.select %more, %v, %t : f32
+      %q = arith.select %more, %number, %u : i32
+      affine.yield %r, %q : f32, i32
+    }}
+    affine.store %at, %p[%i] : {places}
+  }}
+  return
+}}"""

@@ -1,0 +1,157 @@
+"""What the kernels of the table must show, and what they show today.
+
+``GOALS`` has a bound for each figure of a row; ``PRESENT`` the figures that do not meet
+theirs yet.  Those may only get better, and leave when the goal is met.  Shares of the
+vendor's library and of a copy are estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from bench.gpu.kernels import KERNELS
+from bench.gpu.measuring import reported
+from gpucodegen.report.gpu.figures import LESS_IS_BETTER, function_figures
+
+ARCHITECTURE = "sm_90a"
+WIDE = ("LDS", "LDG", "LDGSTS", "STG")
+"""Opcodes of which the narrowest access counts."""
+Bounds = Mapping[str, float]
+
+SGEMM: Bounds = {
+    "arithmetic": 0.89,
+    "narrowest": 16,
+    "wavefronts": 8,
+    "registers": 128,
+    "resident": 2,
+    "spills": 0,
+    "barriers": 1,
+    "library": 0.92,
+}
+CONVOLUTION: Bounds = {**SGEMM, "arithmetic": 0.85}
+PIXELS: Bounds = {name: x for name, x in CONVOLUTION.items() if name != "library"}
+FILLED: Bounds = {"blocks": 132, "spills": 0}
+SKINNY: Bounds = {**FILLED, "copy": 0.8}
+MEMORY: Bounds = {
+    "narrowest": 16,
+    "loads": 0.99,
+    "stores": 0.99,
+    "in_flight": 16384,
+    "blocks": 264,
+    "kernels": 1,
+    "copy": 0.9,
+}
+SOLVER: Bounds = {"launches": 200, "blocks": 132}
+
+GOALS: Mapping[str, Bounds] = {
+    **dict.fromkeys(("f32 2048", "f32 4096", "f32 naive 4096", "f32 open 4096"), SGEMM),
+    "conv nhwc 3x3 64": CONVOLUTION,
+    "conv nhwc 1x1 64": {**PIXELS, "copy": 0.9},
+    "conv nchw 3x3 64": CONVOLUTION,
+    **dict.fromkeys(("f32 1024", "f32 512 batch 64", "f32 1000x513x777"), FILLED),
+    "f32 16x4096x4096": SKINNY,
+    "matvec 8192": SKINNY,
+    "f64 4096": {"arithmetic": 0.85, "wavefronts": 16, "spills": 0},
+    **dict.fromkeys(("row sum", "column sum", "argmax"), MEMORY),
+    "full sum": {**MEMORY, "kernels": 2},
+    **dict.fromkeys(("softmax", "layernorm", "relu f32", "relu f16"), MEMORY),
+    **dict.fromkeys(("copy", "transpose", "axpy"), MEMORY),
+    "jacobi 4096": {"launches": 4},
+    **dict.fromkeys(("trsm 1024", "lu 1024", "cholesky 1024"), SOLVER),
+}
+QUICK = frozenset(("relu f32", "relu f16", "copy"))
+"""Rows whose report is a matter of a second."""
+
+PRESENT: Mapping[str, Bounds] = {
+    "f32 2048": {"narrowest": 4, "wavefronts": 20.0, "barriers": 2, "library": 0.586},
+    "f32 4096": {"narrowest": 4, "wavefronts": 20.0, "barriers": 2, "library": 0.586},
+    "f32 naive 4096": {
+        "narrowest": 4,
+        "wavefronts": 20.0,
+        "barriers": 2,
+        "library": 0.586,
+    },
+    "f32 open 4096": {
+        "narrowest": 4,
+        "wavefronts": 20.0,
+        "barriers": 2,
+        "library": 0.586,
+    },
+    "conv nhwc 3x3 64": {
+        "narrowest": 4,
+        "wavefronts": 24.0,
+        "barriers": 2,
+        "library": 0.416,
+    },
+    "conv nhwc 1x1 64": {
+        "narrowest": 4,
+        "wavefronts": 24.0,
+        "barriers": 2,
+        "copy": 0.561,
+    },
+    "conv nchw 3x3 64": {
+        "narrowest": 4,
+        "wavefronts": 24.0,
+        "barriers": 2,
+        "library": 0.305,
+    },
+    "f32 16x4096x4096": {"copy": 0.12},
+    "matvec 8192": {"blocks": 32, "copy": 0.202},
+    "f64 4096": {"wavefronts": 72.0},
+    "row sum": {
+        "narrowest": 4,
+        "loads": 0.125,
+        "in_flight": 496.485,
+        "blocks": 32,
+        "copy": 0.208,
+    },
+    "column sum": {"narrowest": 4, "in_flight": 248.242, "blocks": 16, "copy": 0.004},
+    "full sum": {
+        "narrowest": 4,
+        "loads": 0.125,
+        "stores": 0.125,
+        "in_flight": 0.06,
+        "blocks": 1,
+        "copy": 0.0,
+    },
+    "argmax": {
+        "narrowest": 4,
+        "loads": 0.125,
+        "in_flight": 4964.848,
+        "blocks": 32,
+        "copy": 0.234,
+    },
+    "softmax": {"narrowest": 4, "loads": 0.825, "kernels": 6},
+    "layernorm": {"narrowest": 4, "loads": 0.875, "kernels": 5},
+    "relu f32": {"narrowest": 4, "in_flight": 8192},
+    "relu f16": {"narrowest": 2, "in_flight": 4096},
+    "copy": {"narrowest": 4, "in_flight": 8192},
+    "transpose": {"narrowest": 4, "stores": 0.125, "in_flight": 8192},
+    "axpy": {"narrowest": 4},
+    "jacobi 4096": {"launches": 16},
+    "trsm 1024": {"launches": 4096, "blocks": 4},
+    "lu 1024": {"launches": 2048, "blocks": 1},
+    "cholesky 1024": {"blocks": 1},
+}
+"""Figures that do not meet their goal yet."""
+
+
+@cache
+def figures(name: str) -> dict[str, float | None]:
+    """The figures of a row at its large size, one number each."""
+    kernel = KERNELS[name]
+    found = function_figures(reported(kernel, kernel.large, ARCHITECTURE))
+    widths: Mapping[str, int] | None = found.pop("narrowest")
+    if widths is None:
+        return {**found, "narrowest": None}
+    return {**found, "narrowest": min(widths.get(opcode, 16) for opcode in WIDE)}
+
+
+def holds(figure: str, value: float | None, bound: float) -> bool:
+    """Whether a figure is as good as a bound; one in a thousand is rounding."""
+    if value is None:
+        return False
+    if figure in LESS_IS_BETTER:
+        return value <= bound * 1.001
+    return value >= bound * 0.999
