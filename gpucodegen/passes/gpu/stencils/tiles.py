@@ -95,7 +95,7 @@ class Block:
         local = {
             array.memref: b.allocate(
                 "memref.alloca",
-                MemRefType(plan.box, array.type.element, None, SHARED),
+                MemRefType(plan.stored, array.type.element, None, SHARED),
                 f"{array.memref.name}_tile",
             )
             for array in nest.arrays
