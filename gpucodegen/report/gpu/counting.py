@@ -26,6 +26,9 @@ _WARPGROUP = 4
 """Warps that issue one ``wgmma`` together."""
 
 
+_ARITHMETIC = ("fma", "double", "tensor")
+
+
 def kind(x: Instruction) -> str:
     """What an instruction of PTX keeps busy: a unit, a space, or "other".
 
@@ -78,18 +81,17 @@ class Counted:
 
     @property
     def main(self) -> Loop | None:
-        """Of the loops that hold no other one, that of most executed instructions."""
-        found = self.counters.program.nesting.loops
-        inner = [
-            loop
-            for loop in found
-            if not any(other.blocks < loop.blocks for other in found)
-        ]
+        """The loop that does most arithmetic, else most; the smallest such loop.
 
-        def weight(loop: Loop) -> int:
-            return self.executed(loop.blocks).total()
+        `sass.mix.main_loop` is the same of the machine code.
+        """
 
-        return max(inner, key=weight, default=None)
+        def weight(loop: Loop) -> tuple[int, int]:
+            counts = self.executed(loop.blocks)
+            work = sum(counts[name] for name in _ARITHMETIC)
+            return work, (-1 if work else 1) * counts.total()
+
+        return max(self.counters.program.nesting.loops, key=weight, default=None)
 
     @property
     def outermost(self) -> Loop | None:
@@ -127,7 +129,7 @@ class Counted:
         found = self.counters.program.nesting.loops
         inner = [other.blocks for other in found if other.blocks < loop.blocks]
         own = loop.blocks.difference(*inner)
-        return max(1, *(self.counters.warps[number] for number in own))
+        return max(1, *(self.counters.warps[n] for n in own or [loop.header]))
 
     def _traffic(self, space: str, indices: set[int]) -> int:
         return sum(

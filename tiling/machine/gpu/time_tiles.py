@@ -14,6 +14,7 @@ auto-scheduler of PolyMage (ASPLOS 2015).  An estimate: nothing here was measure
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -37,9 +38,9 @@ STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps that a launch may make."""
 THREADS = (128, 192, 256, 384, 512)
 """Threads of which a block may have about as many, a chunk for each."""
-ACROSS = 8
-"""Cells of which tiles are multiples along rows: sectors of four bytes each."""
-WIDTHS = tuple(ACROSS * n for n in (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32))
+ACROSS = 4
+"""Cells of which tiles are multiples along rows."""
+WIDTHS = (16, 24, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 96, 112, 128, 192, 256)
 """Cells of a tile along rows."""
 CHUNKS = {
     1: ((1,), (3,), (5,), (7,), (9,), (15,)),
@@ -157,6 +158,21 @@ class TimeTiles:
     rim: tuple[Sides, ...]
     halo: tuple[Sides, ...]
     threads: int
+    padding: int
+
+    @property
+    def stored(self) -> tuple[int, ...]:
+        """Extents of a local array."""
+        return (*self.box[:-1], self.box[-1] + self.padding)
+
+    @property
+    def turns(self) -> int:
+        """Turns of shared memory in which a warp reaches a word of each chunk."""
+        return turns(
+            self.core[-1] // self.chunk[-1],
+            self.chunk[-1],
+            prod(self.chunk[-2:-1]) * self.stored[-1] % BANKS,
+        )
 
     @property
     def box(self) -> tuple[int, ...]:
@@ -195,7 +211,30 @@ def tiles_of(
     chunks = prod(map(ceil_div, whole, chunk))
     rounds = ceil_div(chunks, THREADS[-1])
     threads = ceil_div(ceil_div(chunks, rounds), WARP) * WARP
-    return TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads)
+    padded = (
+        TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads, padding)
+        for padding in range(MOST_PADDING + 1 if len(chunk) > 1 else 1)
+    )
+    return min(padded, key=lambda tiles: tiles.turns)
+
+
+@cache
+def turns(columns: int, width: int, next_row: int) -> int:
+    """Turns in which a warp reaches words of chunks in rows of so many.
+
+    Neighbouring chunks are ``width`` words apart, and ``next_row`` the rows of chunks.
+
+    >>> turns(32, 3, 0), turns(32, 4, 0), turns(22, 3, 0), turns(24, 3, 8)
+    (1, 4, 2, 1)
+    """
+    most = 0
+    for first in range(0, columns, gcd(columns, WARP)):
+        words = (
+            lane // columns * next_row + lane % columns * width
+            for lane in range(first, first + WARP)
+        )
+        most = max(most, *Counter(word % BANKS for word in words).values())
+    return most
 
 
 def plan_time_tiles(
@@ -218,12 +257,9 @@ def plan_time_tiles(
 
 
 def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
-    """Tiles that fit into shared memory, in two launches or more."""
-    duration = USUAL_STEPS if problem.steps is None else problem.steps
+    """Tiles that fit into shared memory."""
     most = STATIC_SHARED // sum(problem.element_bytes)
     for steps, chunk in product(STEPS, CHUNKS.get(problem.rank, ())):
-        if 2 * steps > duration + 1:
-            continue
         around = [s.below + s.above for s in problem.halo(steps)]
         rim = [s.below + s.above for s in problem.rim]
         for threads in THREADS:
@@ -231,10 +267,14 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
                 if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
                     continue
                 tiles = tiles_of(problem, steps, core, chunk)
-                if tiles and prod(tiles.core) <= MOST_AGAIN * prod(tiles.tile):
+                if tiles is None or prod(tiles.stored) > most:
+                    continue
+                if prod(tiles.core) <= MOST_AGAIN * prod(tiles.tile):
                     yield tiles
 
 
+MOST_PADDING = 7
+"""Unused cells of a row, at most."""
 MOST_AGAIN = 3
 """Cells that are computed for each one that is stored, at most."""
 
@@ -269,9 +309,9 @@ def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> floa
     blocks = prod(map(ceil_div, problem.cells, tiles.tile))
     instructions = wavefronts = 0.0
     for sweep in problem.sweeps:
-        own, turns = _chunk_work(problem, sweep, tiles.chunk)
+        own, words = _chunk_work(problem, sweep, tiles.chunk)
         instructions += own * tiles.steps * tiles.chunks / WARP
-        wavefronts += turns * tiles.steps * tiles.chunks / WARP
+        wavefronts += words * tiles.turns * tiles.steps * tiles.chunks / WARP
     box, tile = prod(tiles.box), prod(tiles.tile)
     sizes = tuple(zip(problem.element_bytes, problem.carried, strict=True))
     moved = sum((box + tile) * size for size, carried in sizes if carried)
@@ -279,7 +319,7 @@ def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> floa
         copied = box + tile * carried
         instructions += copied * _MOVE / WARP
         wavefronts += copied * ceil_div(size, WORD) / WARP
-    shared = box * sum(problem.element_bytes)
+    shared = prod(tiles.stored) * sum(problem.element_bytes)
     resident = occupancy(device.multiprocessor, tiles.threads, REGISTERS, shared).blocks
     work = Work(
         blocks,
@@ -292,7 +332,9 @@ def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> floa
         waits=2,
         barriers=2 + len(problem.sweeps) * tiles.steps,
     )
-    return _launched(work, resident, device) / tiles.steps
+    duration = USUAL_STEPS if problem.steps is None else max(problem.steps, 1)
+    launches = 2 * ceil_div(duration, 2 * tiles.steps)
+    return launches * _launched(work, resident, device) / duration
 
 
 def plain_cost(problem: TimeProblem, device: GpuDevice) -> float:
@@ -328,7 +370,7 @@ def _launched(work: Work, resident: int, device: GpuDevice) -> float:
 def _chunk_work(
     problem: TimeProblem, sweep: SweepWork, chunk: tuple[int, ...]
 ) -> tuple[float, float]:
-    """Instructions of a thread for its chunk, and turns of shared memory of a warp.
+    """Instructions of a thread for its chunk, and words of shared memory.
 
     A cell that several cells of a chunk read is loaded once.
     """
@@ -339,5 +381,4 @@ def _chunk_work(
     )
     words = max(ceil_div(size, WORD) for size in problem.element_bytes)
     own = len(cells) * (sweep.operations + sweep.others)
-    turns = accesses * words * gcd(chunk[-1], BANKS)
-    return _DEAL + own + accesses, turns
+    return _DEAL + own + accesses, accesses * words

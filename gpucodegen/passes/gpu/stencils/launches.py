@@ -2,8 +2,8 @@
 
     second = buffer like A, for each carried array A
     for t0 = lower to upper step 2 * steps
-      launch kernel of the steps t0 .. t0 + steps - 1            (A, .. -> second, ..)
-      launch kernel of the steps t0 + steps .. t0 + 2*steps - 1  (second, .. -> A, ..)
+      launch the kernel for the steps from t0          (A, .. -> second, ..)
+      launch the kernel for the steps from t0 + steps  (second, .. -> A, ..)
 
 No step is after the last one: the last launches may make fewer steps, and the very last
 one none, then it only copies.  So the result is in the program's arrays.
@@ -11,10 +11,10 @@ one none, then it only copies.  So the result is in the program's arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.work import Middles
 from gpucodegen.passes.framework.builder import Builder
@@ -24,9 +24,9 @@ from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.passes.gpu.kinds.nest import Mapper
 from gpucodegen.passes.gpu.stencils.sweeps import LocalSweep
-from gpucodegen.passes.gpu.stencils.tiles import Block, Grid, Hull, hulls
+from gpucodegen.passes.gpu.stencils.tiles import Block, Grid
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest
-from gpucodegen.passes.gpu.stencils.transfers import Transfer
+from gpucodegen.passes.gpu.stencils.transfers import Transfers
 from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
 from gpucodegen.tiling.machine.gpu.time_tiles import TimeTiles
 
@@ -34,26 +34,46 @@ from gpucodegen.tiling.machine.gpu.time_tiles import TimeTiles
 def launch_tiles(nest: TimeNest, plan: TimeTiles, mapper: Mapper) -> list[Operation]:
     """The operations of the host in place of a time loop."""
     b = Builder(nest.loop.operation.location)
-    tiled = _Tiled(nest, plan, Grid.over(b, nest, plan), hulls(b, nest), mapper)
+    tiled = _Tiled(nest, plan, Grid.over(b, nest, plan), mapper)
+    carried = [array.memref for array in nest.arrays if array.carried]
     own = {array.memref: array.memref for array in nest.arrays}
-    carried = [array for array in nest.arrays if array.carried]
-    second = own | {array.memref: _like(b, array.memref) for array in carried}
+    second = own | {memref: _like(b, memref) for memref in carried}
 
     def pair(i: Builder, first: Value) -> None:
-        begin = Index.of(first)
-        tiled.launch(i, begin, own, second)
-        tiled.launch(i, begin + plan.steps, second, own)
+        there = tiled.launch(first, own, second)
+        then = i.index(Index.of(first) + plan.steps, first.name)
+        i.operations += there
+        turned = {first: then}
+        for memref in carried:
+            turned |= {memref: second[memref], second[memref]: memref}
+        if _takes(there, carried):
+            i.operations += [clone(op, dict(turned)) for op in there]
+        else:
+            i.operations += tiled.launch(then, second, own)
 
     b.loop(nest.steps.lower, nest.steps.upper, pair, step=2 * plan.steps, hint="t0")
-    for array in carried:
-        b.add("memref.dealloc", (second[array.memref],))
+    for memref in carried:
+        b.add("memref.dealloc", (second[memref],))
     return b.operations
+
+
+def _takes(launch: Sequence[Operation], memrefs: Sequence[Value]) -> bool:
+    """Whether a kernel takes buffers themselves, so that others may be in their place.
+
+    It makes views again inside, and the type of a second buffer has no layout.
+    """
+    passed = {value for op in launch for inner in op.walk() for value in inner.operands}
+    return all(m in passed and m.type == _plain(m) for m in memrefs)
+
+
+def _plain(memref: Value) -> MemRefType:
+    assert isinstance(memref.type, MemRefType)
+    return replace(memref.type, layout=None)
 
 
 def _like(b: Builder, memref: Value) -> Value:
     """A buffer of the same extents, in rows one after the other."""
-    assert isinstance(memref.type, MemRefType)
-    ty = replace(memref.type, layout=None)
+    ty = _plain(memref)
     open_ = [d for d, extent in enumerate(ty.shape) if extent is None]
     extents = [b.extent(memref, dimension) for dimension in open_]
     return b.allocate("memref.alloc", ty, f"{memref.name}_second", extents)
@@ -64,39 +84,27 @@ class _Tiled:
     nest: TimeNest
     plan: TimeTiles
     grid: Grid
-    hulls: Mapping[Value, Hull]
     mapper: Mapper
 
     def launch(
-        self,
-        b: Builder,
-        first: Index,
-        source: Mapping[Value, Value],
-        target: Mapping[Value, Value],
-    ) -> None:
-        """Launch the steps from ``first``."""
-        inside = Builder(b.location)
-        block = Block.build(inside, self.nest, self.plan, self.grid)
-        transfers = [
-            Transfer(a, self.hulls[a.memref], source[a.memref], target[a.memref])
-            for a in self.nest.arrays
-        ]
-        for transfer in transfers:
-            transfer.load(inside, block)
-        inside.add("gpu.barrier")
-        self._steps(inside, block, first)
-        inside.add("gpu.barrier")
-        end = first + self.plan.steps
-        last = [
-            compact(end - self.nest.steps.upper),
-            compact(self.nest.steps.upper - 1 - first),
-        ]
-        for transfer in transfers:
-            transfer.store(inside, block, last)
+        self, begin: Value, source: Mapping[Value, Value], target: Mapping[Value, Value]
+    ) -> list[Operation]:
+        """A launch of the steps from ``begin``."""
+        b, first = Builder(self.nest.loop.operation.location), Index.of(begin)
+        block = Block.build(b, self.nest, self.plan, self.grid)
+        transfers = Transfers(block, source, target)
+        for array in self.nest.arrays:
+            transfers.load(b, array)
+        b.add("gpu.barrier")
+        self._steps(b, block, first)
+        b.add("gpu.barrier")
+        upper, end = self.nest.steps.upper, first + self.plan.steps
+        last = [compact(end - upper), compact(upper - 1 - first)]
+        for array in self.nest.arrays:
+            transfers.store(b, array, last)
         counts = (*reversed(self.grid.counts), Index.of(1), Index.of(1))[:3]
         threads = (self.plan.threads, 1, 1)
-        kernel = KernelBody(tuple(inside.operations), counts, threads)
-        b.operations += self.mapper.launch(kernel)
+        return self.mapper.launch(KernelBody(tuple(b.operations), counts, threads))
 
     def _steps(self, b: Builder, block: Block, first: Index) -> None:
         """The time loop, with barriers between sweeps that depend on each other."""

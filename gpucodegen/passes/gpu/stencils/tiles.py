@@ -1,4 +1,4 @@
-"""The tile of a block: where it lies, its local arrays, what of it is written."""
+"""The tile of a block: where it lies, its local arrays, the cells that it keeps."""
 
 from __future__ import annotations
 
@@ -22,23 +22,31 @@ class Span:
     upper: Index
 
 
-Hull = tuple[Span, ...]
-"""A box that holds every cell of an array that the loop writes."""
+Spans = tuple[Span, ...]
+"""A box of cells."""
 
 
-def hulls(b: Builder, nest: TimeNest) -> Mapping[Value, Hull]:
-    """The hulls of the arrays, computed by the host where they are not known."""
-    return {array.memref: _hull(b, nest.rank, [array]) for array in nest.arrays}
+def extents(b: Builder, array: Written) -> Spans:
+    """The cells that an array has."""
+    return tuple(
+        Span(Index.of(0), Index.of(b.extent(array.memref, d) if size is None else size))
+        for d, size in enumerate(array.type.shape)
+    )
 
 
-def _hull(b: Builder, rank: int, arrays: Sequence[Written]) -> Hull:
-    spans: list[Span] = []
-    for dimension in range(rank):
-        bounds = [array.bounds(dimension) for array in arrays]
-        lowers = [lower for some, _ in bounds for lower in some]
-        uppers = [upper for _, some in bounds for upper in some]
-        spans.append(Span(_least(b, lowers, -1), _least(b, uppers, 1)))
-    return tuple(spans)
+def hull(array: Written) -> Spans:
+    """The cells of an array that a single sweep writes."""
+    (sweep, store), *_ = array.stores
+    ways = sweep.offsets[id(store)]
+    return tuple(
+        Span(axis.lower + way, axis.upper + way)
+        for axis, way in zip(sweep.axes, ways, strict=True)
+    )
+
+
+def kept(b: Builder, array: Written) -> Spans:
+    """The cells that a launch stores: all of a carried array, else the written ones."""
+    return extents(b, array) if array.carried else hull(array)
 
 
 def _least(b: Builder, bounds: Sequence[Index], sign: int) -> Index:
@@ -55,27 +63,28 @@ def _least(b: Builder, bounds: Sequence[Index], sign: int) -> Index:
     if len(unknown) == 1:
         return best
     choose = b.largest if sign > 0 else b.smallest
-    return Index.of(choose(unknown, "hull"))
+    return Index.of(choose(unknown, "end"))
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Tiles over all hulls: where the first one begins, and how many there are."""
+    """Tiles over all arrays: where the first one begins, and how many there are."""
 
     origin: tuple[Index, ...]
     counts: tuple[Index, ...]
 
     @staticmethod
     def over(b: Builder, nest: TimeNest, plan: TimeTiles) -> Grid:
-        """Tiles whose rows begin at multiples of sectors, if the hull's begin is known."""
-        whole = _hull(b, nest.rank, nest.arrays)
-        starts = [span.lower for span in whole]
+        """Tiles of all arrays; their rows are loaded from aligned cells on."""
+        every = list(zip(*(kept(b, array) for array in nest.arrays), strict=True))
+        ends = [_least(b, [span.upper for span in spans], 1) for spans in every]
+        starts = [_least(b, [span.lower for span in spans], -1) for spans in every]
         known = starts[-1].constant
         if known is not None:
             starts[-1] = starts[-1] - (known - plan.halo[-1].below) % ACROSS
         counts = (
-            (span.upper - start + (size - 1)) // size
-            for span, start, size in zip(whole, starts, plan.tile, strict=True)
+            (end - start + (size - 1)) // size
+            for end, start, size in zip(ends, starts, plan.tile, strict=True)
         )
         return Grid(tuple(map(compact, starts)), tuple(map(compact, counts)))
 
@@ -95,7 +104,7 @@ class Block:
         local = {
             array.memref: b.allocate(
                 "memref.alloca",
-                MemRefType(plan.box, array.type.element, None, SHARED),
+                MemRefType(plan.stored, array.type.element, None, SHARED),
                 f"{array.memref.name}_tile",
             )
             for array in nest.arrays

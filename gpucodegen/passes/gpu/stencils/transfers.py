@@ -1,20 +1,29 @@
 """Cells of arrays into the tile of a block, and out of it.
 
-Cells that no step writes are always taken from the program's array, the others from
-the array that the last launch has written.  So neighbours that store their tiles never
-meet those that still load halos.
+A launch loads carried arrays from one buffer and stores them to another one, so
+neighbours that store their tiles never meet those that still load halos.  Of an array
+that each step makes anew, only cells that no step writes are loaded, and the others are
+stored by the last launch alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.stencils.chunks import AtPlace, Place, cells, deal
-from gpucodegen.passes.gpu.stencils.tiles import Block, Hull, Span, reaching, within
+from gpucodegen.passes.gpu.stencils.tiles import (
+    Block,
+    Spans,
+    extents,
+    hull,
+    kept,
+    reaching,
+    within,
+)
 from gpucodegen.passes.gpu.stencils.time_nest import Written
 
 AT_ONCE = 8
@@ -22,108 +31,99 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
-    """An array's way through a launch.
+class Transfers:
+    """The way of arrays through a launch: from ``source`` to ``target``."""
 
-    Cells in ``hull`` come from ``source``, unless each step makes them anew, and go to
-    ``target``.
-    """
+    block: Block
+    source: Mapping[Value, Value]
+    target: Mapping[Value, Value]
 
-    array: Written
-    hull: Hull
-    source: Value
-    target: Value
-
-    def load(self, b: Builder, block: Block) -> None:
+    def load(self, b: Builder, array: Written) -> None:
         """Fill the local array, as far as there are cells."""
-        box = block.plan.box
-        corner = [Index.of(c) for c in block.corner]
-        local = block.local[self.array.memref]
-        extents = _extents(b, self.array)
+        box = self.block.plan.box
+        local = self.block.local[array.memref]
+        corner = [Index.of(0)] * len(box)
+        present = extents(b, array)
 
-        def anew(i: Builder, cell: Sequence[Index]) -> Value:
-            if not self.array.carried:
-                return i.constant(0, self.array.type.element)
-            return i.load(self.source, cell, "cell")
+        def loaded(i: Builder, place: Place) -> Value:
+            return i.load(self.source[array.memref], self.block.cell(place), "cell")
 
-        def inner(i: Builder, place: Place) -> None:
-            i.store(anew(i, block.cell(place)), local, place)
+        def empty(i: Builder) -> Value:
+            return i.constant(0, array.type.element)
 
-        def edge(i: Builder, place: Place) -> None:
-            cell = block.cell(place)
+        def copy(i: Builder, place: Place) -> None:
+            i.store(loaded(i, place), local, place)
 
-            def taken(n: Builder) -> None:
-                value = n.choose(
-                    within(cell, self.hull),
-                    lambda m: anew(m, cell),
-                    lambda m: m.load(self.array.memref, cell, "cell"),
-                    "cell",
-                )
-                n.store(value, local, place)
+        def clear(i: Builder, place: Place) -> None:
+            i.store(empty(i), local, place)
 
-            i.guard(within(cell, extents), taken)
+        def unwritten(i: Builder, place: Place) -> None:
+            anew = within(self.block.cell(place), hull(array))
+            value = i.choose(anew, empty, lambda n: loaded(n, place), "cell")
+            i.store(value, local, place)
 
-        b.guard(
-            reaching(corner, box, self.hull),
-            lambda i: _walk(i, box, block, inner),
-            lambda i: _walk(i, box, block, edge),
-        )
-
-    def store(self, b: Builder, block: Block, last: Sequence[Index]) -> None:
-        """Store the tile; what each step makes anew only if ``last`` is not negative."""
-        tile = block.plan.tile
-        halo = [Index.of(side.below) for side in block.plan.halo]
-        local = block.local[self.array.memref]
-
-        def inner(i: Builder, place: Place) -> None:
-            here = [p + h for p, h in zip(place, halo, strict=True)]
-            value = i.load(local, here, "cell")
-            i.store(value, self.target, block.cell(here))
-
-        def edge(i: Builder, place: Place) -> None:
-            here = [p + h for p, h in zip(place, halo, strict=True)]
-            i.guard(within(block.cell(here), self.hull), lambda n: inner(n, place))
-
-        def whole(i: Builder) -> None:
-            i.guard(
-                reaching(block.cell(halo), tile, self.hull),
-                lambda n: _walk(n, tile, block, inner),
-                lambda n: _walk(n, tile, block, edge),
+        if array.carried:
+            self._each(b, corner, box, present, copy)
+        else:
+            b.guard(
+                reaching(self.block.cell(corner), box, hull(array)),
+                lambda i: self._walk(i, box, clear),
+                lambda i: self._each(i, corner, box, present, unwritten),
             )
 
-        b.guard([] if self.array.carried else last, whole)
+    def store(self, b: Builder, array: Written, last: Sequence[Index]) -> None:
+        """Store the tile; what each step makes anew if ``last`` is not negative."""
+        plan = self.block.plan
+        local, target = self.block.local[array.memref], self.target[array.memref]
+        first = [Index.of(halo.below) for halo in plan.halo]
 
+        def put(i: Builder, place: Place) -> None:
+            i.store(i.load(local, place, "cell"), target, self.block.cell(place))
 
-def _extents(b: Builder, array: Written) -> list[Span]:
-    """The cells that an array has."""
-    return [
-        Span(Index.of(0), Index.of(_extent(b, array, dimension, size)))
-        for dimension, size in enumerate(array.type.shape)
-    ]
+        b.guard(
+            [] if array.carried else last,
+            lambda i: self._each(i, first, plan.tile, kept(i, array), put),
+        )
 
+    def _each(
+        self,
+        b: Builder,
+        first: Place,
+        size: Sequence[int],
+        spans: Spans,
+        body: AtPlace,
+    ) -> None:
+        """Every cell of a part of the box that lies in ``spans``."""
 
-def _extent(
-    b: Builder, array: Written, dimension: int, size: int | None
-) -> Value | int:
-    return b.extent(array.memref, dimension) if size is None else size
+        def at(i: Builder, steps: Place) -> None:
+            body(i, [f + s for f, s in zip(first, steps, strict=True)])
 
+        def guarded(i: Builder, steps: Place) -> None:
+            place = [f + s for f, s in zip(first, steps, strict=True)]
+            known = within(self.block.cell(place), spans)
+            i.guard(known, lambda n: body(n, place))
 
-def _walk(b: Builder, extents: Sequence[int], block: Block, body: AtPlace) -> None:
-    """Every cell of a box, neighbouring threads at neighbouring cells."""
-    chunk = [1] * len(extents)
-    left = AT_ONCE
-    for dimension in reversed(range(len(extents) - 1)):
-        chunk[dimension] = _divisor(extents[dimension], left)
-        left //= chunk[dimension]
-    plan = block.plan
-    deal(
-        b,
-        extents,
-        chunk,
-        block.thread,
-        plan.threads,
-        lambda i, first: cells(i, first, chunk, body),
-    )
+        b.guard(
+            reaching(self.block.cell(first), size, spans),
+            lambda i: self._walk(i, size, at),
+            lambda i: self._walk(i, size, guarded),
+        )
+
+    def _walk(self, b: Builder, size: Sequence[int], body: AtPlace) -> None:
+        """Every cell of a box, neighbouring threads at neighbouring cells."""
+        chunk = [1] * len(size)
+        left = AT_ONCE
+        for dimension in reversed(range(len(size) - 1)):
+            chunk[dimension] = _divisor(size[dimension], left)
+            left //= chunk[dimension]
+        deal(
+            b,
+            size,
+            chunk,
+            self.block.thread,
+            self.block.plan.threads,
+            lambda i, first: cells(i, first, chunk, body),
+        )
 
 
 def _divisor(extent: int, most: int) -> int:
