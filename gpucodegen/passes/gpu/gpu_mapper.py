@@ -48,6 +48,7 @@ class GpuMapper:
     team: StepTeam | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     contractions: bool = True
+    steps: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: list[Operation] = field(default_factory=list[Operation])
 

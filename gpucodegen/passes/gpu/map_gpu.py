@@ -27,12 +27,14 @@ class MapGpu(ModulePass):
     columns of each thread; empty leaves the choice to the model.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
+    ``steps``: without, these loops stay on the host.
     """
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     contractions: bool = True
     team: tuple[int, ...] = ()
+    steps: bool = True
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -57,6 +59,7 @@ class MapGpu(ModulePass):
                 StepTeam(*self.team) if self.team else None,
                 surroundings,
                 self.contractions,
+                self.steps,
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
             contractions.extend(mapper.contracted)

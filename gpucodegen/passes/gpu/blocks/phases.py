@@ -74,10 +74,10 @@ class Phases:
         return bool(parallel_chain(op, self.analysis) or dealt_loops(op, self.analysis))
 
     def _deal(self, b: Builder, op: Operation) -> None:
-        """A parallel nest, all of it at once where its extents are known."""
+        """A parallel nest; along one position, all of it at once if that is known."""
         loops = dealt_loops(op, self.analysis)
         chain = parallel_chain(op, self.analysis)
-        if len(loops) >= len(chain):
+        if len(self.team.positions) == 1 and len(loops) >= len(chain):
             divide(b, loops, self.team.number, self.team.size)
             return
         extents: list[int | None] = []
@@ -86,7 +86,7 @@ class Phases:
             run = iterations(loop, middles)
             extents.append(None if run is None else max(len(run), 1))
             middles = inside(loop, middles)
-        spread(b, chain, self.team, self.team.lanes(extents))
+        spread(b, chain, self.team.lanes(extents))
 
     def _is_serial(self, op: Operation) -> bool:
         """Whether a structure stores, and has nothing for several threads in it."""

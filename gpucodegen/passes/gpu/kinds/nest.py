@@ -27,6 +27,8 @@ class Mapper(Protocol):
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
+    steps: bool
+    """Whether sequential loops may run in kernels, around barriers."""
     contracted: list[Operation]
     """Nests that became contractions."""
 
