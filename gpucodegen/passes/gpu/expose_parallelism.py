@@ -41,7 +41,7 @@ Operations = list[Operation]
 DEEPEST = 3
 """Loops of the deepest nest whose order is sought: isl takes minutes for others."""
 ENOUGH = 8.0
-"""Clocks in units of what all processors need at least, for which no order is sought."""
+"""Clocks, in units of what all processors need at least, that are few enough."""
 STEPS = 1 << 10
 """Iterations of a sequential loop whose extent is not known."""
 GAIN = 0.8

@@ -59,10 +59,9 @@ class Team:
         ]
 
         def rounds(way: Sequence[tuple[Index, int]]) -> int:
-            known = ((UNKNOWN if n is None else n) for n in shared)
-            return prod(
-                -(-n // count) for n, (_, count) in zip(known, way, strict=True)
-            )
+            known = [UNKNOWN if extent is None else extent for extent in shared]
+            counts = [count for _, count in way]
+            return prod(-(-n // c) for n, c in zip(known, counts, strict=True))
 
         return [*alone, *min(ways, key=rounds)]
 
