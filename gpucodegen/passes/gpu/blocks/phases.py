@@ -18,7 +18,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside, iterations
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain, spread
+from gpucodegen.passes.gpu.blocks.teams import Team, divides, parallel_chain, spread
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 
@@ -74,7 +74,10 @@ class Phases:
         return bool(parallel_chain(op, self.analysis) or dealt_loops(op, self.analysis))
 
     def _deal(self, b: Builder, op: Operation) -> None:
-        """A parallel nest; along one position, all of it at once if that is known."""
+        """A parallel nest; along one position, all of it at once if that is known.
+
+        Bounds that divide make proofs too long if several loops are dealt out.
+        """
         loops = dealt_loops(op, self.analysis)
         chain = parallel_chain(op, self.analysis)
         if len(self.team.positions) == 1 and len(loops) >= len(chain):
@@ -86,7 +89,8 @@ class Phases:
             run = iterations(loop, middles)
             extents.append(None if run is None else max(len(run), 1))
             middles = inside(loop, middles)
-        spread(b, chain, self.team.lanes(extents))
+        most = 1 if divides(chain) else len(chain)
+        spread(b, chain, self.team.lanes(extents, most))
 
     def _is_serial(self, op: Operation) -> bool:
         """Whether a structure stores, and has nothing for several threads in it."""

@@ -9,6 +9,7 @@ from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.ir.affine.expressions import AffineExpr, Binary
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
@@ -44,13 +45,21 @@ class Team:
         else:
             b.add("gcg.grid_barrier", (self.arrived,))
 
-    def lanes(self, extents: Sequence[int | None]) -> list[tuple[Index, int]]:
+    def lanes(
+        self, extents: Sequence[int | None], most: int = 3
+    ) -> list[tuple[Index, int]]:
         """Positions along each of some nested loops, outermost first, and their counts.
 
         Neighbouring positions are joined, so that no loop divides a number; the split
-        that needs the fewest rounds is taken.  Loops beyond the positions get one.
+        that needs the fewest rounds is taken.  Loops beyond the innermost ``most``, and
+        beyond the positions, get one.
+
+        >>> team = Team(tuple((Index.of(0), n) for n in (132, 16, 32)))
+        >>> [[n for _, n in team.lanes(e)] for e in ([None], [9, 900], [9, 9, 9, 9])]
+        [[67584], [132, 512], [1, 132, 16, 32]]
         """
-        alone = [(Index.of(0), 1)] * max(0, len(extents) - len(self.positions))
+        most = min(most, len(self.positions))
+        alone = [(Index.of(0), 1)] * max(0, len(extents) - most)
         shared = extents[len(alone) :]
         splits = combinations(range(1, len(self.positions)), len(shared) - 1)
         ways = [
@@ -72,6 +81,21 @@ def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:
     for position, count in positions:
         number, size = number * count + position, size * count
     return compact(number), size
+
+
+def divides(chain: Sequence[Operation]) -> bool:
+    """Whether bounds of loops divide, as those of skewed wavefronts do."""
+    maps = [
+        m for op in chain for m in (affine.For(op).lower_map, affine.For(op).upper_map)
+    ]
+    return any(_divides(result) for m in maps for result in m.results)
+
+
+def _divides(expression: AffineExpr) -> bool:
+    if not isinstance(expression, Binary):
+        return False
+    here = expression.op not in ("+", "*")
+    return here or _divides(expression.lhs) or _divides(expression.rhs)
 
 
 def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
