@@ -17,18 +17,11 @@ from bench.case import Call, Case, Peer, arrays
 from bench.peers import numba_peer, numpy_peer
 from bench.row import Work
 from examples.catalogue import Program
-from examples.polybench.catalogue import KERNELS
+from examples.polybench.catalogue import DATASET, KERNELS
 from examples.polybench.kernel import Loops
 from examples.problems import Answer, Arguments, Array, Size, exact
 
-LARGE: dict[str, Size] = {
-    "gemm": {"NI": 1000, "NJ": 1100, "NK": 1200},
-    "2mm": {"NI": 800, "NJ": 900, "NK": 1100, "NL": 1200},
-    "3mm": {"NI": 800, "NJ": 900, "NK": 1000, "NL": 1100, "NM": 1200},
-    "syrk": {"M": 1000, "N": 1200},
-    "doitgen": {"NQ": 140, "NR": 150, "NP": 160},
-    "covariance": {"M": 1200, "N": 1400},
-}
+PRODUCTS = ("gemm", "2mm", "3mm", "syrk", "doitgen", "covariance")
 
 
 def gemm(alpha: float, beta: float, C: Array, A: Array, B: Array) -> None:
@@ -112,7 +105,7 @@ def product(name: str) -> Case:
         numpy_peer(EXPRESSIONS[kernel.entry]),
         numba_peer(getattr(naive, kernel.entry), "Numba parallel loops"),
     )
-    return case(kernel, LARGE[name], peers)
+    return case(kernel, DATASET[name], peers)
 
 
 def as_loops(kernel: Program) -> Case:
@@ -125,4 +118,4 @@ def as_loops(kernel: Program) -> Case:
     return case(kernel, kernel.large, (Peer("Numba loops", make, "numba"),))
 
 
-LINES = (*map(product, LARGE), *map(as_loops, KERNELS.values()))
+LINES = (*map(product, PRODUCTS), *map(as_loops, KERNELS.values()))

@@ -275,4 +275,38 @@ _MINING = (
 
 _ALL = sorted((*_PRODUCTS, *_SOLVERS, *_STENCILS, *_MINING), key=lambda k: k.name)
 
+DATASET: Mapping[str, Size] = {
+    "2mm": {"NI": 800, "NJ": 900, "NK": 1100, "NL": 1200},
+    "3mm": {"NI": 800, "NJ": 900, "NK": 1000, "NL": 1100, "NM": 1200},
+    "adi": {"N": 1000, "T": 500},
+    "atax": {"M": 1900, "N": 2100},
+    "bicg": {"M": 1900, "N": 2100},
+    "cholesky": {"N": 2000},
+    "correlation": {"M": 1200, "N": 1400},
+    "covariance": {"M": 1200, "N": 1400},
+    "deriche": {"W": 4096, "H": 2160},
+    "doitgen": {"NQ": 140, "NR": 150, "NP": 160},
+    "durbin": {"N": 2000},
+    "fdtd-2d": {"T": 500, "NX": 1000, "NY": 1200},
+    "floyd-warshall": {"N": 2800},
+    "gemm": {"NI": 1000, "NJ": 1100, "NK": 1200},
+    "gemver": {"N": 2000},
+    "gesummv": {"N": 1300},
+    "gramschmidt": {"M": 1000, "N": 1200},
+    "heat-3d": {"T": 500, "N": 120},
+    "jacobi-1d": {"T": 500, "N": 2000},
+    "jacobi-2d": {"T": 500, "N": 1300},
+    "lu": {"N": 2000},
+    "ludcmp": {"N": 2000},
+    "mvt": {"N": 2000},
+    "nussinov": {"N": 2500},
+    "seidel-2d": {"T": 500, "N": 2000},
+    "symm": {"M": 1000, "N": 1200},
+    "syr2k": {"M": 1000, "N": 1200},
+    "syrk": {"M": 1000, "N": 1200},
+    "trisolv": {"N": 2000},
+    "trmm": {"M": 1000, "N": 1200},
+}
+"""The size that PolyBench 4.2 calls LARGE."""
+
 KERNELS: Mapping[str, Program] = {kernel.name: kernel for kernel in _ALL}

@@ -65,6 +65,17 @@ class Loops:
             if extents
         )
 
+    def shapes(self, size: Size) -> tuple[tuple[int, ...] | None, ...]:
+        """The extents of each argument, None for a number.
+
+        >>> Loops(lambda a, A: None, "a A[N,M]", lambda s: 0).shapes({"N": 3, "M": 2})
+        (None, (3, 2))
+        """
+        return tuple(
+            tuple(size[name] for name in extents.split(",")) if extents else None
+            for _, extents in _ARGUMENT.findall(self.signature)
+        )
+
     def arguments(self, rng: np.random.Generator, size: Size) -> Arguments:
         """Arguments of one call."""
         known = {**size, **self.numbers}

@@ -111,10 +111,10 @@ class OrderKept(CodegenWarning):
 
 
 class TimeTilesUnproven(CodegenWarning):
-    """Tiles of a time loop that could not be proven free of races in time."""
+    """Tiles or steps of loops that could not be proven free of races in time."""
 
     code = "W017"
-    template = "the time loops of '{function}' run without tiles: {reason}"
+    template = "the loops of '{function}' run without tiles or barriers: {reason}"
     remedy = "Pass time_tiles=False to start without them"
 
 

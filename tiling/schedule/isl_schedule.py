@@ -8,6 +8,7 @@ outer loops be parallel). What isl answers is checked like any other schedule.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from functools import reduce
 
 import islpy
@@ -17,11 +18,26 @@ from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
 
+
+class Parallel(Enum):
+    """Where parallel loops are wanted, by the number of isl's algorithm.
+
+    ``OUTSIDE``: around sequential ones (Pluto's algorithm).  ``INSIDE``: outer loops
+    carry as many dependences as they can, so that most is parallel within few steps
+    (Feautrier, "Some efficient solutions to the affine scheduling problem", 1992).
+    """
+
+    OUTSIDE = 0
+    INSIDE = 1
+
+
 PATIENCE = 40
 """How much more than a query the scheduler may cost: about a second."""
 
 
-def find_schedule(nest: UnitNest) -> Schedule | Refusal:
+def find_schedule(
+    nest: UnitNest, *, parallel: Parallel = Parallel.OUTSIDE
+) -> Schedule | Refusal:
     """The schedule of isl's algorithm within the limits.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
@@ -37,7 +53,7 @@ def find_schedule(nest: UnitNest) -> Schedule | Refusal:
     """
     solver = nest.model.solver
     with solver.more(PATIENCE):
-        found = solver.ask(lambda: _schedule(nest), None)
+        found = solver.ask(lambda: _schedule(nest, parallel), None)
     times = None if found is None else _times(nest, found)
     if times is None:
         reason = "isl's scheduler gave no answer within its limits"
@@ -45,10 +61,11 @@ def find_schedule(nest: UnitNest) -> Schedule | Refusal:
     return nest.check(times) or nest.schedule(compact(times))
 
 
-def _schedule(nest: UnitNest) -> islpy.UnionMap:
+def _schedule(nest: UnitNest, parallel: Parallel) -> islpy.UnionMap:
     """The flat schedule, unit by unit."""
     context = nest.model.solver.context
-    context.set_schedule_outer_coincidence(1)
+    context.set_schedule_algorithm(parallel.value)
+    context.set_schedule_outer_coincidence(int(parallel is Parallel.OUTSIDE))
     context.set_schedule_maximize_band_depth(1)
     ids = {unit.name: f"U{at}" for at, unit in enumerate(nest.units)}
     domains = [

@@ -60,6 +60,7 @@ class GpuMapper:
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     contractions: bool = True
+    steps: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: int = 0
 

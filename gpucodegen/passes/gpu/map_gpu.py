@@ -32,12 +32,14 @@ class MapGpu(ModulePass):
     columns of each thread; empty leaves the choice to the model.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
+    ``steps``: without, these loops stay on the host.
     """
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     contractions: bool = True
     team: tuple[int, ...] = ()
+    steps: bool = True
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -63,6 +65,7 @@ class MapGpu(ModulePass):
                 surroundings,
                 {value: len(found) for value, found in users(op).items()},
                 self.contractions,
+                self.steps,
             )
             mappers.append(mapper)
             host = without_dead_code(with_blocks(op, mapper.operations))

@@ -60,7 +60,16 @@ def plan_steps(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> StepTea
         for blocks in (*counts, device.processors)
         for threads in THREADS
     ]
-    return min(teams, key=lambda team: sum(_clocks(team, s, device) for s in steps))
+    return min(teams, key=lambda team: _all_clocks(team, steps, device))
+
+
+def step_clocks(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> float:
+    """Estimated clocks of these steps by their best team, once."""
+    return _all_clocks(plan_steps(steps, device=device), steps, device)
+
+
+def _all_clocks(team: StepTeam, steps: Sequence[Step], device: GpuDevice) -> float:
+    return sum(_clocks(team, step, device) for step in steps)
 
 
 def _clocks(team: StepTeam, step: Step, device: GpuDevice) -> float:

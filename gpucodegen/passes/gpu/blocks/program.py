@@ -67,7 +67,7 @@ def block_program(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )
     inner = Builder(location)
-    team = Team(Index.of(thread), threads, threads)
+    team = Team(((Index.of(thread), threads),))
     Phases(inside, team, loops_dealt(inside, team)).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
+from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.ir.affine.expressions import AffineExpr, Binary
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.gpu.devices import WARP
+from gpucodegen.tiling.machine.gpu.teams import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """``size`` threads in blocks of ``block``, each with its ``number`` among them.
+    """Threads by their positions, and how many there are of each, the slowest first.
 
     ``arrived``: the word at which blocks meet, if there are several.
     """
 
-    number: Index
-    size: int
-    block: int
+    positions: tuple[tuple[Index, int], ...]
     arrived: Value | None = None
+
+    @property
+    def size(self) -> int:
+        """How many threads."""
+        return prod(count for _, count in self.positions)
+
+    @property
+    def number(self) -> Index:
+        """A thread's number among all."""
+        return _joined(self.positions)[0]
 
     def meet(self, b: Builder) -> None:
         """Append a barrier of all of them."""
@@ -34,24 +45,57 @@ class Team:
         else:
             b.add("gcg.grid_barrier", (self.arrived,))
 
-    def lanes(self, extents: Sequence[int | None]) -> list[int]:
-        """How many threads run along each of some nested loops, outermost first.
+    def lanes(
+        self, extents: Sequence[int | None], most: int = 3
+    ) -> list[tuple[Index, int]]:
+        """Positions along each of some nested loops, outermost first, and their counts.
 
-        An inner loop gets a power of two of a block's threads, a warp where its extent
-        is not known; the outermost one gets what is left.
+        Neighbouring positions are joined, so that no loop divides a number; the split
+        that needs the fewest rounds is taken.  Loops beyond the innermost ``most``, and
+        beyond the positions, get one.
 
-        >>> team = Team(Index.of(0), 1024, 256)
-        >>> team.lanes([None]), team.lanes([500, None]), team.lanes([9, 60, 60])
-        ([1024], [32, 32], [4, 4, 64])
+        >>> team = Team(tuple((Index.of(0), n) for n in (132, 16, 32)))
+        >>> [[n for _, n in team.lanes(e)] for e in ([None], [9, 900], [9, 9, 9, 9])]
+        [[67584], [132, 512], [1, 132, 16, 32]]
         """
-        left, found = self.block, list[int]()
-        for extent in reversed(extents[1:]):
-            wanted = WARP if extent is None else extent
-            lanes = min(left, 1 << max(wanted - 1, 0).bit_length())
-            found.insert(0, lanes)
-            left //= lanes
-        inner = self.block // left
-        return [self.size // inner, *found]
+        most = min(most, len(self.positions))
+        alone = [(Index.of(0), 1)] * max(0, len(extents) - most)
+        shared = extents[len(alone) :]
+        splits = combinations(range(1, len(self.positions)), len(shared) - 1)
+        ways = [
+            [_joined(self.positions[i:j]) for i, j in pairwise((0, *cuts, None))]
+            for cuts in splits
+        ]
+
+        def rounds(way: Sequence[tuple[Index, int]]) -> int:
+            known = [UNKNOWN if extent is None else extent for extent in shared]
+            counts = [count for _, count in way]
+            return prod(-(-n // c) for n, c in zip(known, counts, strict=True))
+
+        return [*alone, *min(ways, key=rounds)]
+
+
+def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:
+    """Several positions as one."""
+    number, size = Index.of(0), 1
+    for position, count in positions:
+        number, size = number * count + position, size * count
+    return compact(number), size
+
+
+def divides(chain: Sequence[Operation]) -> bool:
+    """Whether bounds of loops divide, as those of skewed wavefronts do."""
+    maps = [
+        m for op in chain for m in (affine.For(op).lower_map, affine.For(op).upper_map)
+    ]
+    return any(_divides(result) for m in maps for result in m.results)
+
+
+def _divides(expression: AffineExpr) -> bool:
+    if not isinstance(expression, Binary):
+        return False
+    here = expression.op not in ("+", "*")
+    return here or _divides(expression.lhs) or _divides(expression.rhs)
 
 
 def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
@@ -72,32 +116,26 @@ def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
 
 
 def spread(
-    b: Builder, chain: Sequence[Operation], team: Team, lanes: list[int]
+    b: Builder, chain: Sequence[Operation], lanes: Sequence[tuple[Index, int]]
 ) -> None:
     """Let every thread run each so many-th iteration of nested parallel loops."""
     body = inner_operations(chain[-1])
-    strides = [1]
-    for count in reversed(lanes[1:]):
-        strides.insert(0, strides[0] * count)
 
     def level(inner: Builder, depth: int, values: dict[Value, Value]) -> None:
         if depth == len(chain):
             inner.operations += [substitute_values(o, values) for o in body]
             return
         loop = affine.For(chain[depth])
-        place = team.number // strides[depth] if strides[depth] > 1 else team.number
-        place = place % lanes[depth] if depth else place
+        place, count = lanes[depth]
         known = {old: Index.of(new) for old, new in values.items()}
         lowers = from_map(loop.lower_map, loop.lower_operands)
         uppers = from_map(loop.upper_map, loop.upper_operands)
+        first = place * loop.step
         inner.loop(
-            [
-                compact(substituted(lower, known) + place * loop.step)
-                for lower in lowers
-            ],
+            [compact(substituted(lower, known) + first) for lower in lowers],
             [substituted(upper, known) for upper in uppers],
             lambda i, iv: level(i, depth + 1, {**values, loop.iv: iv}),
-            step=loop.step * lanes[depth],
+            step=loop.step * count,
             hint=loop.iv.name,
         )
 

@@ -26,6 +26,8 @@ class Mapper(Protocol):
     """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
     """Whether contractions become kernels of their own."""
+    steps: bool
+    """Whether sequential loops may run in kernels, around barriers."""
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """The operations of the host that launch a kernel."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32, MemRefType
-from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.analysis.work import (
     Middles,
     expected_work,
@@ -26,6 +27,7 @@ from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, plan_steps
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
@@ -36,18 +38,33 @@ ROUNDS = 3
 def stepped(nest: Nest) -> list[Operation] | None:
     """A kernel whose threads walk the sequential loops together."""
     op = nest.op
+    if not nest.mapper.steps:
+        return None
     if op.name != "affine.for" or op.results or not _is_plain(op, nest.analysis):
         return None
-    for _ in range(ROUNDS):
-        made = _distributed(nest.op, nest.analysis)
-        if made is nest.op:
-            break
-        nest = nest.of(made)
+    made, _ = distributed(op, nest.context, nest.mapper.surroundings)
+    nest = nest.of(made)
     chains = list(_chains(nest.op, nest.analysis, {}))
     if not chains or (nest.mapper.contractions and _multiplies(chains)):
         return None
-    steps = [_step(chain, middles) for chain, middles in chains]
+    steps = [step_of(chain, middles) for chain, middles in chains]
     return _launched(nest, nest.mapper.team or plan_steps(steps))
+
+
+def distributed(
+    op: Operation, context: Sequence[Operation], surroundings: Surroundings
+) -> tuple[Operation, NestAnalysis]:
+    """The nest with parallel loops around other parallel loops taken apart.
+
+    An outermost loop stays one.
+    """
+    analysis = analyse([op], context, surroundings)
+    for _ in range(ROUNDS):
+        made = op if parallel_chain(op, analysis) else _distributed(op, analysis)
+        if made is op:
+            break
+        op, analysis = made, analyse([made], context, surroundings)
+    return op, analysis
 
 
 def _is_plain(op: Operation, analysis: NestAnalysis) -> bool:
@@ -116,7 +133,7 @@ def _multiplies(chains: Sequence[Chain]) -> bool:
     return any(paying_contraction(chain[0]) for chain, _ in chains)
 
 
-def _step(chain: Sequence[Operation], middles: Middles) -> Step:
+def step_of(chain: Sequence[Operation], middles: Middles) -> Step:
     """The iterations of parallel loops, and what each of them runs."""
     count: int | None = 1
     for loop in chain:
@@ -132,17 +149,22 @@ def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
     """The kernel, and the word at which its blocks meet."""
     location = nest.op.location
     before, after, b = Builder(location), Builder(location), Builder(location)
-    number = Index.of(thread_index(b, "thread_id", "x", "t"))
+    lanes = min(WARP, plan.threads)
+    block = (lanes, plan.threads // lanes, 1)
+    positions = [
+        (Index.of(thread_index(b, "thread_id", name, f"t{name}")), extent)
+        for name, extent in (("y", block[1]), ("x", block[0]))
+    ]
     arrived: Value | None = None
     if plan.blocks > 1:
         arrived = before.allocate("memref.alloc", MemRefType((1,), I32), "arrived")
         before.store(before.constant(0, I32), arrived, [0])
         after.add("memref.dealloc", (arrived,))
-        block = thread_index(b, "block_id", "x", "b")
-        number = Index.of(block) * plan.threads + number
-    team = Team(number, plan.blocks * plan.threads, plan.threads, arrived)
+        number = thread_index(b, "block_id", "x", "b")
+        positions.insert(0, (Index.of(number), plan.blocks))
+    team = Team(tuple(positions), arrived)
     deal = loops_dealt(nest.analysis, team)
     Phases(nest.analysis, team, deal).operations(b, [nest.op])
     grid = (Index.of(plan.blocks), Index.of(1), Index.of(1))
-    kernel = KernelBody(tuple(b.operations), grid, (plan.threads, 1, 1))
+    kernel = KernelBody(tuple(b.operations), grid, block)
     return [*before.operations, *nest.mapper.launch(kernel), *after.operations]

@@ -122,5 +122,5 @@ class _Tiled:
         end = compact(first + self.plan.steps)
         steps = LoopRange((first,), (self.nest.steps.upper, end))
         loop = with_range(self.nest.loop.operation, steps)
-        team = Team(Index.of(block.thread), self.plan.threads, self.plan.threads)
+        team = Team(((Index.of(block.thread), self.plan.threads),))
         Phases(self.nest.analysis, team, deal).operations(b, [loop])

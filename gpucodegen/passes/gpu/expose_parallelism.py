@@ -1,0 +1,186 @@
+"""Nests in the order in which a GPU is expected to run them soonest.
+
+isl's scheduler proposes orders with parallel loops outside, and with few sequential
+steps around them; what is expected to take the fewest clocks stays.  Every dependence
+is kept, so each element is computed in its order.  Contractions are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.analysis.work import (
+    Middles,
+    inside,
+    iterations,
+)
+from gpucodegen.passes.contraction.gpu.forms import paying_contraction
+from gpucodegen.passes.contraction.recognition.recognize import only_accumulates
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.gpu.blocks.teams import parallel_chain
+from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
+from gpucodegen.passes.gpu.kinds.stepped import distributed, step_of
+from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.passes.loops.restructuring.apply import reordered, rewrite_nests
+from gpucodegen.passes.loops.restructuring.pieces import Movable
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import START
+from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.teams import DEPENDENT, step_clocks
+from gpucodegen.tiling.proof.legality import Refusal
+from gpucodegen.tiling.schedule.isl_schedule import Parallel, find_schedule
+from gpucodegen.tiling.schedule.schedule import Schedule
+
+Operations = list[Operation]
+DEEPEST = 3
+"""Loops of the deepest nest whose order is sought: isl takes minutes for others."""
+ENOUGH = 8.0
+"""Clocks, in units of what all processors need at least, that are few enough."""
+STEPS = 1 << 10
+"""Iterations of a sequential loop whose extent is not known."""
+GAIN = 0.8
+"""What a new order has to take of the clocks of the order as written, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExposeParallelism(ModulePass):
+    """Give nests the order of fewest expected clocks.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''func.func @f(%A: memref<99x99xf32>) {
+    ...   affine.for %i = 1 to 99 {
+    ...     affine.for %j = 0 to 99 {
+    ...       %above = affine.load %A[%i - 1, %j] : memref<99x99xf32>
+    ...       affine.store %above, %A[%i, %j] : memref<99x99xf32>
+    ...     }
+    ...   }
+    ...   return
+    ... }''')
+    >>> print(ExposeParallelism().apply(module))
+    module {
+      func.func @f(%A: memref<99x99xf32>) {
+        affine.for %j = 0 to 99 {
+          affine.for %i = 1 to 99 {
+            %above = affine.load %A[%i - 1, %j] : memref<99x99xf32>
+            affine.store %above, %A[%i, %j] : memref<99x99xf32>
+          }
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "expose-parallelism"
+
+    def apply(self, module: Module) -> Module:
+        """Reorder where that pays."""
+        return rewrite_nests(module, _best)
+
+
+def _best(
+    op: Operation, context: Sequence[Operation], surroundings: Surroundings
+) -> Operations:
+    analysis = analyse([op], context, surroundings)
+    if needs_block(op) or _multiplies(op, analysis, context, surroundings):
+        return [op]
+    orders = [[op]]
+    if _depth(op) > DEEPEST or _is_good(op, context, surroundings):
+        return [op]
+    for parallel in Parallel:
+        made = reordered(op, context, surroundings, lambda s, p=parallel: _plan(s, p))
+        if not isinstance(made, Refusal):
+            orders.append(made)
+
+    def cost(operations: Operations) -> float:
+        given = [*context, *(o for o in operations if not o.regions)]
+        found = sum(_clocks(o, given, surroundings) for o in operations if o.regions)
+        return found if operations[0] is op else found / GAIN
+
+    return min(orders, key=cost)
+
+
+def _depth(op: Operation) -> int:
+    """How many loops are inside one another, the outermost counted."""
+    bodies = (block for region in op.regions for block in region.blocks)
+    inner = (_depth(nested) for body in bodies for nested in body.operations)
+    return max(inner, default=0) + (op.name == "affine.for")
+
+
+def _is_good(
+    op: Operation,
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+    device: GpuDevice = DEFAULT,
+) -> bool:
+    """Whether no order is expected to be much better: the device has enough to do."""
+    work = _work(op, {})
+    lanes = SCHEDULERS * WARP * device.processors
+    least = START * device.clock + work / lanes
+    return _clocks(op, context, surroundings) <= ENOUGH * least
+
+
+def _work(op: Operation, middles: Middles) -> int:
+    """Operations of a nest, loops of unknown extents as they are walked."""
+    inner = [o for r in op.regions for b in r.blocks for o in b.operations]
+    if op.name != "affine.for":
+        return sum(_work(o, middles) for o in inner) or 1
+    run = iterations(op, middles)
+    middles = inside(op, middles)
+    once = sum(_work(o, middles) for o in inner)
+    return once * (STEPS if run is None else len(run))
+
+
+def _plan(source: Movable, parallel: Parallel) -> Schedule | Refusal:
+    return find_schedule(source.nest, parallel=parallel)
+
+
+def _multiplies(
+    op: Operation,
+    analysis: NestAnalysis,
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+) -> bool:
+    """Whether a part of the nest becomes the kernel of a contraction."""
+    return any(
+        paying_contraction(part)
+        and only_accumulates(analyse([part], context, surroundings).dependences)
+        for part in distribute(op, analysis)
+    )
+
+
+def _clocks(
+    op: Operation,
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+    device: GpuDevice = DEFAULT,
+) -> float:
+    """Estimated clocks of the kernels that a nest becomes."""
+    op, analysis = distributed(op, context, surroundings)
+    chain = parallel_chain(op, analysis)
+    if chain:
+        return START * device.clock + step_clocks([step_of(chain, {})], device=device)
+    return START * device.clock + _walked(op, analysis, {}, device)
+
+
+def _walked(
+    op: Operation, analysis: NestAnalysis, middles: Middles, device: GpuDevice
+) -> float:
+    """Estimated clocks of what a team walks together."""
+    chain = parallel_chain(op, analysis)
+    if chain:
+        return step_clocks([step_of(chain, middles)], device=device)
+    times = 1
+    if op.name == "affine.for":
+        run = iterations(op, middles)
+        times = STEPS if run is None else len(run)
+        middles = inside(op, middles)
+    inner = [o for r in op.regions for b in r.blocks for o in b.operations]
+    if not inner:
+        return DEPENDENT
+    return times * sum(_walked(o, analysis, middles, device) for o in inner)

@@ -1,0 +1,59 @@
+"""What the host launches at LARGE size, counted without running it.
+
+No thread is alone with more than 10,000 operations, and no loop of the host launches
+more than 300 kernels; what does is listed with the dependence that forces it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import cast
+
+import pytest
+
+import gpucodegen as gcg
+from examples.polybench.catalogue import DATASET, KERNELS
+from examples.polybench.kernel import Loops
+from gpucodegen.compiling.lowering import Stages, map_module
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.options import Options
+from gpucodegen.passes.framework.reachable import reachable
+from gpucodegen.report.host_program import KernelLaunches, host_program
+
+ALONE = {"ludcmp": "each unknown of y, and of x, waits for those before; sums in order"}
+"""Programs with a thread that is alone with more, and why."""
+MOST_ALONE, MOST_LAUNCHES = 10_000, 300
+
+
+@cache
+def launches(name: str) -> tuple[KernelLaunches, ...]:
+    kernel, size = KERNELS[name], DATASET[name]
+    module = gcg.parse(kernel.text)
+    formal = module.functions[kernel.entry].regions[0].blocks[0].arguments
+    shapes = cast("Loops", kernel.problem).shapes(size)
+    types = tuple(
+        replace(value.type, shape=shape)
+        if shape is not None and isinstance(value.type, MemRefType)
+        else None
+        for value, shape in zip(formal, shapes, strict=True)
+    )
+    stages: Stages = []
+    options = Options(target="cuda", verify=False)
+    source = reachable(module, kernel.entry)
+    mapped = map_module(source, kernel.entry, ("cuda", types), options, stages)
+    return host_program(mapped, kernel.entry, size)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_host_launches_few_kernels(name: str) -> None:
+    repeated = [launch for launch in launches(name) if launch.loops]
+    assert all(launch.launches is not None for launch in repeated)
+    assert sum(launch.launches or 0 for launch in repeated) <= MOST_LAUNCHES
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_thread_is_alone_with_much(name: str) -> None:
+    alone = [launch.operations for launch in launches(name) if launch.is_alone]
+    is_much = any(amount is None or amount > MOST_ALONE for amount in alone)
+    assert is_much == (name in ALONE)
