@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
@@ -21,6 +21,8 @@ class Mapper(Protocol):
     """Launches the kernels of a function, and maps what is inside of a nest."""
 
     surroundings: Surroundings
+    definitions: Mapping[Value, Operation]
+    """The operations that make the values of the function."""
     plan: Candidate | None
     """The kernel that every contraction becomes, if the caller has chosen one."""
     contractions: bool
