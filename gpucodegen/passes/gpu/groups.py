@@ -51,18 +51,16 @@ class Grouped:
     width: int
     moved: Mapping[Operation, Moved]
 
-    def build(
-        self, b: Builder, starts: Sequence[Value], places: Mapping[Value, Value]
-    ) -> None:
-        """All groups at once; ``starts``: their first values of the variable."""
-        counted = self.width if self._is_counted() else 1
-        lanes = [
-            [self._lane(b, start, n % counted) for n in range(self.width)]
-            for start in starts
+    def build(self, b: Builder, groups: Sequence[Mapping[Value, Value]]) -> None:
+        """All groups at once; each gives the variables of its first iteration."""
+        starts = dict.fromkeys(places[self.along] for places in groups)
+        lanes = {start: self._lanes(b, start) for start in starts}
+        each = [
+            [{**places, self.along: iv} for iv in lanes[places[self.along]]]
+            for places in groups
         ]
-        groups = [[{**places, self.along: iv} for iv in ivs] for ivs in lanes]
         for op in self.body:
-            for copies in groups:
+            for copies in each:
                 self._grouped(b, op, copies)
 
     def _is_counted(self) -> bool:
@@ -70,8 +68,13 @@ class Grouped:
         alone = (op for op in self.body if op not in self.moved)
         return any(self.along in inner.used for op in alone for inner in op.walk())
 
-    def _lane(self, b: Builder, start: Value, number: int) -> Value:
-        return b.index(Index.of(start) + number, self.along.name) if number else start
+    def _lanes(self, b: Builder, start: Value) -> list[Value]:
+        """The variable in each iteration of a group, if it is needed there."""
+        others = range(1, self.width)
+        if not self._is_counted():
+            return [start] * self.width
+        name = self.along.name
+        return [start, *(b.index(Index.of(start) + n, name) for n in others)]
 
     def _grouped(self, b: Builder, op: Operation, copies: Sequence[Copy]) -> None:
         moved = self.moved.get(op)

@@ -4,6 +4,7 @@
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `contractions`: products and convolutions
 - `streams`: elementwise nests, 16 bytes an access
+- `transposes`: tiles turned around in shared memory
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
@@ -22,6 +23,7 @@ from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.streams import streams_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
+from gpucodegen.passes.gpu.kinds.transposes import transposes_of
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The operations of the host in place of a nest, or None if it is not of this kind."""
@@ -29,6 +31,7 @@ Kind = Callable[[Nest], list[Operation] | None]
 KINDS: tuple[Kind, ...] = (
     block_program_of,
     contractions_of,
+    transposes_of,
     streams_of,
     threads_of,
     host_loop,

@@ -24,8 +24,13 @@ def threads_of(nest: Nest) -> list[Operation] | None:
     return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
 
 
-def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
-    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds."""
+def parallel_chain(
+    op: Operation, analysis: NestAnalysis, most: int = MAX_GRID_RANK
+) -> list[MappedLoop]:
+    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds.
+
+    No more than ``most`` of them.
+    """
     chain: list[MappedLoop] = []
     while True:
         found = mapped_loops(op, analysis)
@@ -36,7 +41,7 @@ def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
             for bound in (loop.lower, *loop.uppers)
             for v in bound.values
         )
-        if not found or depends or len(chain) + len(found) > MAX_GRID_RANK:
+        if not found or depends or len(chain) + len(found) > most:
             return chain
         chain += found
         inner = inner_operations(op)
