@@ -8,7 +8,6 @@ from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
-from gpucodegen.passes.loops.iterations.coalesce import Coalesce
 from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
@@ -30,4 +29,4 @@ def _nests(options: Options) -> list[ModulePass]:
         return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
     if options.exact:
         return []
-    return [FuseElementwise(), ContractArrays(), Coalesce()]
+    return [FuseElementwise(), ContractArrays()]

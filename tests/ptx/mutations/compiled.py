@@ -206,18 +206,18 @@ COMPILED = [
         (IN_FLIGHT, RACE),
         (put(r"(xor\.b32\s+%r\d+, %r\d+), 256;", r"\g<1>, 0;"),),
     ),
-    ("dma matmul", "copy off its word", MISALIGNED, (shifted(r"cp\.async\.ca", 2),)),
+    ("dma matmul", "copy off its word", MISALIGNED, (shifted(r"cp\.async\.cg", 2),)),
     (
         "dma matmul",
         "source off its word",
         MISALIGNED,
-        (put(r"(cp\.async\.ca[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+2]"),),
+        (put(r"(cp\.async\.cg[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+2]"),),
     ),
     (
         "dma matmul",
         "source beyond its array",
         OUT_OF_BOUNDS,
-        (put(r"(cp\.async\.ca[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+6144]"),),
+        (put(r"(cp\.async\.cg[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+6144]"),),
     ),
     (
         "dma matmul",

@@ -5,6 +5,8 @@
 - `occupancy`: blocks that a multiprocessor holds
 - `estimate`: clocks of each unit, and which one binds
 - `candidates`: the kinds of kernel that a contraction may become
+- `streams`: elementwise sweeps over memory
+- `transposes`: tiles turned around in shared memory
 - `plan`: what a plan depends on, one cost, and the choice
 """
 

@@ -31,8 +31,8 @@ BANKS, WORD = 32, 4
 SIDES = 16, 32, 64, 128
 THREADS = 128, 256
 SHORT = 10
-"""Bytes that each run of neighbours costs besides: from the published 2894 and 2679 GB/s
-of runs of 512 and 128 bytes.  The memory fetches two sectors at once."""
+"""Bytes that each run of neighbours costs besides: from the published 2894 and 2679
+GB/s of runs of 512 and 128 bytes.  The memory fetches two sectors at once."""
 LONGEST = 64
 """Elements of a thread: the text of each takes time to compile."""
 

@@ -15,16 +15,20 @@ from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
-from gpucodegen.passes.gpu.groups import Grouped
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
-from gpucodegen.passes.gpu.sweeps import Rows, Sweep, iterations, moved, sweeps
+from gpucodegen.passes.gpu.mapped_loops import trip_count
+from gpucodegen.passes.gpu.sweeps.groups import Grouped
+from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, moved, sweeps
 from gpucodegen.tiling.machine.gpu.streams import StreamPlan, plan_streams
 
 
 def streams_of(nest: Nest) -> list[Operation] | None:
     """The kernel of an elementwise nest that has neighbours in memory."""
-    found = [sweep for sweep in sweeps(nest) if sweep.contiguous]
+    found = [
+        sweep
+        for sweep in sweeps(nest.op, nest.analysis, nest.mapper.definitions)
+        if sweep.contiguous
+    ]
     found = [sweep for sweep in found if Rows(sweep.rows[1:]).is_counted]
     if not found:
         return None
@@ -73,7 +77,7 @@ def _kernel(sweep: Sweep, plan: StreamPlan) -> KernelBody:
     )
     blocks = count.ceildiv(plan.row)
     size = plan.columns, plan.rows, 1
-    return KernelBody(tuple(b.operations), (blocks, *grid), size)
+    return KernelBody((*sweep.views, *b.operations), (blocks, *grid), size)
 
 
 def _rows(

@@ -19,17 +19,16 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
-from gpucodegen.passes.gpu.groups import Grouped
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop
-from gpucodegen.passes.gpu.sweeps import Rows, Sweep, iterations, moved, sweeps
+from gpucodegen.passes.gpu.mapped_loops import MappedLoop, trip_count
+from gpucodegen.passes.gpu.sweeps.groups import Grouped
+from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, moved, sweeps
 from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile
 
 
 def transposes_of(nest: Nest) -> list[Operation] | None:
     """The kernel of a nest that turns arrays around."""
-    found = list(sweeps(nest))
+    found = list(sweeps(nest.op, nest.analysis, nest.mapper.definitions))
     pairs = [
         _Turned(down, across)
         for across in found
@@ -143,7 +142,7 @@ def _kernel(turned: _Turned) -> KernelBody:
     b.add("gpu.barrier")
     tile.use(b, thread)
     grid = blocks[1], blocks[0], batch.count
-    return KernelBody(tuple(b.operations), grid, (plan.threads, 1, 1))
+    return KernelBody((*turned.down.views, *b.operations), grid, (plan.threads, 1, 1))
 
 
 def _tile_type(op: Operation, plan: TurnedTile) -> MemRefType:

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.groups import Moved
-from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.thread_mapping import parallel_chain, trip_count
-from gpucodegen.passes.gpu.mapped_loops import LOOPS, MappedLoop
+from gpucodegen.passes.gpu.mapped_loops import (
+    LOOPS,
+    MappedLoop,
+    parallel_chain,
+    trip_count,
+)
+from gpucodegen.passes.gpu.sweeps.groups import Moved
 from gpucodegen.passes.gpu.vector_width import Address, Definitions, address_of, widths
+from gpucodegen.passes.loops.iterations.flat_nest import flat_nest
 from gpucodegen.tiling.machine.gpu.streams import Stream
 
 DEEPEST = 8
@@ -27,14 +32,40 @@ OPEN = 1 << 20
 """Iterations that a loop is planned for if their number is not known."""
 
 
-def sweeps(nest: Nest) -> Iterator[Sweep]:
+def sweeps(
+    op: Operation, analysis: NestAnalysis, definitions: Definitions
+) -> Iterator[Sweep]:
     """The nest with each of its loops along x; none if it is not straight within."""
-    chain = parallel_chain(nest.op, nest.analysis, DEEPEST)
+    chain = parallel_chain(op, analysis, DEEPEST)
     body = inner_operations(chain[-1].operation) if chain else ()
-    if any(op.name in LOOPS for outer in body for op in outer.walk()):
+    if not chain or any(o.name in LOOPS for outer in body for o in outer.walk()):
         return
-    for number in range(len(chain)):
-        yield Sweep(number, tuple(chain), body, nest.mapper.definitions)
+    views, loops, inside = _flattened(chain, body)
+    known = {**definitions, **{view.result: view for view in views}}
+    for number in range(len(loops)):
+        yield Sweep(number, loops, inside, known, views)
+
+
+def _flattened(
+    chain: Sequence[MappedLoop], body: Sequence[Operation]
+) -> tuple[tuple[Operation, ...], tuple[MappedLoop, ...], Sequence[Operation]]:
+    """Views of the buffers, the loops over them that count as few, and their body.
+
+    The loops are parallel, so their iterations may come in any order.
+    """
+    flat = flat_nest(list(dict.fromkeys(loop.operation for loop in chain)))
+    if flat is None:
+        return (), tuple(chain), body
+    for at in reversed(range(len(flat.axes) - 1)):
+        flat = flat.merged(at) or flat
+    *views, nest = flat.operations()
+    loops = tuple(
+        MappedLoop(axis.iv, axis.at(0), axis.step, (axis.at(axis.extent),), nest)
+        for axis in flat.axes
+    )
+    while any(op.name in LOOPS for op in inner_operations(nest)):
+        (nest,) = inner_operations(nest)
+    return tuple(views), loops, inner_operations(nest)
 
 
 def iterations(loop: MappedLoop) -> int:
@@ -45,12 +76,16 @@ def iterations(loop: MappedLoop) -> int:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A nest whose loop ``number`` runs along x."""
+    """A nest whose loop ``number`` runs along x.
+
+    ``views``: those of its buffers that the body accesses, beside given ones.
+    """
 
     number: int
     chain: tuple[MappedLoop, ...]
     body: Sequence[Operation]
     definitions: Definitions
+    views: Sequence[Operation] = ()
 
     @property
     def loop(self) -> MappedLoop:
