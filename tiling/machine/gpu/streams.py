@@ -28,7 +28,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
     WARP,
     GpuDevice,
 )
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_MEMORY, busiest
+from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 
 GROUPS = 1, 2, 4, 8
@@ -37,8 +37,6 @@ ADDRESSING = 12
 """Instructions of a thread before its first access, and registers beside elements."""
 LONGEST = 512
 """Operations of a thread's text: each takes time to compile."""
-BUSY_LATENCY = 600
-"""Nanoseconds of a load while the memory is busy: the most that was published."""
 APART = 0.1
 """Share of the clocks of units that do not bind which comes on top; assumed."""
 REGISTER = 4

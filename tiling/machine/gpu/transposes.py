@@ -21,10 +21,10 @@ from gpucodegen.tiling.machine.gpu.devices import (
     WARP,
     GpuDevice,
 )
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_MEMORY, busiest
+from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.streams import ADDRESSING, APART, BUSY_LATENCY
+from gpucodegen.tiling.machine.gpu.streams import ADDRESSING, APART
 
 BANKS, WORD = 32, 4
 """Of shared memory: banks, and bytes of a word."""
