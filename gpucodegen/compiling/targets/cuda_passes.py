@@ -7,18 +7,28 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 
 
 def mapped(options: Options) -> list[ModulePass]:
-    """Private scalars where a warp has work, chosen tiles or orders, then kernels."""
-    sizes = options.tile_sizes
-    tiles = Tile(sizes, options.reassociate, fewer=True)
+    """Private scalars where a warp has work, few and long nests, then kernels."""
     return [
         Privatize(min_iterations=WARP),
-        *([tiles] if sizes else [ExposeParallelism()] if options.time_tiles else []),
+        *_nests(options),
         MarkOverwritten(),
         MapGpu(contractions=not options.exact, steps=options.time_tiles),
     ]
+
+
+def _nests(options: Options) -> list[ModulePass]:
+    """Chosen tiles, or chains fused, orders; ``exact`` programs run as written."""
+    if options.tile_sizes:
+        return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
+    if options.exact:
+        return []
+    orders = [ExposeParallelism()] if options.time_tiles else []
+    return [FuseElementwise(), ContractArrays(), *orders]

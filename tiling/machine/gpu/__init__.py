@@ -8,6 +8,8 @@
 - `candidates`: the kinds of kernel that a contraction may become
 - `copies`: how threads copy a tile to shared memory
 - `lanes`: which part of a tile each thread multiplies
+- `streams`: elementwise sweeps over memory
+- `transposes`: tiles turned around in shared memory
 - `plan`: what a plan depends on, one cost, and the choice
 """
 

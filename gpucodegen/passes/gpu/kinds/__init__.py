@@ -3,6 +3,8 @@
 - `nest`: a nest with its analysis, and what a kind answers
 - `contractions`: products and convolutions, with the nests around them
 - `block_programs`: nests that use fast memory or asynchronous copies
+- `streams`: elementwise nests, 16 bytes an access
+- `transposes`: tiles turned around in shared memory
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `time_tiles`: time loops around stencils, several steps in a launch
 - `stepped`: sequential loops around parallel ones, in one kernel with barriers
@@ -22,14 +24,18 @@ from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.stepped import stepped
+from gpucodegen.passes.gpu.kinds.streams import streams_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
 from gpucodegen.passes.gpu.kinds.time_tiles import time_tiles_of
+from gpucodegen.passes.gpu.kinds.transposes import transposes_of
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The operations of the host in place of a nest, or None if it is not of this kind."""
 
 KINDS: tuple[Kind, ...] = (
     block_program_of,
+    transposes_of,
+    streams_of,
     threads_of,
     time_tiles_of,
     stepped,

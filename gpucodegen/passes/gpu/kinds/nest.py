@@ -22,6 +22,7 @@ class Mapper(Protocol):
 
     surroundings: Surroundings
     definitions: Mapping[Value, Operation]
+    """The operations that make the values of the function."""
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
