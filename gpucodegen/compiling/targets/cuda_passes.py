@@ -6,8 +6,11 @@ from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.gpu.reductions.fuse_rows import FuseRows
+from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.tiling.tile import Tile
+from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 
 
@@ -17,6 +20,11 @@ def mapped(options: Options) -> list[ModulePass]:
     return [
         Privatize(min_iterations=WARP),
         *([Tile(sizes, options.reassociate, fewer=True)] if sizes else []),
+        *([] if sizes or options.exact else [Mem2Reg(), FuseRows(), ContractArrays()]),
         MarkOverwritten(),
-        MapGpu(contractions=not options.exact),
+        MapGpu(
+            contractions=not options.exact,
+            relaxed=options.reassociate,
+            exact=options.exact,
+        ),
     ]

@@ -22,6 +22,7 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -45,6 +46,7 @@ class GpuMapper:
     plan: Candidate | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     contractions: bool = True
+    order: Order = field(default_factory=Order)
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: list[Operation] = field(default_factory=list[Operation])
 

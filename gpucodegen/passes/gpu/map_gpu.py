@@ -9,6 +9,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import definitions, in_functions, with_blocks
 from gpucodegen.passes.gpu.gpu_launch import gpu_module
@@ -24,12 +25,15 @@ class MapGpu(ModulePass):
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``contractions``
-    become fused multiply-adds on shared tiles.
+    become fused multiply-adds on shared tiles.  ``relaxed``: sums may be reordered
+    anywhere; ``exact``: nowhere.
     """
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     contractions: bool = True
+    relaxed: bool = False
+    exact: bool = False
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -53,6 +57,7 @@ class MapGpu(ModulePass):
                 plan,
                 surroundings,
                 self.contractions,
+                Order(self.relaxed, self.exact),
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
             contractions.extend(mapper.contracted)

@@ -1,9 +1,11 @@
-"""The program of a block with barriers where its threads have to meet.
+"""The program of a team with barriers where its threads have to meet.
 
 Between two barriers, no thread may touch a cell that another thread writes.  So a
-barrier stands before every part that depends on a part since the last barrier.  At the
-head of a loop, the end of the loop's body counts too.  A wait for a transfer is a
-barrier.
+barrier stands before every part that depends on a part since the last barrier, unless
+both deal their iterations out alike and only equal iterations depend on each other: one
+thread runs both.  At the head of a loop, the end of the loop's body counts too.  A wait
+for a transfer is a barrier.  Reductions whose order is free are dealt out like parallel
+loops; the team combines what its members found.
 """
 
 from __future__ import annotations
@@ -12,12 +14,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.shared.transfers import WAITS
-from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
+from gpucodegen.passes.gpu.blocks.deals import is_of_one_member
+from gpucodegen.passes.gpu.blocks.reduce import reduce
+from gpucodegen.passes.gpu.blocks.team import Team
+from gpucodegen.passes.gpu.blocks.threads import (
+    dealt_loops,
+    dealt_row,
+    divide,
+    divide_row,
+)
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
+from gpucodegen.passes.gpu.reductions.free_reductions import reduction_of
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 Pending = dict[int, Operation]
@@ -26,11 +38,14 @@ Pending = dict[int, Operation]
 
 @dataclass(slots=True)
 class Phases:
-    """Rewrites the body of a block; ``pending`` is the state of the walk."""
+    """Rewrites what a team runs; ``pending`` is the state of the walk.
+
+    ``order``: what the program allows of its sums.
+    """
 
     analysis: NestAnalysis
-    thread: Value
-    threads: int
+    team: Team
+    order: Order = field(default_factory=Order)
     pending: Pending = field(default_factory=Pending)
     _ordered: dict[tuple[int, int], bool] = field(
         default_factory=dict[tuple[int, int], bool]
@@ -42,18 +57,26 @@ class Phases:
             self._one(b, op)
 
     def _one(self, b: Builder, op: Operation) -> None:
-        loops = dealt_loops(op, self.analysis)
+        row = dealt_row(op, self.analysis)
+        loops = [] if row else dealt_loops(op, self.analysis)
+        reduction = reduction_of(op, self.order)
         if op.name in WAITS:
             b.operations.append(op)
             self.pending.clear()
+        elif reduction and reduction.is_free:
+            self._meet(b, op)
+            reduce(b, reduction, self.team)
+        elif row:
+            self._meet(b, op)
+            divide_row(b, row, self.team.member, self.team.size)
         elif op.regions and not loops:
             self._structured(b, op)
         else:
             self._meet(b, op)
             if loops:
-                divide(b, loops, self.thread, self.threads)
+                divide(b, loops, self.team.member, self.team.size)
             elif op.name in STORES:
-                alone = Index.of(0) - self.thread
+                alone = Index.of(0) - self.team.member
                 b.guard([alone], lambda i: i.operations.append(op))
             else:
                 b.operations.append(op)
@@ -61,14 +84,15 @@ class Phases:
     def _meet(self, b: Builder, op: Operation) -> None:
         """A barrier if something pending is in conflict with ``op``."""
         if any(self._must_wait(before, op) for before in self.pending.values()):
-            b.add("gpu.barrier")
+            self.team.meet(b)
             self.pending.clear()
         self.pending[id(op)] = op
 
     def _must_wait(self, before: Operation, op: Operation) -> bool:
         key = id(before), id(op)
         if key not in self._ordered:
-            self._ordered[key] = bool(self.analysis.conflicts([before], [op]))
+            found = self.analysis.conflicts([before], [op])
+            self._ordered[key] = not is_of_one_member(found, before, op)
         return self._ordered[key]
 
     def _structured(self, b: Builder, op: Operation) -> None:

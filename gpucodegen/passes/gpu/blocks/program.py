@@ -27,6 +27,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.team import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
 
@@ -65,7 +66,7 @@ def block_program(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )
     inner = Builder(location)
-    Phases(inside, thread, threads).operations(inner, body)
+    Phases(inside, Team(thread, threads)).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 

@@ -3,6 +3,7 @@
 - `nest`: a nest with its analysis, and what a kind answers
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `contractions`: products and convolutions
+- `reductions`: rows that teams of threads run, or that are reduced
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
@@ -19,6 +20,7 @@ from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.kinds.reductions import reductions_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
 
 Kind = Callable[[Nest], list[Operation] | None]
@@ -27,6 +29,7 @@ Kind = Callable[[Nest], list[Operation] | None]
 KINDS: tuple[Kind, ...] = (
     block_program_of,
     contractions_of,
+    reductions_of,
     threads_of,
     host_loop,
 )

@@ -13,6 +13,7 @@ from typing import Protocol
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
 
@@ -21,6 +22,8 @@ class Mapper(Protocol):
     """Launches the kernels of a function, and maps what is inside of a nest."""
 
     surroundings: Surroundings
+    order: Order
+    """What the program allows of its sums."""
     plan: Candidate | None
     """The kernel that every contraction becomes, if the caller has chosen one."""
     contractions: bool

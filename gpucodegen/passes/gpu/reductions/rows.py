@@ -1,0 +1,125 @@
+"""A nest as parallel loops around a program that each of their iterations runs.
+
+Parallel loops go outermost, which keeps the order of every sum.  Cells that loops
+update are values that these carry (`kept_cells`).  What the nest gives back leaves
+through a buffer of one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
+from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.kinds.thread_mapping import parallel_chain, trip_count
+from gpucodegen.passes.gpu.mapped_loops import MappedLoop
+from gpucodegen.passes.gpu.reductions.free_reductions import Reduction, reduction_of
+from gpucodegen.passes.loops.cells.kept_cells import kept_in_values
+from gpucodegen.passes.loops.framework.chains import chain_of, sunk
+from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of
+from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
+from gpucodegen.tiling.proof.loops import LoopKind
+
+
+@dataclass(frozen=True)
+class RowProgram:
+    """``chain``: parallel loops, outermost first; ``body``: what each iteration runs.
+
+    ``nest`` is what both were part of.
+    """
+
+    chain: tuple[MappedLoop, ...]
+    body: tuple[Operation, ...]
+    nest: Nest
+
+    @property
+    def order(self) -> Order:
+        """What the program allows of its sums."""
+        return self.nest.mapper.order
+
+    @cached_property
+    def analysis(self) -> NestAnalysis:
+        """The dependences of one iteration."""
+        return analyse(self.body, self.nest.context, self.nest.mapper.surroundings)
+
+    @cached_property
+    def reductions(self) -> tuple[Reduction, ...]:
+        """The reductions directly in the body."""
+        found = (reduction_of(op, self.order) for op in self.body)
+        return tuple(one for one in found if one is not None)
+
+    @property
+    def rows(self) -> int | None:
+        """Iterations of the parallel loops, if that is known."""
+        total = 1
+        for loop in self.chain:
+            count = trip_count(loop).constant
+            if count is None:
+                return None
+            total *= max(count, 0)
+        return total
+
+    @property
+    def is_for_teams(self) -> bool:
+        """Whether members of a team can share all that takes time."""
+        return all(map(self._is_shared, self.body))
+
+    def _is_shared(self, op: Operation) -> bool:
+        if not op.regions:
+            return op.name in _SINGLE or has_no_effect(op)
+        found = reduction_of(op, self.order)
+        if found is not None:
+            return found.is_free
+        row = dealt_row(op, self.analysis)
+        return row is not None or bool(dealt_loops(op, self.analysis))
+
+
+_SINGLE = frozenset({"affine.load", "affine.store"})
+
+
+def row_program(nest: Nest) -> RowProgram | None:
+    """The nest in that form; None if it is no ``affine.for`` without results."""
+    if nest.op.name != "affine.for" or nest.op.results:
+        return None
+    op = _parallel_outermost(nest)
+    chain = parallel_chain(op, nest.of(op).analysis)
+    inside = inner_operations(chain[-1].operation) if chain else (op,)
+    aliases = nest.mapper.surroundings.aliases
+    body = [new for o in inside for new in kept_in_values(o, aliases)]
+    return RowProgram(tuple(chain), tuple(body), nest)
+
+
+def _parallel_outermost(nest: Nest) -> Operation:
+    """The perfectly nested loops with parallel ones around those that accumulate."""
+    op = sunk(nest.op)
+    chain = chain_of(op)
+    analysis = nest.of(op).analysis
+    kinds = [verdict and verdict.kind for verdict in map(analysis.verdict, chain)]
+    if not {LoopKind.PARALLEL, LoopKind.REDUCTION}.issuperset(kinds):
+        return nest.op
+    order = sorted(range(len(chain)), key=lambda at: kinds[at] is LoopKind.REDUCTION)
+    if order == [*range(len(chain))] or refusal_of(analysis, chain, order):
+        return nest.op
+    return interchanged(chain, order)
+
+
+def through_buffers(
+    op: Operation, results: Sequence[Value]
+) -> tuple[list[Operation], list[Operation], list[Operation]]:
+    """What stands before an operation whose results leave a kernel, in it, behind."""
+    before, inside, after = (Builder(op.location) for _ in range(3))
+    for value in results:
+        box = before.allocate("memref.alloc", MemRefType((), value.type), value.name)
+        inside.store(value, box, [])
+        load = Operation("memref.load", (box,), (value,), location=op.location)
+        after.operations.append(load)
+        after.add("memref.dealloc", (box,))
+    return before.operations, inside.operations, after.operations
