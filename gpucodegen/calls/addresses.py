@@ -47,6 +47,25 @@ address = _read if _is_there() else _asked
 """
 
 
+def aligned_address(alignment: int) -> Callable[[Any], int]:
+    """Where NumPy arrays begin, if so many bytes divide that.
+
+    The function raises `ValueError` for others.
+
+    >>> a = np.zeros(8)
+    >>> aligned_address(8)(a[1:]) - aligned_address(8)(a)
+    8
+    """
+
+    def place(array: Any) -> int:
+        found = address(array)
+        if found % alignment:
+            raise ValueError(found)
+        return found
+
+    return place
+
+
 def device_address(size: int) -> Callable[[Any], int]:
     """Where arrays of a device begin whose elements have so many bytes.
 

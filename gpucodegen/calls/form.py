@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.runtime.host.parameters import alignment_of
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
+
 Form = Hashable
 
 
@@ -20,7 +23,7 @@ def form_of(arguments: Sequence[object]) -> Form:
     """The target that the environment asks for, and the form of each argument.
 
     That is its type, and of an array its element type, extents, strides and access, or
-    the device that it lies on.
+    the device that it lies on and the bytes that divide its address.
 
     >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
     >>> form_of((a, 1)) == form_of((b, 2)), form_of((a, 1)) == form_of((a.T, 1))
@@ -43,7 +46,8 @@ def _other(kind: type[object], value: Any) -> Hashable:
     """The form of an array of another library; the type alone of anything else."""
     try:
         place = getattr(value.data, "device_id", None)
-        form: Hashable = kind, value.shape, value.strides, value.dtype, place
+        room = place is not None and alignment_of(value.data.ptr, WIDEST)
+        form: Hashable = kind, value.shape, value.strides, value.dtype, place, room
         hash(form)
     except Exception:  # noqa: BLE001 - whatever other libraries raise
         return kind

@@ -159,7 +159,8 @@ class Function:
         """A call after all checks; the next of its form follows its plan."""
         signature, target = self.signature, self._target(arguments)
         values = signature.convert(arguments)
-        executable = self.executable(target, signature.known(values))
+        widest = registry.find(target).widest
+        executable = self.executable(target, signature.known(values, widest))
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
         apart = checked_apart(executable, signature, values) if refuses else ()
@@ -181,13 +182,16 @@ class Function:
     def executable(
         self, target: str = "", known: tuple[Known | None, ...] | None = None
     ) -> Executable:
-        """The compiled function; without arguments the last one, or the generic one."""
+        """The compiled function; without arguments the last one, or the generic one.
+
+        That is for arrays as devices allocate them.
+        """
         if not target and self._last is not None:
             return self._last
-        key = target or self._target(()), self._wanted(known)
+        key = self._key(target or self._target(()), known)
         made = self._executables
         if key not in made and len(made) >= MAX_SPECIALIZATIONS:
-            key = key[0], self._wanted(None)
+            key = key[0], (None,) * len(self.signature.parameters)
         if key not in made:
             with self._shown():
                 chosen = final_options(self.source, self.name, key, self.options)
@@ -195,19 +199,22 @@ class Function:
         self._last, self._entry = made[key], unlike
         return made[key]
 
-    def _wanted(
-        self, known: tuple[Known | None, ...] | None
-    ) -> tuple[Known | None, ...]:
+    def _key(
+        self, target: str, known: tuple[Known | None, ...] | None
+    ) -> Specialization:
         """What is compiled for arguments of which so much is known."""
-        if known is None or not self.options.specialize:
-            return (None,) * len(self.signature.parameters)
-        return known
+        if known is None:
+            known = self.signature.allocated(registry.find(target).widest)
+        elif not self.options.specialize:
+            known = tuple(at and at.without_shape() for at in known)
+        return target, known
 
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""
-        signature = self.signature
-        known = signature.known(signature.convert(arguments))
-        return self._target(arguments), self._wanted(known)
+        signature, target = self.signature, self._target(arguments)
+        widest = registry.find(target).widest
+        known = signature.known(signature.convert(arguments), widest)
+        return self._key(target, known)
 
     def _target(self, arguments: tuple[Any, ...]) -> str:
         name = os.environ.get("GPUCODEGEN_TARGET") or self.options.target

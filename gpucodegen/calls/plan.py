@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.addresses import address, device_address
+from gpucodegen.calls.addresses import address, aligned_address, device_address
 from gpucodegen.calls.launch import (
     Entry,
     Touching,
@@ -31,6 +31,7 @@ from gpucodegen.compiling.executable import Executable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import storage
+from gpucodegen.runtime.host.parameters import alignment_of
 from gpucodegen.runtime.host.scalars import scalar_conversion
 
 Word = Callable[[Any], Any]
@@ -153,7 +154,7 @@ def plan_of(
         if not isinstance(value, Buffer):
             words.append(scalar_conversion(signature.parameters[n].dtype) or _unknown)
         elif value.array is argument and _is_plain(value):
-            words.append(_address_of(value))
+            words.append(_address_of(value, target.widest))
             buffers.append((n, _taken(value)))
         else:
             return None
@@ -175,11 +176,14 @@ def _is_plain(buffer: Buffer) -> bool:
     return buffer.device != CPU or type(buffer.array) is np.ndarray
 
 
-def _address_of(buffer: Buffer) -> Word:
-    """How an array like that of a buffer becomes a word."""
-    if buffer.device == CPU:
-        return address
-    return device_address(buffer.array.itemsize)
+def _address_of(buffer: Buffer, widest: int) -> Word:
+    """How an array like that of a buffer becomes a word.
+
+    The form of NumPy arrays does not say what divides their addresses.
+    """
+    if buffer.device != CPU:
+        return device_address(buffer.array.itemsize)
+    return aligned_address(alignment_of(buffer.pointer, widest)) if widest else address
 
 
 def checked_apart(

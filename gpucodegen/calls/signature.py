@@ -14,7 +14,13 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
-from gpucodegen.runtime.host.parameters import Extents, Known, Parameter
+from gpucodegen.runtime.host.parameters import (
+    Extents,
+    Known,
+    Parameter,
+    alignment_of,
+    allocated,
+)
 from gpucodegen.runtime.host.scalars import scalar_conversion
 
 
@@ -84,9 +90,17 @@ class Signature:
                 )
         return buffer
 
-    def known(self, values: Sequence[Any]) -> tuple[Known | None, ...]:
-        """Extents and strides of these values; None where the type says all that."""
-        return tuple(map(_known, self.parameters, values))
+    def known(self, values: Sequence[Any], widest: int) -> tuple[Known | None, ...]:
+        """What is known of these values; None where the type says all of it.
+
+        Extents and strides, and up to ``widest`` bytes that divide the addresses.
+        """
+        pairs = zip(self.parameters, values, strict=True)
+        return tuple(_known(p, value, widest) for p, value in pairs)
+
+    def allocated(self, widest: int) -> tuple[Known | None, ...]:
+        """What is known if all arrays are whole allocations of a device."""
+        return allocated(self.parameters, widest)
 
     def refuse_read_only(self, values: Sequence[Any], written: Sequence[bool]) -> None:
         """Raise ReadOnlyArgument for the first that is written and must not be."""
@@ -135,14 +149,18 @@ def _in_numbers(strides: Extents | None, vector: tuple[int, ...]) -> Extents | N
     return (*scaled, *(prod(vector[i + 1 :]) for i in range(len(vector))))
 
 
-def _known(parameter: Parameter, value: Any) -> Known | None:
-    if parameter.shape is None or parameter.is_fixed:
+def _known(parameter: Parameter, value: Any, widest: int) -> Known | None:
+    if parameter.shape is None:
         return None
+    alignment = widest and alignment_of(value.pointer, widest)
+    if parameter.is_fixed:
+        return Known(alignment=alignment) if alignment else None
     rank, size = len(parameter.shape), prod(parameter.vector)
     shape = tuple(map(int, value.shape[:rank]))
     if parameter.strides is None:
-        return shape, None
-    return shape, tuple(int(stride) // size for stride in value.strides[:rank])
+        return Known(shape, None, alignment)
+    strides = tuple(int(stride) // size for stride in value.strides[:rank])
+    return Known(shape, strides, alignment)
 
 
 def _description(dtype: str) -> str:

@@ -16,7 +16,7 @@ from gpucodegen.compiling.lowering import Stages, lower, printed
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.runtime.host.collection import collected_afterwards
 from gpucodegen.runtime.host.loader import load_program
-from gpucodegen.runtime.host.parameters import Known, specialized
+from gpucodegen.runtime.host.parameters import Known, alignments, specialized
 
 if TYPE_CHECKING:
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
@@ -171,7 +171,8 @@ def build(
 
         module = source.module
         types = specialized(Function(module.functions[name]).type.inputs, known)
-        return lower(module, name, (target, types), options, stages)
+        key = target, types, alignments(known)
+        return lower(module, name, key, options, stages)
 
     def again() -> Stages:
         lowered(stages := [])

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Stages = list[tuple[str, "Module"]]
 """The name of each pass and what it made; printing takes longer than many a pass."""
 
-Key = tuple[str, tuple["Type | None", ...]]
-"""Target, and the types of the arguments where they are known."""
+Key = tuple[str, tuple["Type | None", ...], tuple[int, ...]]
+"""Target, the types of the arguments where they are known, and their alignments."""
 
 
 def lower(
@@ -103,14 +103,14 @@ def map_module(
     from gpucodegen import errors
     from gpucodegen.compiling.pipeline import all_passes
 
-    target, types = key
-    passes = all_passes(name, types, target, options)
+    target, types, alignments = key
+    passes = all_passes(name, types, target, options, alignments)
     before = len(stages)
     try:
         return _mapped(module, passes, stages)
     except errors.RaceFound as problem:
         plain = replace(options, time_tiles=False)
-        without = all_passes(name, types, target, plain)
+        without = all_passes(name, types, target, plain, alignments)
         if without == passes:
             raise
         del stages[before:]

@@ -26,6 +26,7 @@ from gpucodegen.passes.framework.reachable import KeepReachable
 from gpucodegen.passes.gpu.collectives import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
+from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignments
 from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
 from gpucodegen.passes.prepare.functions.inline import Inline
 from gpucodegen.passes.prepare.functions.inline_branches import InlineBranches
@@ -59,7 +60,9 @@ class Request:
     ``types`` are those of the arguments, where they are known.  ``handled`` operations
     and library calls are run by functions of the caller.  ``runs_launches``: launches
     stay what they are.  ``guard``: accesses that are not proven to stay inside are
-    checked.
+    checked.  ``alignments``: bytes that divide the addresses of the arguments, 0 where
+    that is not known.  A request that no call makes assumes whole arrays as devices
+    allocate them, at multiples of 256.
     """
 
     function: str
@@ -67,6 +70,7 @@ class Request:
     handled: tuple[str, ...] = ()
     runs_launches: bool = True
     guard: bool = False
+    alignments: tuple[int, ...] = ()
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
@@ -97,7 +101,9 @@ def _affine(r: Request) -> Sequence[ModulePass]:
 
 
 def _accesses(r: Request) -> Sequence[ModulePass]:
-    return [CheckReads(), CheckBounds(r.function, r.types, r.guard)]
+    addresses = AssumeAlignments(r.function, r.alignments)
+    stated = [addresses] if r.runs_launches else []
+    return [CheckReads(), CheckBounds(r.function, r.types, r.guard), *stated]
 
 
 FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
@@ -118,13 +124,15 @@ def front_passes(
     *,
     runs_launches: bool = True,
     guard: bool = False,
+    alignments: tuple[int, ...] = (),
 ) -> list[ModulePass]:
     """To affine nests on buffers, as a `Request` says.
 
     >>> front_passes("f", ())[-1].name
-    'check-bounds'
+    'assume-alignments'
     """
-    request = Request(function, types, tuple(handled), runs_launches, guard)
+    operations = tuple(handled), runs_launches, guard
+    request = Request(function, types, *operations, alignments)
     return [pass_ for stage in FRONT.values() for pass_ in stage(request)]
 
 
@@ -146,7 +154,11 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
 
 
 def all_passes(
-    function: str, types: ArgumentTypes, target: str, options: Options
+    function: str,
+    types: ArgumentTypes,
+    target: str,
+    options: Options,
+    alignments: tuple[int, ...] = (),
 ) -> list[ModulePass]:
     """From a parsed module to the mapped kernels of a function."""
     record = find(target)
@@ -159,6 +171,7 @@ def all_passes(
             options.handlers,
             runs_launches=record.runs_launches,
             guard=guard,
+            alignments=alignments,
         ),
         *mapping_passes(target, options),
     ]

@@ -17,6 +17,7 @@ from gpucodegen import errors
 from gpucodegen.compiling.lowering import Stages, map_module
 from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Function
 from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
@@ -28,6 +29,7 @@ from gpucodegen.passes.gpu.collectives import LowerCollectives
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
+from gpucodegen.runtime.host.parameters import alignments, allocated, parameters_of
 from gpucodegen.tiling.model.isl import Interval
 from gpucodegen.tiling.model.points import Tuple, touched, touched_cells
 from gpucodegen.tiling.model.relations import Model, model
@@ -124,13 +126,19 @@ def mapping(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.CodegenWarning)
             stages: Stages = []
-            key = target, tuple(types)
+            key = target, tuple(types), _alignments(module, name, target)
             map_module(reachable(module, name), name, key, options, stages)
     except errors.Error as refusal:
         return Mapping(target, (), refusal.message)
     mapped = next(made for done, made in stages[::-1] if done != LowerCollectives.name)
     around = Surroundings.of(mapped)
     return Mapping(target, tuple(_kernel(op, around) for op in _kernels(mapped)))
+
+
+def _alignments(module: Module, name: str, target: str) -> tuple[int, ...]:
+    """Those of whole arrays as devices allocate them."""
+    parameters = parameters_of(Function(module.functions[name]))
+    return alignments(allocated(parameters, find(target).widest))
 
 
 def _kernels(module: Module) -> Iterator[Operation]:

@@ -15,7 +15,7 @@ from warnings import catch_warnings, simplefilter
 from gpucodegen import errors
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.options import Options
-from gpucodegen.runtime.host.parameters import specialized
+from gpucodegen.runtime.host.parameters import alignments, specialized
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.lowering import Key
@@ -76,7 +76,7 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
     function = program[name]
     target, known = function.key_for(tuple(arguments))
     types = specialized(function.view.type.inputs, known)
-    mapping = _Mapping((target, types), function.options)
+    mapping = _Mapping((target, types, alignments(known)), function.options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         module = mapping.front(program.module, name)
@@ -104,7 +104,8 @@ class _Mapping:
         from gpucodegen.passes.framework.base import run_pipeline
         from gpucodegen.passes.framework.reachable import reachable
 
-        passes = front_passes(name, self.key[1], self.options.handlers)
+        _, types, aligned = self.key
+        passes = front_passes(name, types, self.options.handlers, alignments=aligned)
         return run_pipeline(reachable(module, name), passes, verify=False)
 
     def passes(self, sizes: tuple[int, ...] = ()) -> list[ModulePass]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling.targets.record import Target
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 if TYPE_CHECKING:
     from gpucodegen.emit.kernel.emissions import Emission
@@ -60,4 +61,5 @@ CUDA = Target(
     runs_launches=True,
     has_own_memory=True,
     repeats_calls=True,
+    widest=WIDEST,
 )

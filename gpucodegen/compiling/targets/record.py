@@ -34,6 +34,8 @@ class Target:
     ``guards_accesses``: kernels check the accesses that are not proven to stay inside
     their buffers, and the host reports them.
     ``has_own_memory``: NumPy arguments travel to a device and back.
+    ``widest``: bytes of the widest access of one thread, where these need addresses
+    that they divide: kernels are compiled for what is known of those of arguments.
     ``repeats_calls``: kernels are functions of addresses in this process, so that a
     call like an earlier one goes straight to them.
     ``version``: what earlier processes kept on disk counts only if they had the same
@@ -54,6 +56,7 @@ class Target:
     guards_accesses: bool = False
     has_own_memory: bool = False
     repeats_calls: bool = False
+    widest: int = 0
     version: str = ""
 
     @property

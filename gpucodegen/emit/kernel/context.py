@@ -22,7 +22,7 @@ from gpucodegen.emit.tables.memory.addressing import Descriptor
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.offsets import Offsets
 from gpucodegen.emit.tables.memory.prefetches import Prefetches
-from gpucodegen.emit.text.expressions import HELPERS, affine_text, divisor_of
+from gpucodegen.emit.text.expressions import HELPERS, affine_text
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import Argument, Header
 from gpucodegen.emit.text.names import PythonNames
@@ -34,7 +34,7 @@ from gpucodegen.errors import (
     UnsupportedOperation,
     UnsupportedType,
 )
-from gpucodegen.ir.affine.evaluation import substitute
+from gpucodegen.ir.affine.evaluation import divisor_of, substitute
 from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, leaves
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Block, Label, Operation, Value

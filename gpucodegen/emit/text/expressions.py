@@ -6,7 +6,6 @@ occur, since maps are composed with their operands first.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -129,27 +128,3 @@ def _scaled(term: Text, factor: int) -> Text:
 def extreme(function: str, bounds: Sequence[Text]) -> Text:
     """The only bound, or ``min(...)`` / ``max(...)`` of several."""
     return bounds[0] if len(bounds) == 1 else call(function, *bounds)
-
-
-def divisor_of(expr: AffineExpr, divisors: Sequence[int]) -> int:
-    """A number that divides an expression whose dimensions have the given divisors.
-
-    >>> divisor_of(Dim(0) * 4 + 8, [1])
-    4
-    """
-    match expr:
-        case Const(value):
-            return abs(value)
-        case Dim(position):
-            return divisors[position]
-        case Binary("+", lhs, rhs):
-            return math.gcd(divisor_of(lhs, divisors), divisor_of(rhs, divisors))
-        case Binary("*", lhs, rhs):
-            return divisor_of(lhs, divisors) * divisor_of(rhs, divisors)
-        case Binary("mod", lhs, rhs):
-            return math.gcd(divisor_of(lhs, divisors), divisor_of(rhs, divisors))
-        case Binary("floordiv", lhs, Const(value)):
-            whole = divisor_of(lhs, divisors)
-            return whole // value if value > 0 and whole % value == 0 else 1
-        case _:
-            return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import assert_never
@@ -60,3 +61,27 @@ def evaluate(expr: AffineExpr, dims: Sequence[int], syms: Sequence[int] = ()) ->
             return _EVALUATE[op](left, right)
         case _:
             assert_never(node)
+
+
+def divisor_of(expr: AffineExpr, divisors: Sequence[int]) -> int:
+    """A number that divides an expression whose dimensions have the given divisors.
+
+    >>> divisor_of(Dim(0) * 4 + 8, [1])
+    4
+    """
+    match expr:
+        case Const(value):
+            return abs(value)
+        case Dim(position):
+            return divisors[position]
+        case Binary("+", lhs, rhs):
+            return math.gcd(divisor_of(lhs, divisors), divisor_of(rhs, divisors))
+        case Binary("*", lhs, rhs):
+            return divisor_of(lhs, divisors) * divisor_of(rhs, divisors)
+        case Binary("mod", lhs, rhs):
+            return math.gcd(divisor_of(lhs, divisors), divisor_of(rhs, divisors))
+        case Binary("floordiv", lhs, Const(value)):
+            whole = divisor_of(lhs, divisors)
+            return whole // value if value > 0 and whole % value == 0 else 1
+        case _:
+            return 1

@@ -8,6 +8,7 @@ from gpucodegen import errors
 from gpucodegen.passes.framework.base import ModulePass
 
 PASSES: dict[str, str] = {
+    "assume-alignments": "prepare.functions.assume_alignments:AssumeAlignments",
     "bufferize": "prepare.memory.bufferize:Bufferize",
     "canonicalize": "prepare.affine.canonicalize:Canonicalize",
     "carry-stores": "loops.cells.carry_stores:CarryStores",

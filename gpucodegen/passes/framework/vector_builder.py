@@ -33,18 +33,32 @@ class VectorBuilder(OperationList):
         indices: Sequence[IndexLike],
         ty: VectorType,
         hint: str = "",
+        alignment: int = 0,
     ) -> Value:
-        """``vector.load`` of consecutive elements of the last dimension."""
+        """``vector.load`` of consecutive elements of the last dimension.
+
+        ``alignment``: bytes that divide the address; 0 where that is not known.
+        """
         operands = [self.index(i) for i in indices]
-        (value,) = self.add("vector.load", (memref, *operands), [ty], hint=hint)
+        aligned = _aligned(alignment)
+        (value,) = self.add(
+            "vector.load", (memref, *operands), [ty], aligned, hint=hint
+        )
         return value
 
     def vector_store(
-        self, vector: Value, memref: Value, indices: Sequence[IndexLike]
+        self,
+        vector: Value,
+        memref: Value,
+        indices: Sequence[IndexLike],
+        alignment: int = 0,
     ) -> None:
-        """``vector.store`` to consecutive elements of the last dimensions."""
+        """``vector.store`` to consecutive elements of the last dimensions.
+
+        ``alignment``: as for :meth:`vector_load`.
+        """
         operands = (vector, memref, *(self.index(i) for i in indices))
-        self.add("vector.store", operands)
+        self.add("vector.store", operands, (), _aligned(alignment))
 
     def transposed(self, tile: Value) -> Value:
         """``vector.transpose`` of a tile."""
@@ -228,6 +242,10 @@ class VectorBuilder(OperationList):
         return value
 
     # -- structure -------------------------------------------------------------------
+
+
+def _aligned(alignment: int) -> dict[str, Attribute]:
+    return {"alignment": IntegerAttr(alignment, I64)} if alignment else {}
 
 
 def _transfer_attributes(

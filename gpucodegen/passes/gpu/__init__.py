@@ -1,6 +1,7 @@
 """Mapping to the GPU: grids, blocks, threads and the host around them.
 
 - `mapped_loops`: parallel loops as grids and blocks see them
+- `vector_width`: elements that an access moves at once
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
 - `blocks`: nests that a whole block runs

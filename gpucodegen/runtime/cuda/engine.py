@@ -31,6 +31,7 @@ from gpucodegen.runtime.host.engines import (
     storage,
 )
 from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 Contents = np.ndarray[Any, Any]
 
@@ -225,10 +226,12 @@ class CudaEngine:
     def _copies(self, buffers: Mapping[int, Buffer]) -> dict[int, Buffer]:
         """Memory for copies with the extents and strides of buffers.
 
-        Buffers that share bytes get copies that share theirs.
+        Buffers that share bytes get copies that share theirs, and what divides the
+        address of a buffer divides that of its copy, up to the widest access.
         """
         device = self.device
-        spans = joined([buffer.byte_range for buffer in buffers.values()])
+        ranges = (buffer.byte_range for buffer in buffers.values())
+        spans = joined((low - low % WIDEST, high) for low, high in ranges)
         rooms = [device.empty((end - at,), np.dtype(np.uint8)) for at, end in spans]
         made: dict[int, Buffer] = {}
         for i, buffer in buffers.items():

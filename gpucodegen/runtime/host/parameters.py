@@ -7,7 +7,9 @@ disk, where it needs no parser.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpucodegen.tiling.machine.gpu.limits import ALLOCATED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +19,22 @@ if TYPE_CHECKING:
     from gpucodegen.ir.types import Type
 
 Extents = tuple[int | None, ...]
-Known = tuple[tuple[int, ...], tuple[int, ...] | None]
-"""Extents of an array of a call, and the strides where its type has some."""
+
+
+class Known(NamedTuple):
+    """What is known of an array of calls, beyond its type.
+
+    Extents, and the strides where its type has some; ``alignment``: bytes that divide
+    its address, 0 where that does not matter.
+    """
+
+    shape: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+    alignment: int = 0
+
+    def without_shape(self) -> Known | None:
+        """What is known of arrays of any extents and strides."""
+        return Known(alignment=self.alignment) if self.alignment else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +104,7 @@ def specialized(
     """The types with what is known of each; None where nothing is.
 
     >>> from gpucodegen.ir.types import F32, INDEX, MemRefType
-    >>> print(*specialized([MemRefType((None,), F32), INDEX], [((8,), None), None]))
+    >>> print(*specialized([MemRefType((None,), F32), INDEX], [Known((8,)), None]))
     memref<8xf32> None
     """
     from dataclasses import replace
@@ -99,7 +115,9 @@ def specialized(
     def one(ty: Type, at: Known | None) -> Type | None:
         if at is None or not isinstance(ty, MemRefType | TensorType):
             return None
-        shape, strides = at
+        shape, strides, _ = at
+        if shape is None:
+            return None
         layout = ty.layout if isinstance(ty, MemRefType) else None
         if strides is None or not isinstance(layout, StridedLayoutAttr):
             return replace(ty, shape=shape)
@@ -108,3 +126,35 @@ def specialized(
         )
 
     return tuple(map(one, types, known))
+
+
+def allocated(parameters: Sequence[Parameter], widest: int) -> tuple[Known | None, ...]:
+    """What is known of arguments if all arrays are whole allocations of a device.
+
+    ``widest``: bytes of the widest access there; 0 where alignment does not matter.
+    """
+    return tuple(
+        Known(alignment=ALLOCATED)
+        if widest and p.shape is not None and p.strides is None
+        else None
+        for p in parameters
+    )
+
+
+def alignments(known: Sequence[Known | None]) -> tuple[int, ...]:
+    """Bytes that divide the address of each argument; 0 of what is none or not known.
+
+    >>> alignments([Known((8,), None, 16), None])
+    (16, 0)
+    """
+    return tuple(0 if at is None else at.alignment for at in known)
+
+
+def alignment_of(address: int, most: int) -> int:
+    """The largest power of two that divides an address, up to ``most`` of them.
+
+    >>> [alignment_of(n, 16) for n in (0, 4, 24, 256)]
+    [16, 4, 8, 16]
+    """
+    known = address | most
+    return known & -known

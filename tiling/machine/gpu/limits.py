@@ -7,3 +7,9 @@ GRID = (2**31 - 1, 65535, 65535)
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a block may have without asking for more."""
+
+WIDEST = 16
+"""Bytes of the widest access of one thread, which divide its address."""
+
+ALLOCATED = 256
+"""Bytes that divide the addresses of what is allocated: CUDA guide, "Device Memory"."""

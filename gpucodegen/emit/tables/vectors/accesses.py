@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from gpucodegen.dialects import affine
 from gpucodegen.emit.kernel.context import Emitter, Handler
@@ -16,8 +17,10 @@ from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
 
-WIDEST = 16
-"""Bytes of the widest single memory access, and of the alignment of shared memory."""
+WIDTHS = 16, 8, 4, 2
+"""Bytes of single memory accesses."""
+WIDEST = WIDTHS[0]
+"""Bytes of the alignment of shared memory, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class _Access:
     """A vector in memory: where it starts, one stride per vector dimension.
 
     ``left`` is how many rows and columns exist, where it may leave the buffer.
+    ``stated``: bytes that the program says to divide the address.
     """
 
     ty: VectorType
@@ -33,6 +37,7 @@ class _Access:
     start: AffineExpr
     strides: tuple[AffineExpr, ...]
     left: tuple[AffineExpr, ...] = ()
+    stated: int = 0
 
     @property
     def contiguous(self) -> bool:
@@ -58,12 +63,18 @@ class _Access:
         return e.make(hint, name, *self.ty.shape, self.kind, align)
 
     def _alignment(self, e: Emitter) -> int:
-        """Bytes that surely divide the address, for buffers that a kernel made."""
-        if self.buffer.pointer not in e.facts.shared:
+        """Bytes that surely divide the address, if they allow accesses of several.
+
+        A processor with vector registers asks for none.
+        """
+        if not e.spelling.in_blocks:
             return 0
         size = stored_bytes(self.kind)
-        divisor = e.divisor(self.start) * size
-        return next((n for n in (WIDEST, 8) if n > size and divisor % n == 0), 0)
+        is_shared = self.buffer.pointer in e.facts.shared
+        base = WIDEST if is_shared else self.buffer.alignment
+        proven = gcd(base, e.divisor(self.start) * size) if base else 0
+        widths = (n for n in WIDTHS if n > size)
+        return next((n for n in widths if max(proven, self.stated) % n == 0), 0)
 
     def arguments(self, e: Emitter) -> list[Text]:
         """Pointer, offset, and the strides that the intrinsic asks for."""
@@ -76,7 +87,9 @@ def _plain_access(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Acc
     """The access of vector.load / store: the last dimensions of the buffer."""
     buffer, indices = access(e, op, first)
     strides = buffer.strides[len(buffer.strides) - len(ty.shape) :]
-    return _Access(ty, vector_dtype(e, op, ty), buffer, buffer.at(indices), strides)
+    kind, start = vector_dtype(e, op, ty), buffer.at(indices)
+    stated = op.integer("alignment", 1)
+    return _Access(ty, kind, buffer, start, strides, stated=stated)
 
 
 def load(e: Emitter, op: Operation) -> None:

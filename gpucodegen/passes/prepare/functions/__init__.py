@@ -9,6 +9,7 @@
 - `inline_branches`: blocks put into parallel loops
 - `inline`: bodies in place of calls
 - `propagate_aliases`: arguments that may overlap
+- `assume_alignments`: what divides the addresses of arguments
 - `mark_overwritten`: arguments whose contents are not read
 """
 
