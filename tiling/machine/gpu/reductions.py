@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import ceil, log2
 
-from gpucodegen.tiling.machine.gpu.devices import WARP, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import Work, estimate
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import Unit, Work, estimate
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.plan import DEFAULT
 
@@ -23,16 +23,22 @@ BLOCK = 256
 """Threads of a block of several teams."""
 UNKNOWN = 1 << 12
 """What stands for an extent that is not known."""
-REGISTERS = 32
-"""Of a thread, about."""
+REGISTERS = 28
+"""Of a thread, about, besides the elements that it keeps."""
+KEPT = 32
+"""Elements of a row that a member keeps in registers at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowTeams:
-    """``size`` threads for each row; ``count`` teams are a block."""
+    """``size`` threads for each row; ``count`` teams are a block.
+
+    ``keeps``: each member keeps its part of the row in registers.
+    """
 
     size: int
     count: int = 1
+    keeps: bool = False
 
     @property
     def threads(self) -> int:
@@ -44,14 +50,17 @@ class RowTeams:
 class Rows:
     """Rows to reduce: their number and length, and the bytes that each element moves.
 
-    ``phases``: passes over a row.  ``alone``: a row needs a block of its own.
+    ``width``: neighbours that a member takes at once.  ``phases``: passes over a row.
+    ``alone``: a row needs a block of its own.  ``can_keep``: all passes are alike.
     """
 
     rows: int
     length: int
+    width: int = 1
     bytes: int = 4
     phases: int = 1
     alone: bool = False
+    can_keep: bool = False
 
 
 @cache
@@ -59,34 +68,45 @@ def plan_rows(problem: Rows, device: GpuDevice = DEFAULT) -> RowTeams:
     """The team of each row; of equal costs the smaller one.
 
     >>> plan_rows(Rows(1 << 16, 256)), plan_rows(Rows(64, 1 << 16)).count
-    (RowTeams(size=32, count=8), 1)
+    (RowTeams(size=32, count=8, keeps=False), 1)
     """
-    candidates = [
-        RowTeams(size, 1 if size > WARP or problem.alone else BLOCK // size)
-        for size in SIZES
-    ]
+    candidates = [_teams(size, problem) for size in SIZES]
     return min(candidates, key=lambda teams: row_clocks(teams, problem, device))
+
+
+def _teams(size: int, problem: Rows) -> RowTeams:
+    count = 1 if size > WARP or problem.alone else BLOCK // size
+    keeps = problem.can_keep and _held(size, problem) <= KEPT
+    return RowTeams(size, count, keeps)
+
+
+def _held(size: int, problem: Rows) -> int:
+    """Elements of a row that one member has."""
+    return ceil(problem.length / (size * problem.width)) * problem.width
 
 
 def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
     """Estimated clocks of a kernel, without its start."""
     blocks = ceil(problem.rows / teams.count)
     warps = blocks * teams.threads // WARP
-    steps = ceil(problem.length / teams.size)
-    per_warp = problem.phases * (4 * steps + 4 * log2(WARP) + 20)
-    is_warp = teams.size == WARP
-    barriers = 0 if is_warp else 2 * problem.phases
-    moved = problem.rows * problem.length * problem.bytes
+    held = _held(teams.size, problem)
+    steps = held / problem.width
+    exchanges = 4 * log2(WARP) + (0 if teams.size == WARP else 2 * teams.size / WARP)
+    barriers = 0 if teams.size == WARP else 2 * problem.phases
+    passes = 1 if teams.keeps else problem.phases
+    moved = passes * problem.rows * problem.length * problem.bytes
+    outstanding = steps if teams.keeps else 4
     work = Work(
         blocks,
         teams.threads,
-        per_warp * warps + barriers * warps * teams.size / WARP,
-        sectors=moved / 32 * problem.phases,
-        block_sectors=moved / 32,
+        warps * (problem.phases * (2 * held + 2 * steps + exchanges) + 20),
+        sectors=moved / SECTOR,
+        block_sectors=moved / SECTOR,
         memory=moved,
-        waits=problem.phases * ceil(steps / 4),
+        waits=passes * ceil(steps / outstanding),
         barriers=barriers,
     )
-    held = occupancy(device.multiprocessor, teams.threads, REGISTERS, 0)
-    clocks = estimate(device, held.blocks, work).clocks
-    return max(clock for unit, clock in clocks.items() if unit.name != "LAUNCH")
+    registers = REGISTERS + (held if teams.keeps else 2 * problem.width)
+    fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
+    clocks = estimate(device, fits.blocks, work).clocks
+    return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)

@@ -19,19 +19,19 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.deal import Deal, row_of
 from gpucodegen.passes.gpu.blocks.deals import is_of_one_member
 from gpucodegen.passes.gpu.blocks.reduce import reduce
-from gpucodegen.passes.gpu.blocks.team import Team
 from gpucodegen.passes.gpu.blocks.threads import (
     dealt_loops,
     dealt_row,
     divide,
-    divide_row,
 )
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.gpu.reductions.free_reductions import reduction_of
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
+LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})
 Pending = dict[int, Operation]
 """What was done since the last barrier, by identity."""
 
@@ -44,7 +44,7 @@ class Phases:
     """
 
     analysis: NestAnalysis
-    team: Team
+    deal: Deal
     order: Order = field(default_factory=Order)
     pending: Pending = field(default_factory=Pending)
     _ordered: dict[tuple[int, int], bool] = field(
@@ -61,30 +61,35 @@ class Phases:
         loops = [] if row else dealt_loops(op, self.analysis)
         reduction = reduction_of(op, self.order)
         if op.name in WAITS:
+            self.deal.kept.forget()
             b.operations.append(op)
             self.pending.clear()
         elif reduction and reduction.is_free:
             self._meet(b, op)
-            reduce(b, reduction, self.team)
+            reduce(b, reduction, self.deal)
         elif row:
             self._meet(b, op)
-            divide_row(b, row, self.team.member, self.team.size)
+            self.deal.run(b, row_of(op), [], {})
         elif op.regions and not loops:
             self._structured(b, op)
         else:
             self._meet(b, op)
             if loops:
-                divide(b, loops, self.team.member, self.team.size)
+                self.deal.kept.forget()
+                divide(b, loops, self.deal.team.member, self.deal.team.size)
             elif op.name in STORES:
-                alone = Index.of(0) - self.team.member
+                alone = Index.of(0) - self.deal.team.member
                 b.guard([alone], lambda i: i.operations.append(op))
+                self.deal.kept.note_write(op.operands[1])
             else:
                 b.operations.append(op)
+                if op.name in LOADS:
+                    self.deal.kept.note_read(op.operands[0])
 
     def _meet(self, b: Builder, op: Operation) -> None:
         """A barrier if something pending is in conflict with ``op``."""
         if any(self._must_wait(before, op) for before in self.pending.values()):
-            self.team.meet(b)
+            self.deal.team.meet(b)
             self.pending.clear()
         self.pending[id(op)] = op
 
@@ -98,6 +103,7 @@ class Phases:
     def _structured(self, b: Builder, op: Operation) -> None:
         """A loop or branch that all threads walk; it may be left without entering."""
         entry = dict(self.pending)
+        self.deal.kept.forget()
         while op.name in LOOPS:
             before = dict(self.pending)
             self._regions(op, before)

@@ -26,6 +26,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.deal import Deal
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.team import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
@@ -51,7 +52,7 @@ def block_program(
     """The kernel of a nest, or of several; ``context`` are the operations before."""
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
-    buffers, body = _with_buffers_first(body)
+    buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings)
     threads = thread_count(body, inside)
     b = Builder(location)
@@ -66,7 +67,7 @@ def block_program(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )
     inner = Builder(location)
-    Phases(inside, Team(thread, threads)).operations(inner, body)
+    Phases(inside, Deal(Team(thread, threads))).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 
@@ -104,7 +105,7 @@ def _block_loop(
     return _BlockLoop(loop.iv, lowers[0], loop.step, count)
 
 
-def _with_buffers_first(
+def with_buffers_first(
     operations: Sequence[Operation],
 ) -> tuple[list[Operation], list[Operation]]:
     """The buffers of a program as memory of the block, and the program without them."""

@@ -70,18 +70,6 @@ def dealt_row(op: Operation, analysis: NestAnalysis) -> MappedLoop | None:
     return None if any(o.name in TRANSFERS for o in op.walk()) else found[0]
 
 
-def divide_row(b: Builder, row: MappedLoop, thread: Value, threads: int) -> None:
-    """Deal the iterations of one loop out to the threads."""
-    body = inner_operations(row.operation)
-
-    def iteration(inner: Builder, iv: Value) -> None:
-        inner.operations.extend(substitute_values(o, {row.iv: iv}) for o in body)
-
-    first = row.lower + Index.of(thread) * row.step
-    step = row.step * threads
-    b.loop(first, row.uppers, iteration, step=step, hint=row.iv.name)
-
-
 def thread_count(operations: Sequence[Operation], analysis: NestAnalysis) -> int:
     """Enough threads for the largest divided loop nest, at most `MAX_THREADS`."""
     largest = max(

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
@@ -21,6 +21,7 @@ from gpucodegen.tiling.machine.gpu.candidates import Candidate
 class Mapper(Protocol):
     """Launches the kernels of a function, and maps what is inside of a nest."""
 
+    definitions: Mapping[Value, Operation]
     surroundings: Surroundings
     order: Order
     """What the program allows of its sums."""
