@@ -22,8 +22,8 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
-from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike

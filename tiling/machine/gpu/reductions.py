@@ -1,19 +1,19 @@
 """How rows are reduced on a GPU: the team of each row, and parts of long rows.
 
 Comes in: how many rows there are, how long they are, the bytes of an iteration.  Goes
-out: the plan of least estimated clocks.  A member of a team reads one element of each
-``size`` of its row; then ``log2`` exchanges combine the members of a warp, and two
-barriers the warps of a block.
+out: the plan of least estimated clocks.  A member of a team reads ``width`` elements of
+each ``size * width`` of its row; then exchanges combine the members of a warp, and two
+barriers the warps of a block.  Where rows lie across memory, the lanes of a warp take
+neighbouring rows, and each of the block's warps a share of these.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from math import ceil, log2
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import Unit, Work, estimate
+from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.plan import DEFAULT
 
@@ -47,11 +47,31 @@ class RowTeams:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnTeams:
+    """Each lane of ``members`` warps has ``width`` neighbouring rows."""
+
+    members: int
+    width: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARP * self.members
+
+    @property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return WARP * self.width
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """Rows to reduce: their number and length, and the bytes that each element moves.
 
     ``width``: neighbours that a member takes at once.  ``phases``: passes over a row.
     ``alone``: a row needs a block of its own.  ``can_keep``: all passes are alike.
+    ``across``: neighbouring rows are neighbours in memory, ``groups`` times ``rows`` of
+    them; ``width`` is along these.
     """
 
     rows: int
@@ -61,9 +81,10 @@ class Rows:
     phases: int = 1
     alone: bool = False
     can_keep: bool = False
+    across: bool = False
+    groups: int = 1
 
 
-@cache
 def plan_rows(problem: Rows, device: GpuDevice = DEFAULT) -> RowTeams:
     """The team of each row; of equal costs the smaller one.
 
@@ -110,3 +131,76 @@ def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
     fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
     clocks = estimate(device, fits.blocks, work).clocks
     return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
+
+
+def plan_columns(problem: Rows, device: GpuDevice = DEFAULT) -> ColumnTeams:
+    """The warps that share rows across memory; of equal costs fewer.
+
+    >>> plan_columns(Rows(1 << 13, 1 << 13, width=4, across=True)).width
+    4
+    """
+    widths = [1 << power for power in range(problem.width.bit_length())]
+    candidates = [
+        ColumnTeams(members, width)
+        for width in reversed(widths)
+        for members in (1, 2, 4, 8, 16, 32)
+    ]
+    return min(candidates, key=lambda teams: column_clocks(teams, problem, device))
+
+
+def column_clocks(teams: ColumnTeams, problem: Rows, device: GpuDevice) -> float:
+    """Estimated clocks of a kernel, without its start."""
+    blocks = ceil(problem.rows / teams.rows) * problem.groups
+    steps = ceil(problem.length / teams.members)
+    moved = problem.groups * problem.rows * problem.length * problem.bytes
+    fewest = max(1, SECTOR // (teams.width * problem.bytes * WARP))
+    warps = blocks * teams.members
+    work = Work(
+        blocks,
+        teams.threads,
+        warps * (steps * (teams.width + 3) + 20) + 2 * blocks * teams.members,
+        sectors=fewest * moved / SECTOR,
+        block_sectors=fewest * moved / SECTOR,
+        memory=moved,
+        waits=ceil(steps / 4),
+        barriers=int(teams.members > 1),
+    )
+    fits = occupancy(
+        device.multiprocessor, teams.threads, REGISTERS + 2 * teams.width, 0
+    )
+    clocks = estimate(device, fits.blocks, work).clocks
+    return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
+
+
+MOST_PARTS = 4096
+"""Of one row."""
+
+
+def plan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
+    """Into how many parts each row is cut, which a second kernel combines.
+
+    >>> plan_parts(Rows(1 << 13, 1 << 12)), plan_parts(Rows(1, 1 << 26)) > 256
+    (1, True)
+    """
+    powers = (1 << power for power in range(MOST_PARTS.bit_length()))
+    parts = [n for n in powers if n == 1 or n * WARP * problem.width <= problem.length]
+    return min(parts, key=lambda n: _in_parts(n, problem, device))
+
+
+def _in_parts(parts: int, problem: Rows, device: GpuDevice) -> float:
+    if parts == 1:
+        return _best(problem, device)
+    length = ceil(problem.length / parts)
+    if problem.across:
+        first = replace(problem, length=length, groups=problem.groups * parts)
+    else:
+        first = replace(problem, length=length, rows=problem.rows * parts)
+    second = replace(problem, length=parts)
+    start = START * device.clock
+    return _best(first, device) + _best(second, device) + start
+
+
+def _best(problem: Rows, device: GpuDevice) -> float:
+    if problem.across:
+        return column_clocks(plan_columns(problem, device), problem, device)
+    return row_clocks(plan_rows(problem, device), problem, device)

@@ -76,6 +76,11 @@ class Deal:
     width: int = 1
     kept: KeptElements = field(default_factory=KeptElements)
 
+    @property
+    def lanes(self) -> int:
+        """Totals that a member has of each that a loop carries."""
+        return self.width
+
     def run(
         self, b: Builder, row: Row, totals: Totals, outer: Mapping[Value, Index]
     ) -> Totals:

@@ -1,6 +1,6 @@
 """Reductions dealt out to the members of a team.
 
-    partial = neutral;  for i = lower + member * step .. by size * step: partial OP= x[i]
+    partial = neutral;  for i = lower + member * step .. by size * step:  partial OP= x
     s = initial OP (the partial results of all members)
 
 Outer loops of the reduction stay around the dealt one, unless that is too short for all
@@ -46,9 +46,7 @@ def combination(
 
 def partials(b: Builder, reduction: Reduction, deal: Deal) -> list[Value]:
     """What the iterations of one member combine to."""
-    start = [neutral(b, a) for a in reduction.totals] * deal.width
-    lanes = _dealt(b, reduction, deal, start)
-    return joined(b, reduction, lanes)
+    return joined(b, reduction, lane_totals(b, reduction, deal))
 
 
 def neutral(b: Builder, accumulation: Accumulation) -> Value:
@@ -78,7 +76,9 @@ def _combined(
     return result
 
 
-def _dealt(b: Builder, reduction: Reduction, deal: Deal, start: Totals) -> Totals:
+def lane_totals(b: Builder, reduction: Reduction, deal: Deal) -> Totals:
+    """What the iterations of one member combine to in each of its lanes."""
+    start = [neutral(b, a) for a in reduction.totals] * deal.lanes
     extents = [extent(op) for op in reduction.loops]
     known = [n for n in extents if n is not None]
     whole = deal.team.size * deal.width

@@ -68,10 +68,20 @@ def reduction_of(op: Operation, order: Order) -> Reduction | None:
     return Reduction(tuple(loops), tuple(totals), all(map(order.frees, totals)))
 
 
-def reductions_in(operations: Sequence[Operation], order: Order) -> list[Reduction]:
-    """Those among operations, outermost loops only."""
-    found = (reduction_of(op, order) for op in operations)
-    return [one for one in found if one is not None]
+def made_for(operations: Sequence[Operation], loop: Operation) -> list[Operation]:
+    """The operations that make what the iterations of a reduction use.
+
+    What it only starts from is not among that.
+    """
+    bounds = (*affine.For(loop).lower_operands, *affine.For(loop).upper_operands)
+    wanted = {*bounds, *(v for op in loop.body.operations for v in op.used)}
+    wanted.update(v for op in loop.body.operations for o in op.walk() for v in o.used)
+    needed: list[Operation] = []
+    for op in reversed(operations):
+        if not wanted.isdisjoint(op.results):
+            wanted.update(op.operands)
+            needed.insert(0, op)
+    return needed
 
 
 def _is_read(op: Operation) -> bool:
