@@ -25,6 +25,18 @@ UNKNOWN = 1 << 12
 """What stands for an extent that is not known."""
 REGISTERS = 28
 """Of a thread, about, besides the elements that it keeps."""
+OUTSTANDING = 2
+"""Loads of a loop that a thread waits for together, about."""
+MOST_MEMBERS = 64
+"""Of a column: the first one combines what all of them have."""
+FILL = 2
+"""Blocks of each multiprocessor that keep it busy."""
+SHARES = 4
+"""By how much a multiprocessor may draw more than its share of the bandwidth, about."""
+LOADED = 1200
+"""Clocks of a load from memory that is busy: 600 ns, published for H100."""
+HALF_LINE = 64
+"""Bytes that memory moves to the L2 cache at least; published for H100."""
 KEPT = 32
 """Elements of a row that a member keeps in registers at most."""
 
@@ -48,20 +60,21 @@ class RowTeams:
 
 @dataclass(frozen=True, slots=True)
 class ColumnTeams:
-    """Each lane of ``members`` warps has ``width`` neighbouring rows."""
+    """``lanes`` threads with ``width`` neighbouring rows each, ``members`` times."""
 
     members: int
     width: int
+    lanes: int = WARP
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return WARP * self.members
+        return self.lanes * self.members
 
     @property
     def rows(self) -> int:
         """Rows of a block."""
-        return WARP * self.width
+        return self.lanes * self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +129,21 @@ def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
     barriers = 0 if teams.size == WARP else 2 * problem.phases
     passes = 1 if teams.keeps else problem.phases
     moved = passes * problem.rows * problem.length * problem.bytes
-    outstanding = steps if teams.keeps else 4
+    outstanding = steps if teams.keeps else min(steps, OUTSTANDING)
+    registers = REGISTERS + (held if teams.keeps else 2 * problem.width)
+    fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
+    flying = teams.threads * problem.width * problem.bytes * outstanding
+    idle = _idle(device, blocks, fits.blocks, flying)
     work = Work(
         blocks,
         teams.threads,
         warps * (problem.phases * (2 * held + 2 * steps + exchanges) + 20),
         sectors=moved / SECTOR,
         block_sectors=moved / SECTOR,
-        memory=moved,
-        waits=passes * ceil(steps / outstanding),
+        memory=moved * idle,
+        waits=passes * ceil(steps / max(outstanding, 1)),
         barriers=barriers,
     )
-    registers = REGISTERS + (held if teams.keeps else 2 * problem.width)
-    fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
     clocks = estimate(device, fits.blocks, work).clocks
     return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
 
@@ -141,9 +156,11 @@ def plan_columns(problem: Rows, device: GpuDevice = DEFAULT) -> ColumnTeams:
     """
     widths = [1 << power for power in range(problem.width.bit_length())]
     candidates = [
-        ColumnTeams(members, width)
+        ColumnTeams(threads // lanes, width, lanes)
         for width in reversed(widths)
-        for members in (1, 2, 4, 8, 16, 32)
+        for lanes in (WARP, WARP // 2, WARP // 4, WARP // 8)
+        for threads in SIZES
+        if threads // lanes <= MOST_MEMBERS
     ]
     return min(candidates, key=lambda teams: column_clocks(teams, problem, device))
 
@@ -151,25 +168,41 @@ def plan_columns(problem: Rows, device: GpuDevice = DEFAULT) -> ColumnTeams:
 def column_clocks(teams: ColumnTeams, problem: Rows, device: GpuDevice) -> float:
     """Estimated clocks of a kernel, without its start."""
     blocks = ceil(problem.rows / teams.rows) * problem.groups
-    steps = ceil(problem.length / teams.members)
     moved = problem.groups * problem.rows * problem.length * problem.bytes
-    fewest = max(1, SECTOR // (teams.width * problem.bytes * WARP))
-    warps = blocks * teams.members
+    run = teams.rows * problem.bytes
+    fewest = max(1, HALF_LINE / run)
+    steps = ceil(problem.length / teams.members)
+    warps = blocks * teams.threads / WARP
+    registers = REGISTERS + 4 * teams.width
+    fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
+    outstanding = min(steps, OUTSTANDING)
+    flying = teams.threads * teams.width * problem.bytes * outstanding
+    idle = _idle(device, blocks, fits.blocks, flying)
     work = Work(
         blocks,
         teams.threads,
-        warps * (steps * (teams.width + 3) + 20) + 2 * blocks * teams.members,
+        warps * (steps * (teams.width + 4) + 20 + 3 * teams.members),
         sectors=fewest * moved / SECTOR,
         block_sectors=fewest * moved / SECTOR,
-        memory=moved,
-        waits=ceil(steps / 4),
-        barriers=int(teams.members > 1),
-    )
-    fits = occupancy(
-        device.multiprocessor, teams.threads, REGISTERS + 2 * teams.width, 0
+        memory=fewest * moved * idle,
+        waits=ceil(steps / max(outstanding, 1)),
+        barriers=teams.members,
     )
     clocks = estimate(device, fits.blocks, work).clocks
     return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
+
+
+def _idle(device: GpuDevice, blocks: int, resident: int, flying: float) -> float:
+    """By how much memory waits because too few bytes are on their way to it.
+
+    Little's law: bandwidth times latency are on their way where memory never waits.
+    ``flying``: bytes that a block has on their way.  A multiprocessor with one block
+    waits for memory while that starts and ends; the others draw more than their share.
+    """
+    running = min(blocks, device.processors * max(resident, 1))
+    needed = device.copy_bandwidth / device.clock * LOADED
+    fill = min(FILL * device.processors / blocks, SHARES)
+    return max(1.0, needed / max(running * flying, 1.0), fill)
 
 
 MOST_PARTS = 4096

@@ -58,6 +58,12 @@ class Nest:
         """Its dependences."""
         return analyse([self.op], self.context, self.mapper.surroundings)
 
+    @property
+    def definitions(self) -> Mapping[Value, Operation]:
+        """What makes the values of the function, and those that kinds made before."""
+        made = {value: op for op in self.context for value in op.results}
+        return {**made, **self.mapper.definitions}
+
     def of(self, op: Operation) -> Nest:
         """Another nest in its place."""
         return self if op is self.op else replace(self, op=op)

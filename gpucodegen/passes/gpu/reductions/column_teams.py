@@ -1,9 +1,9 @@
-"""Rows that lie across memory: lanes along neighbouring rows, warps along each row.
+"""Rows that lie across memory: lanes along neighbouring rows, members along each row.
 
 lane = thread mod 32 has ``width`` rows, member = thread / 32
 partial = the terms of these rows at positions member, member + members, ..
 shared[member][rows] = partial;  barrier
-the first warp combines the members and finishes its rows
+the first lanes combine the members and finish their rows
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.blocks.deal import Deal, Row, Totals
 from gpucodegen.passes.gpu.blocks.reduce import combination, lane_totals
-from gpucodegen.passes.gpu.blocks.team import WARP, Team
+from gpucodegen.passes.gpu.blocks.team import Team
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
 from gpucodegen.passes.gpu.reductions.free_reductions import Reduction, made_for
@@ -69,8 +69,8 @@ def lanes_along_rows(
     *outer, inner = program.chain
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")
-    lane = b.index(Index.of(thread) % WARP, "lane")
-    member = b.index(Index.of(thread) // WARP, "member")
+    lane = b.index(Index.of(thread) % plan.lanes, "lane")
+    member = b.index(Index.of(thread) // plan.lanes, "member")
     counts = [trip_count(loop) for loop in outer]
     block = Index.of(thread_index(b, "block_id", "x", "bx"))
     group = Index.of(thread_index(b, "block_id", "y", "by")) if outer else Index.of(0)
@@ -108,16 +108,16 @@ class _Finish:
     member: Value
 
     def build(self, b: Builder, rows: Sequence[Lane], limits: Sequence[Index]) -> None:
-        body, mapper = self.program.body, self.program.nest.mapper
+        body = self.program.body
         loop = self.reduction.loops[0]
         at = body.index(loop)
         lanes = [dict(row) for row in rows]
-        rest = SideBySide(self.along, mapper.definitions)
+        rest = SideBySide(self.along, self.program.nest.definitions)
         needed = made_for(body[:at], loop)
         rest.emit(b, needed, lanes)
         team = Team(self.member, self.plan.members)
         columns = _Columns(
-            team, mapper.definitions, along=self.along, rows=tuple(lanes)
+            team, self.program.nest.definitions, along=self.along, rows=tuple(lanes)
         )
         totals = lane_totals(b, self.reduction, columns)
         buffers = self._shared(b, totals)

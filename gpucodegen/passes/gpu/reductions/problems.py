@@ -7,9 +7,10 @@ from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.ir.affine.evaluation import divisor_of
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.blocks.deal import Row, row_of
 from gpucodegen.passes.gpu.blocks.reduce import extent
 from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
@@ -59,7 +60,7 @@ def rows_of(program: RowProgram) -> Rows:
     return Rows(
         rows,
         max(lengths, default=1),
-        width=common_width(innermost, program.nest.mapper.definitions),
+        width=common_width(innermost, program.nest.definitions),
         phases=len(lengths) or 1,
         alone=alone,
         can_keep=len(chains) > 1
@@ -77,15 +78,21 @@ def common_width(rows: Sequence[Row], definitions: Mapping[Value, Operation]) ->
     """Neighbours that a member takes at once in all loops of a program."""
     wishes: list[int] = []
     for row in rows:
-        if row.step != 1 or row.trips is None:
+        if row.step != 1 or len(row.lowers) != 1:
             return 1
-        (lower,) = row.lowers
-        wish = shared_width(row.body, row.iv, lower, definitions)
-        while wish > 1 and row.trips % wish:
-            wish //= 2
+        wish = shared_width(row.body, row.iv, row.lowers[0], definitions)
         wishes += [wish] if wish else []
     width = min(wishes, default=1)
-    return width if all((row.trips or 0) % width == 0 for row in rows) else 1
+    while width > 1 and not all(_is_whole(row, width) for row in rows):
+        width //= 2
+    return width
+
+
+def _is_whole(row: Row, width: int) -> bool:
+    """Whether each end of a row is a multiple of ``width`` after its start."""
+    (lower,) = row.lowers
+    spans = (compact(upper - lower) for upper in row.uppers)
+    return all(divisor_of(s.expr, [1] * len(s.values)) % width == 0 for s in spans)
 
 
 def lies_across(program: RowProgram, reduction: Reduction) -> bool:
@@ -101,11 +108,7 @@ def lies_across(program: RowProgram, reduction: Reduction) -> bool:
     rows = {loop.iv for loop in program.chain}
     votes = 0
     for op in reduction.body:
-        address = (
-            address_of(op, program.nest.mapper.definitions)
-            if op.name == _LOAD
-            else None
-        )
+        address = address_of(op, program.nest.definitions) if op.name == _LOAD else None
         if address is None:
             continue
         used = {v for index in address.indices for v in index.values}
@@ -122,7 +125,7 @@ def columns_of(program: RowProgram, reduction: Reduction) -> Rows | None:
     count, width = trip_count(inner).constant, 1
     if count is not None and inner.step == 1:
         body = [o for op in program.body for o in op.walk()]
-        definitions = program.nest.mapper.definitions
+        definitions = program.nest.definitions
         width = shared_width(body, inner.iv, inner.lower, definitions) or 1
         while count % width:
             width //= 2

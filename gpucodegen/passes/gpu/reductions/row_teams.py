@@ -51,7 +51,7 @@ def team_per_row(program: RowProgram) -> KernelBody:
     analysis = analyse([*buffers, *body], program.nest.context, mapper.surroundings)
     kept = KeptElements(mapper.surroundings.aliases, is_on=plan.keeps)
     team = Team(member, plan.size, is_warp=plan.count > 1)
-    deal = Deal(team, mapper.definitions, problem.width, kept)
+    deal = Deal(team, program.nest.definitions, problem.width, kept)
 
     def run(inner: Builder) -> None:
         Phases(analysis, deal, program.order).operations(inner, body)

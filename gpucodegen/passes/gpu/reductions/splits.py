@@ -17,7 +17,7 @@ from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.blocks.reduce import combination, extent, neutral
 from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
 from gpucodegen.passes.gpu.reductions.free_reductions import Reduction, made_for
@@ -39,26 +39,57 @@ def in_parts(
     known = [n for n in extents if n is not None]
     if len(rows) < len(counts) or len(known) < len(extents):
         return None
-    at = known.index(max(known))
-    size = -(-known[at] // parts)
-    if len(known) == 1 and not across and known[at] >= CHUNK * parts:
-        size = -(-size // CHUNK) * CHUNK
-    parts = -(-known[at] // size)
-    cut = _Cut(program, reduction, at, size, parts, tuple(rows), across)
-    return cut.operations()
+    aligned = CHUNK if not across else 1
+    cuts = _cuts(known, parts, aligned)
+    return _Parts(program, reduction, cuts, tuple(rows), across).operations()
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """The loop of the reduction at ``at`` is cut into ``parts`` of ``size`` trips."""
+class _CutLoop:
+    """A loop in ``count`` pieces of ``size`` trips, the last of which may be shorter.
+
+    ``after``: pieces of the loops inside, which a part's number counts first.
+    """
+
+    extent: int
+    size: int
+    count: int
+    after: int
+
+
+def _cuts(extents: Sequence[int], parts: int, aligned: int) -> list[_CutLoop]:
+    """Outer loops in single iterations as far as that is not too many parts."""
+    sizes: list[tuple[int, int]] = []
+    for at, whole in enumerate(extents):
+        pieces = min(parts, max(whole, 1))
+        size = -(-whole // pieces)
+        if at == len(extents) - 1 and size > aligned:
+            size = -(-size // aligned) * aligned
+        count = max(1, -(-whole // max(size, 1)))
+        sizes.append((size, count))
+        parts = max(1, parts // count)
+    cuts: list[_CutLoop] = []
+    after = 1
+    for whole, (size, count) in reversed([*zip(extents, sizes, strict=True)]):
+        cuts.insert(0, _CutLoop(whole, size, count, after))
+        after *= count
+    return cuts
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The loops of a reduction, each cut, and the nests that this makes."""
 
     program: RowProgram
     reduction: Reduction
-    at: int
-    size: int
-    parts: int
+    cuts: Sequence[_CutLoop]
     rows: tuple[int, ...]
     across: bool
+
+    @property
+    def parts(self) -> int:
+        """How many there are of each row."""
+        return self.cuts[0].after * self.cuts[0].count
 
     def operations(self) -> list[Operation]:
         b = Builder(self.program.nest.op.location)
@@ -109,13 +140,16 @@ class _Cut:
             return [mapping[a.after] for a in self.reduction.totals]
         op, *inner = loops
         loop = affine.For(op)
+        cut = self.cuts[self.reduction.loops.index(op)]
         lower, upper = loop.constant_bounds or (0, 0)
         starts, ends = [Index.of(lower)], [Index.of(upper)]
-        if op is self.reduction.loops[self.at]:
-            step = self.size * loop.step
-            starts = [Index.of(part) * step + lower]
-            whole = self.parts * step == upper - lower
-            ends = [starts[0] + step, *([] if whole else ends)]
+        if cut.count > 1:
+            piece = Index.of(part) // cut.after if cut.after > 1 else Index.of(part)
+            piece = piece if cut is self.cuts[0] else piece % cut.count
+            step = cut.size * loop.step
+            starts = [compact(piece * step + lower)]
+            is_whole = cut.count * cut.size == cut.extent
+            ends = [starts[0] + step, *([] if is_whole else ends)]
 
         def body(i: Builder, iv: Value, values: Sequence[Value]) -> Sequence[Value]:
             here = {**known, loop.iv: iv}
