@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
-from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
@@ -25,7 +26,9 @@ from gpucodegen.passes.gpu.reductions.free_reductions import Reduction, reductio
 from gpucodegen.passes.loops.cells.kept_cells import kept_in_values
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of
+from gpucodegen.passes.lower_affine.sequential import sequential
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
+from gpucodegen.passes.prepare.linalg.linalg_to_affine import REASSOCIABLE
 from gpucodegen.tiling.proof.loops import LoopKind
 
 
@@ -69,32 +72,80 @@ class RowProgram:
 
     @property
     def is_for_teams(self) -> bool:
-        """Whether members of a team can share all that takes time."""
-        return all(map(self._is_shared, self.body))
+        """Whether members of a team can share what takes time.
 
-    def _is_shared(self, op: Operation) -> bool:
+        All of them walk sums whose order has to stay.
+        """
+        kinds = [self._kind(op) for op in self.body]
+        return _Kind.SHARED in kinds and _Kind.OTHER not in kinds
+
+    def _kind(self, op: Operation) -> _Kind:
         if not op.regions:
-            return op.name in _SINGLE or has_no_effect(op)
+            is_plain = op.name in _SINGLE or has_no_effect(op)
+            return _Kind.PLAIN if is_plain else _Kind.OTHER
         found = reduction_of(op, self.order)
         if found is not None:
-            return found.is_free
+            return _Kind.SHARED if found.is_free else _Kind.ORDERED
         row = dealt_row(op, self.analysis)
-        return row is not None or bool(dealt_loops(op, self.analysis))
+        is_dealt = row is not None or bool(dealt_loops(op, self.analysis))
+        return _Kind.SHARED if is_dealt else _Kind.OTHER
+
+
+class _Kind(Enum):
+    """What the members of a team do with an operation."""
+
+    PLAIN = "each of them, or the first"
+    SHARED = "dealt out"
+    ORDERED = "a sum that all of them walk"
+    OTHER = "nothing"
 
 
 _SINGLE = frozenset({"affine.load", "affine.store"})
 
 
 def row_program(nest: Nest) -> RowProgram | None:
-    """The nest in that form; None if it is no ``affine.for`` without results."""
-    if nest.op.name != "affine.for" or nest.op.results:
+    """The nest in that form; None if it is no ``affine.for``, or gives something back.
+
+    ``affine.parallel`` loops that reduce are loops that carry their totals.
+    """
+    (op,) = rewrite_bottom_up(nest.op, _carrying)
+    if op.name != "affine.for" or op.results:
         return None
-    op = _parallel_outermost(nest)
+    op = _parallel_outermost(nest.of(op))
     chain = parallel_chain(op, nest.of(op).analysis)
     inside = inner_operations(chain[-1].operation) if chain else (op,)
+    return RowProgram(tuple(chain), _kept(nest, inside), nest)
+
+
+def reduced_program(nest: Nest, results: Sequence[Operation]) -> RowProgram | None:
+    """A loop that gives totals back, as a program of one row.
+
+    ``results``: operations that store them.
+    """
+    loops = _carrying(nest.op) or [nest.op]
+    if loops[-1].name != "affine.for":
+        return None
+    return RowProgram((), (*_kept(nest, loops), *results), nest)
+
+
+def _kept(nest: Nest, operations: Sequence[Operation]) -> tuple[Operation, ...]:
     aliases = nest.mapper.surroundings.aliases
-    body = [new for o in inside for new in kept_in_values(o, aliases)]
-    return RowProgram(tuple(chain), tuple(body), nest)
+    return tuple(new for op in operations for new in kept_in_values(op, aliases))
+
+
+def _carrying(op: Operation) -> list[Operation] | None:
+    """What an ``affine.parallel`` that reduces is in order."""
+    if op.name != "affine.parallel" or not op.results:
+        return None
+    given = {id(o) for o in op.walk()}
+
+    def free(o: Operation) -> list[Operation] | None:
+        """Parallel iterations have no order: their combinations are new."""
+        is_new = id(o) not in given and o.name.startswith("arith.") and o.operands
+        return [o.with_attribute("fastmath", REASSOCIABLE)] if is_new else None
+
+    *starts, loop = sequential(op)
+    return [*starts, *rewrite_bottom_up(loop, free)]
 
 
 def _parallel_outermost(nest: Nest) -> Operation:
