@@ -19,6 +19,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.argminmax import best_of_row, reduce_to_best
 from gpucodegen.passes.gpu.blocks.deal import Deal, row_of
 from gpucodegen.passes.gpu.blocks.deals import is_of_one_member
 from gpucodegen.passes.gpu.blocks.reduce import reduce
@@ -67,6 +68,9 @@ class Phases:
         elif reduction and reduction.is_free:
             self._meet(b, op)
             reduce(b, reduction, self.deal)
+        elif best := best_of_row(op):
+            self._meet(b, op)
+            reduce_to_best(b, op, best, self.deal)
         elif row:
             self._meet(b, op)
             self.deal.run(b, row_of(op), [], {})

@@ -18,6 +18,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.argminmax import best_of_row
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.thread_mapping import parallel_chain, trip_count
@@ -86,6 +87,8 @@ class RowProgram:
         found = reduction_of(op, self.order)
         if found is not None:
             return _Kind.SHARED if found.is_free else _Kind.ORDERED
+        if best_of_row(op):
+            return _Kind.SHARED
         row = dealt_row(op, self.analysis)
         is_dealt = row is not None or bool(dealt_loops(op, self.analysis))
         return _Kind.SHARED if is_dealt else _Kind.OTHER
