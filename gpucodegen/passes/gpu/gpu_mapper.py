@@ -27,11 +27,16 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike
 from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import spans
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
+from gpucodegen.passes.gpu.gpu_launch import (
+    KernelBody,
+    free_values,
+    launched,
+    outline,
+    through_buffers,
+)
 from gpucodegen.passes.gpu.kinds import KINDS
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
-from gpucodegen.passes.gpu.reductions.rows import through_buffers
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.candidates import Candidate
 

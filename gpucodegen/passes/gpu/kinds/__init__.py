@@ -20,7 +20,7 @@ from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.reductions import reductions_of
+from gpucodegen.passes.gpu.kinds.reductions.kind import reductions_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
 
 Kind = Callable[[Nest], list[Operation] | None]

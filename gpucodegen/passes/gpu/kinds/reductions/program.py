@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
-from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.blocks.argminmax import best_of_row
+from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, reduction_of
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.thread_mapping import parallel_chain, trip_count
 from gpucodegen.passes.gpu.mapped_loops import MappedLoop
-from gpucodegen.passes.gpu.reductions.free_reductions import Reduction, reduction_of
 from gpucodegen.passes.loops.cells.kept_cells import kept_in_values
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of
@@ -163,17 +161,3 @@ def _parallel_outermost(nest: Nest) -> Operation:
     if order == [*range(len(chain))] or refusal_of(analysis, chain, order):
         return nest.op
     return interchanged(chain, order)
-
-
-def through_buffers(
-    op: Operation, results: Sequence[Value]
-) -> tuple[list[Operation], list[Operation], list[Operation]]:
-    """What stands before an operation whose results leave a kernel, in it, behind."""
-    before, inside, after = (Builder(op.location) for _ in range(3))
-    for value in results:
-        box = before.allocate("memref.alloc", MemRefType((), value.type), value.name)
-        inside.store(value, box, [])
-        load = Operation("memref.load", (box,), (value,), location=op.location)
-        after.operations.append(load)
-        after.add("memref.dealloc", (box,))
-    return before.operations, inside.operations, after.operations
