@@ -5,6 +5,7 @@
 - `fuse_rows`: neighbours over the same rows as one nest
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
+- `rows`: loops over a row, dealt out to a team of threads
 - `blocks`: nests that a whole block runs
 - `kinds`: of kernel that one nest may become, in one table
 - `gpu_mapper`: each nest as a kernel, or a host loop of kernels

@@ -4,6 +4,7 @@
 - `devices`: facts of architectures and devices
 - `occupancy`: blocks that a multiprocessor holds
 - `estimate`: clocks of each unit, and which one binds
+- `reductions`: teams of threads for rows, and parts of long rows
 - `candidates`: the kinds of kernel that a contraction may become
 - `plan`: what a plan depends on, one cost, and the choice
 """

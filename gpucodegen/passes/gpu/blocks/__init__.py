@@ -1,8 +1,6 @@
 """Nests that a whole block runs: fast memory, barriers, asynchronous copies.
 
 - `transfer_spans`: which nests a block runs
-- `team`: threads that walk a program together
-- `rows`: loops over a row, dealt out to a team
 - `deals`: which loops need no barrier between them
 - `threads`: parallel loops divided among threads
 - `phases`: barriers where threads have to meet

@@ -20,16 +20,17 @@ from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.deals import is_of_one_member
-from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row, reduce_to_best
-from gpucodegen.passes.gpu.blocks.rows.deal import Deal, row_of
-from gpucodegen.passes.gpu.blocks.rows.free_reductions import reduction_of
-from gpucodegen.passes.gpu.blocks.rows.reduce import reduce
 from gpucodegen.passes.gpu.blocks.threads import (
     dealt_loops,
     dealt_row,
     divide,
 )
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
+from gpucodegen.passes.gpu.rows.argminmax import best_of_row, reduce_to_best
+from gpucodegen.passes.gpu.rows.deal import Deal, row_of
+from gpucodegen.passes.gpu.rows.free_reductions import reduction_of
+from gpucodegen.passes.gpu.rows.reduce import reduce
+from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})
@@ -58,8 +59,9 @@ class Phases:
             self._one(b, op)
 
     def _one(self, b: Builder, op: Operation) -> None:
+        loops = dealt_loops(op, self.analysis)
         row = dealt_row(op, self.analysis)
-        loops = [] if row else dealt_loops(op, self.analysis)
+        row = row if self.deal.takes_neighbours or not loops else None
         reduction = reduction_of(op, self.order)
         if op.name in WAITS:
             self.deal.kept.forget()
@@ -76,6 +78,8 @@ class Phases:
             self.deal.run(b, row_of(op), [], {})
         elif op.regions and not loops:
             self._structured(b, op)
+        elif op.name == "affine.yield" or (not op.regions and has_no_effect(op)):
+            b.operations.append(op)
         else:
             self._meet(b, op)
             if loops:

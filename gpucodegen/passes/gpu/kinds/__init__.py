@@ -3,7 +3,12 @@
 - `nest`: a nest with its analysis, and what a kind answers
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `contractions`: products and convolutions
-- `reductions`: rows that teams of threads run, or that are reduced
+- `row_programs`: parallel loops around a program for each of their iterations
+- `row_problems`: what plans of these depend on
+- `row_teams`: a block or a warp for each row
+- `column_teams`: lanes along columns, the rows of a column dealt out
+- `split_rows`: parts of long reductions, and what combines them
+- `reductions`: which of these a nest becomes
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
@@ -20,7 +25,7 @@ from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.reductions.kind import reductions_of
+from gpucodegen.passes.gpu.kinds.reductions import reductions_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
 
 Kind = Callable[[Nest], list[Operation] | None]

@@ -6,8 +6,11 @@ row = block * teams + team:  all members run the program together (`blocks.phase
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpucodegen.ir.operation import (
     Operation,
+    Value,
     rewrite_bottom_up,
     substitute_values,
 )
@@ -16,17 +19,17 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.program import with_buffers_first
-from gpucodegen.passes.gpu.blocks.rows.deal import Deal
-from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
-from gpucodegen.passes.gpu.blocks.team import Team
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
-from gpucodegen.passes.gpu.kinds.reductions.problems import (
+from gpucodegen.passes.gpu.kinds.row_problems import (
     product_of,
     rows_of,
     unflattened,
 )
-from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
+from gpucodegen.passes.gpu.kinds.row_programs import RowProgram
 from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
+from gpucodegen.passes.gpu.rows.deal import Deal
+from gpucodegen.passes.gpu.rows.kept_elements import KeptElements
+from gpucodegen.passes.gpu.rows.team import Team
 from gpucodegen.tiling.machine.gpu.reductions import plan_rows
 
 
@@ -49,7 +52,7 @@ def team_per_row(program: RowProgram) -> KernelBody:
     inside = [] if known else [rows - 1 - number]
     buffers, body = with_buffers_first(program.body)
     analysis = analyse([*buffers, *body], program.nest.context, mapper.surroundings)
-    kept = KeptElements(mapper.surroundings.aliases, is_on=plan.keeps)
+    kept = KeptElements(mapper.surroundings.aliases, plan.keeps, _written(body))
     team = Team(member, plan.size, is_warp=plan.count > 1)
     deal = Deal(team, program.nest.definitions, problem.width, kept)
 
@@ -68,6 +71,12 @@ def team_per_row(program: RowProgram) -> KernelBody:
     return KernelBody(
         (*b.operations, *buffers, *operations), grid, (plan.threads, 1, 1)
     )
+
+
+def _written(operations: Sequence[Operation]) -> frozenset[Value]:
+    """The buffers that operations store to."""
+    inner = (o for op in operations for o in op.walk())
+    return frozenset(o.operands[1] for o in inner if o.name == "affine.store")
 
 
 def _alive(op: Operation, dead: set[int]) -> list[Operation]:

@@ -11,13 +11,13 @@ from gpucodegen.ir.affine.evaluation import divisor_of
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.blocks.rows.deal import Row, row_of
-from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
-from gpucodegen.passes.gpu.blocks.rows.reduce import extent
-from gpucodegen.passes.gpu.blocks.rows.side_by_side import shared_width
-from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
+from gpucodegen.passes.gpu.kinds.row_programs import RowProgram
 from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
 from gpucodegen.passes.gpu.mapped_loops import MappedLoop
+from gpucodegen.passes.gpu.rows.deal import Row, row_of
+from gpucodegen.passes.gpu.rows.free_reductions import Reduction
+from gpucodegen.passes.gpu.rows.reduce import extent
+from gpucodegen.passes.gpu.rows.side_by_side import shared_width
 from gpucodegen.passes.gpu.vector_width import address_of
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.tiling.machine.gpu.reductions import UNKNOWN, Rows
@@ -95,26 +95,30 @@ def _is_whole(row: Row, width: int) -> bool:
     return all(divisor_of(s.expr, [1] * len(s.values)) % width == 0 for s in spans)
 
 
-def lies_across(program: RowProgram, reduction: Reduction) -> bool:
-    """Whether neighbouring rows, and not the terms of one, are neighbours in memory.
+def lies_across(program: RowProgram) -> bool:
+    """Whether neighbouring rows, and not the elements of one, are neighbours in memory.
 
     Only what depends on both the row and the position counts.
     """
     if not program.chain:
         return False
-    along = program.chain[-1].iv
-    inner = affine.For(reduction.loops[-1]).iv
-    positions = {affine.For(op).iv for op in reduction.loops}
+    chains = [chain_of(op) for op in program.body if op.name == "affine.for"]
+    return sum(_votes(program, chain) for chain in chains) > 0
+
+
+def _votes(program: RowProgram, loops: Sequence[Operation]) -> int:
+    """Accesses of a loop to neighbours along rows, less those along positions."""
+    along, inner = program.chain[-1].iv, affine.For(loops[-1]).iv
+    positions = {affine.For(op).iv for op in loops}
     rows = {loop.iv for loop in program.chain}
     votes = 0
-    for op in reduction.body:
-        address = address_of(op, program.nest.definitions) if op.name == _LOAD else None
-        if address is None:
-            continue
-        used = {v for index in address.indices for v in index.values}
-        if used & positions and used & rows:
+    for op in loops[-1].body.operations:
+        is_access = op.name in affine.ACCESSES
+        address = address_of(op, program.nest.definitions) if is_access else None
+        used = {v for i in (address.indices if address else ()) for v in i.values}
+        if address and used & positions and used & rows:
             votes += (address.factor(along) == 1) - (address.factor(inner) == 1)
-    return votes > 0
+    return votes
 
 
 def columns_of(program: RowProgram, reduction: Reduction) -> Rows | None:
@@ -133,6 +137,3 @@ def columns_of(program: RowProgram, reduction: Reduction) -> Rows | None:
     length = prod(extent(op) or UNKNOWN for op in reduction.loops)
     rows = UNKNOWN if count is None else max(count, 1)
     return Rows(rows, length, width, across=True, groups=max(groups, 1))
-
-
-_LOAD = "affine.load"

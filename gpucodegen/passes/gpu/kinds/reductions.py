@@ -12,24 +12,24 @@ from math import prod
 from gpucodegen import errors
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
-from gpucodegen.passes.gpu.blocks.rows.reduce import extent
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, through_buffers
+from gpucodegen.passes.gpu.kinds.column_teams import lanes_along_rows
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.reductions.column_teams import lanes_along_rows
-from gpucodegen.passes.gpu.kinds.reductions.problems import (
+from gpucodegen.passes.gpu.kinds.row_problems import (
     columns_of,
     lies_across,
     rows_of,
 )
-from gpucodegen.passes.gpu.kinds.reductions.program import (
+from gpucodegen.passes.gpu.kinds.row_programs import (
     RowProgram,
     reduced_program,
     row_program,
 )
-from gpucodegen.passes.gpu.kinds.reductions.row_teams import team_per_row
-from gpucodegen.passes.gpu.kinds.reductions.splits import in_parts
+from gpucodegen.passes.gpu.kinds.row_teams import team_per_row
+from gpucodegen.passes.gpu.kinds.split_rows import in_parts
 from gpucodegen.passes.gpu.kinds.thread_mapping import thread_per_iteration
+from gpucodegen.passes.gpu.rows.free_reductions import Reduction
+from gpucodegen.passes.gpu.rows.reduce import extent
 from gpucodegen.tiling.machine.gpu.reductions import plan_columns, plan_parts
 
 LONG = 1 << 12
@@ -49,15 +49,12 @@ def reductions_of(nest: Nest) -> list[Operation] | None:
 
 def _mapped(program: RowProgram) -> list[Operation] | None:
     _tell_of_order(program)
-    if program.is_for_teams:
-        alone = _alone(program)
-        return _alone_in_rows(program, alone) if alone else _teams(program)
-    mapper = program.nest.mapper
+    mapper, alone = program.nest.mapper, _alone(program)
+    if program.is_for_teams and alone:
+        return _alone_in_rows(program, alone)
+    if program.is_for_teams and not lies_across(program):
+        return mapper.launch(team_per_row(program))
     return mapper.launch(_in_order(program)) if program.reductions else None
-
-
-def _teams(program: RowProgram) -> list[Operation]:
-    return program.nest.mapper.launch(team_per_row(program))
 
 
 def _alone(program: RowProgram) -> Reduction | None:
@@ -70,15 +67,14 @@ def _alone(program: RowProgram) -> Reduction | None:
 
 def _alone_in_rows(program: RowProgram, alone: Reduction) -> list[Operation]:
     """One reduction with nothing but scalars around it."""
-    across = lies_across(program, alone)
-    columns = columns_of(program, alone) if across else None
+    columns = columns_of(program, alone) if lies_across(program) else None
     problem = columns or rows_of(program)
     parts = plan_parts(problem)
     cut = in_parts(program, alone, parts, across=problem.across) if parts > 1 else None
     if cut is not None:
         return cut
     if columns is None:
-        return _teams(program)
+        return program.nest.mapper.launch(team_per_row(program))
     kernel = lanes_along_rows(program, alone, plan_columns(columns))
     return program.nest.mapper.launch(kernel)
 

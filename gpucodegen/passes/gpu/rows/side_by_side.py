@@ -8,15 +8,15 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.ir.types import VectorType, element_bytes, element_type
+from gpucodegen.ir.types import Type, VectorType, element_bytes, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, substituted
-from gpucodegen.passes.gpu.blocks.rows.kept_elements import Element, KeptElements
+from gpucodegen.passes.gpu.rows.kept_elements import Element, KeptElements
 from gpucodegen.passes.gpu.vector_width import address_of, vector_width
 
 Lane = dict[Value, Value]
@@ -56,7 +56,7 @@ class SideBySide:
 
     ``kept``: elements that earlier bodies left in registers; ``slot`` tells the
     iterations of a thread apart.  ``limits`` are >= 0 where the iterations exist: loads
-    read something in any case, stores wait for it.
+    of what does not change read something in any case, others and stores wait for it.
     """
 
     along: Value
@@ -87,16 +87,34 @@ class SideBySide:
     def _loaded(
         self, b: Builder, op: Operation, lanes: list[Lane]
     ) -> tuple[Value, ...]:
-        ty = op.result.type
-        if len(lanes) == 1 or not _is_contiguous(op, self.along, self.definitions):
-            _each(b, op, lanes)
-            return tuple(lane[op.result] for lane in lanes)
-        vector = VectorType((len(lanes),), ty)
-        place = _place(op, lanes[0])
-        wide = b.vector_load(
-            affine.Load(op).memref, place, vector, op.result.name, _bytes(vector)
-        )
-        return tuple(b.element(wide, at) for at in range(len(lanes)))
+        memref, ty = affine.Load(op).memref, op.result.type
+        if len(lanes) > 1 and _is_contiguous(op, self.along, self.definitions):
+            vector = VectorType((len(lanes),), ty)
+            place, bytes_ = _place(op, lanes[0]), _bytes(vector)
+            wide = self._where_it_exists(
+                b,
+                memref,
+                vector,
+                lambda i: i.vector_load(memref, place, vector, "", bytes_),
+            )
+            return tuple(b.element(wide, at) for at in range(len(lanes)))
+        if _is_same(op, lanes):
+            lanes = lanes[:1] * len(lanes)
+        found: dict[int, Value] = {}
+        for lane in lanes:
+            if id(lane) not in found:
+                place = _place(op, lane)
+                found[id(lane)] = self._where_it_exists(
+                    b, memref, ty, lambda i, p=place: i.load(memref, p, op.result.name)
+                )
+        return tuple(found[id(lane)] for lane in lanes)
+
+    def _where_it_exists(
+        self, b: Builder, memref: Value, ty: Type, load: Callable[[Builder], Value]
+    ) -> Value:
+        """A load; of an element that others may store to, only if the iteration is."""
+        waits = self.limits if self.kept.may_change(memref) else ()
+        return b.choose(waits, load, lambda i: i.constant(0, ty))
 
     def _store(self, b: Builder, op: Operation, lanes: list[Lane]) -> None:
         element, start = self._element(op, lanes), len(b.operations)

@@ -33,11 +33,13 @@ Values = tuple[Value, ...]
 class KeptElements:
     """What is known at a point of a straight program.
 
-    ``is_on``: iterations stand one after the other, not in loops.
+    ``is_on``: iterations stand one after the other, not in loops.  ``written``: buffers
+    that the program stores to.
     """
 
     aliases: Aliases = field(default_factory=Aliases)
     is_on: bool = False
+    written: frozenset[Value] = frozenset()
     values: dict[Element, Values] = field(default_factory=dict[Element, Values])
     pending: dict[Element, Sequence[Operation]] = field(
         default_factory=dict[Element, Sequence[Operation]]
@@ -84,6 +86,10 @@ class KeptElements:
             is_same = other.memref is memref and other.place == place
             if not is_same and self._overlaps(other.memref, memref):
                 del self.values[other]
+
+    def may_change(self, memref: Value) -> bool:
+        """Whether the program may store to a buffer."""
+        return any(self._overlaps(memref, other) for other in self.written)
 
     def forget(self) -> None:
         """Anything may have been read and written."""

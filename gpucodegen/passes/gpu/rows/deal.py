@@ -16,9 +16,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
-from gpucodegen.passes.gpu.blocks.rows.side_by_side import Lane, SideBySide
-from gpucodegen.passes.gpu.blocks.team import Team
+from gpucodegen.passes.gpu.rows.kept_elements import KeptElements
+from gpucodegen.passes.gpu.rows.side_by_side import Lane, SideBySide
+from gpucodegen.passes.gpu.rows.team import Team
 
 Totals = Sequence[Value]
 
@@ -80,6 +80,11 @@ class Deal:
     def lanes(self) -> int:
         """Totals that a member has of each that a loop carries."""
         return self.width
+
+    @property
+    def takes_neighbours(self) -> bool:
+        """Whether a member has more than every ``size``-th iteration of a loop."""
+        return self.width > 1 or self.kept.is_on
 
     def run(
         self, b: Builder, row: Row, totals: Totals, outer: Mapping[Value, Index]
