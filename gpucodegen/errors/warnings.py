@@ -118,6 +118,16 @@ class TimeTilesUnproven(CodegenWarning):
     remedy = "Pass time_tiles=False to start without them"
 
 
+class PossiblySlow(CodegenWarning):
+    """A long sum of floats on a GPU, whose order has to stay."""
+
+    code = "W019"
+    template = (
+        "{terms} terms are added one after the other, in the order of the program"
+    )
+    remedy = "Pass reassociate=True, or write fastmath<reassoc>, if any order will do"
+
+
 class UnknownCacheSize(CodegenWarning):
     """A cache size that is not a number of bytes."""
 

@@ -6,6 +6,7 @@
 - `loops`: parallel, reduction or sequential
 - `bands`: loops that permute
 - `legality`: legal rewrites
+- `deals`: dependences within what one member of a team runs
 - `values`: which values reach which reads
 - `bounds`: accesses outside their array
 - `kernels`: races of mapped kernels

@@ -83,9 +83,7 @@ def reach(
     slopes: list[Sides] = []
     margins: dict[str, list[Sides]] = {name: [] for name in names}
     for dimension in range(rank):
-        own = {
-            n: least[n][dimension] if n in least else Sides(0, 0) for n in names
-        }
+        own = {n: least[n][dimension] if n in least else Sides(0, 0) for n in names}
         below = _side(distances, dimension, -1, {n: s.below for n, s in own.items()})
         above = _side(distances, dimension, 1, {n: s.above for n, s in own.items()})
         if below is None or above is None:

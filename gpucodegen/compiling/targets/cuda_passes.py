@@ -6,11 +6,13 @@ from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism
+from gpucodegen.passes.gpu.fuse_rows import FuseRows
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.tiling.tile import Tile
+from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 
 
@@ -20,7 +22,12 @@ def mapped(options: Options) -> list[ModulePass]:
         Privatize(min_iterations=WARP),
         *_nests(options),
         MarkOverwritten(),
-        MapGpu(contractions=not options.exact, steps=options.time_tiles),
+        MapGpu(
+            contractions=not options.exact,
+            steps=options.time_tiles,
+            relaxed=options.reassociate,
+            exact=options.exact,
+        ),
     ]
 
 
@@ -31,4 +38,4 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism()] if options.time_tiles else []
-    return [FuseElementwise(), ContractArrays(), *orders]
+    return [Mem2Reg(), FuseElementwise(), FuseRows(), ContractArrays(), *orders]

@@ -23,7 +23,7 @@ from gpucodegen.passes.analysis.work import (
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.recognition.recognize import only_accumulates
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.gpu.blocks.teams import parallel_chain
+from gpucodegen.passes.gpu.blocks.spread import parallel_chain
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.kinds.stepped import distributed, step_of
 from gpucodegen.passes.loops.order.distribution import distribute

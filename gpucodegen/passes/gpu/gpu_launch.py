@@ -25,7 +25,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.segments import segment_counts
-from gpucodegen.ir.types import I32, INDEX, FunctionType
+from gpucodegen.ir.types import I32, INDEX, FunctionType, MemRefType
 from gpucodegen.passes.cpu.vector_runs import is_repeatable
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -199,6 +199,20 @@ def _launch(
 
     walk(b, kernel.grid, chunks, launch)
     return b.operations
+
+
+def through_buffers(
+    op: Operation, results: Sequence[Value]
+) -> tuple[list[Operation], list[Operation], list[Operation]]:
+    """What stands before an operation whose results leave a kernel, in it, behind."""
+    before, inside, after = (Builder(op.location) for _ in range(3))
+    for value in results:
+        box = before.allocate("memref.alloc", MemRefType((), value.type), value.name)
+        inside.store(value, box, [])
+        load = Operation("memref.load", (box,), (value,), location=op.location)
+        after.operations.append(load)
+        after.add("memref.dealloc", (box,))
+    return before.operations, inside.operations, after.operations
 
 
 def launched(op: Operation) -> KernelBody:

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.contraction.fusion.fusion_groups import (
@@ -31,12 +30,18 @@ from gpucodegen.passes.contraction.fusion.fusion_groups import (
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
-from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike
 from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import spans
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, free_values, launched, outline
+from gpucodegen.passes.gpu.gpu_launch import (
+    KernelBody,
+    free_values,
+    launched,
+    outline,
+    through_buffers,
+)
 from gpucodegen.passes.gpu.kinds import KINDS
 from gpucodegen.passes.gpu.kinds.contractions import contraction_launches, members_of
 from gpucodegen.passes.gpu.kinds.nest import Nest
@@ -61,6 +66,7 @@ class GpuMapper:
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     contractions: bool = True
     steps: bool = True
+    order: Order = field(default_factory=Order)
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: int = 0
 
@@ -173,19 +179,9 @@ class GpuMapper:
         self, operations: Sequence[Operation], results: Sequence[Value]
     ) -> list[Operation]:
         """One thread runs all; its results leave through buffers of one element."""
-        location = operations[0].location
-        before, inside, after = (Builder(location) for _ in range(3))
-        for value in results:
-            box = before.allocate(
-                "memref.alloc", MemRefType((), value.type), value.name
-            )
-            inside.store(value, box, [])
-            load = Operation("memref.load", (box,), (value,), location=location)
-            after.operations.append(load)
-            after.add("memref.dealloc", (box,))
-        body = (*operations, *inside.operations)
-        launch = self.launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
-        return [*before.operations, *launch, *after.operations]
+        before, inside, after = through_buffers(operations[0], results)
+        kernel = KernelBody((*operations, *inside), (Index.of(1),) * 3, (1, 1, 1))
+        return [*before, *self.launch(kernel), *after]
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """Outline a kernel; the operations of the host that launch it."""

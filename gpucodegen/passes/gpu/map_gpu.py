@@ -9,6 +9,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import (
     definitions,
@@ -32,7 +33,8 @@ class MapGpu(ModulePass):
     columns of each thread; empty leaves the choice to the model.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
-    ``steps``: without, these loops stay on the host.
+    ``steps``: without, these loops stay on the host.  ``relaxed``: sums may be
+    reordered anywhere; ``exact``: nowhere.
     """
 
     name: ClassVar[str] = "map-gpu"
@@ -40,6 +42,8 @@ class MapGpu(ModulePass):
     contractions: bool = True
     team: tuple[int, ...] = ()
     steps: bool = True
+    relaxed: bool = False
+    exact: bool = False
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -66,6 +70,7 @@ class MapGpu(ModulePass):
                 {value: len(found) for value, found in users(op).items()},
                 self.contractions,
                 self.steps,
+                Order(self.relaxed, self.exact),
             )
             mappers.append(mapper)
             host = without_dead_code(with_blocks(op, mapper.operations))

@@ -5,6 +5,7 @@
 - `occupancy`: blocks that a multiprocessor holds
 - `estimate`: clocks of each unit, and which one binds
 - `banks`: turns of shared memory
+- `reductions`: teams of threads for rows, and parts of long rows
 - `candidates`: the kinds of kernel that a contraction may become
 - `copies`: how threads copy a tile to shared memory
 - `lanes`: which part of a tile each thread multiplies

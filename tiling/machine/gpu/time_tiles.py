@@ -119,7 +119,9 @@ class TimeProblem:
         (Sides(below=6, above=6),)
         """
         found: list[Sides] = []
-        for dimension, (slope, rim) in enumerate(zip(self.slopes, self.rim, strict=True)):
+        for dimension, (slope, rim) in enumerate(
+            zip(self.slopes, self.rim, strict=True)
+        ):
             margins = [sweep.margins[dimension] for sweep in self.sweeps]
             below = max(margin.below for margin in margins) + slope.below * (steps - 1)
             above = max(margin.above for margin in margins) + slope.above * (steps - 1)
@@ -263,7 +265,9 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
         around = [s.below + s.above for s in problem.halo(steps)]
         rim = [s.below + s.above for s in problem.rim]
         for threads in THREADS:
-            for core in _cores(threads, chunk, [a - r for a, r in zip(around, rim, strict=True)]):
+            for core in _cores(
+                threads, chunk, [a - r for a, r in zip(around, rim, strict=True)]
+            ):
                 if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
                     continue
                 tiles = tiles_of(problem, steps, core, chunk)
@@ -376,7 +380,13 @@ def _chunk_work(
     """
     cells = list(product(*map(range, chunk)))
     accesses = sum(
-        len({(a, *map(sum, zip(cell, way, strict=True))) for cell in cells for a, way in ways})
+        len(
+            {
+                (a, *map(sum, zip(cell, way, strict=True)))
+                for cell in cells
+                for a, way in ways
+            }
+        )
         for ways in (sweep.reads, sweep.writes)
     )
     words = max(ceil_div(size, WORD) for size in problem.element_bytes)

@@ -119,6 +119,11 @@ def accumulating(loop: Operation) -> Accumulating | None:
     return Accumulating(body, tuple(found))
 
 
+def carried_totals(loop: Operation) -> list[Accumulation] | None:
+    """The values that an ``affine.for`` carries as totals; None if one is none."""
+    return _Finder(loop).carried()
+
+
 @dataclass(slots=True)
 class _Finder:
     """Looks for the totals of a loop."""
@@ -127,10 +132,10 @@ class _Finder:
 
     def accumulations(self) -> list[Accumulation]:
         """Those of carried values and of cells; none if a carried value is no total."""
-        carried = self._carried()
+        carried = self.carried()
         return [] if carried is None else [*carried, *self._cells()]
 
-    def _carried(self) -> list[Accumulation] | None:
+    def carried(self) -> list[Accumulation] | None:
         """The values that the loop carries as totals; None if one is something else."""
         loop = affine.For(self.loop)
         found: list[Accumulation] = []

@@ -1,9 +1,10 @@
 """Nests that a whole block runs: fast memory, barriers, asynchronous copies.
 
 - `transfer_spans`: which nests a block runs
+- `deals`: which loops need no barrier between them
 - `threads`: parallel loops divided among threads
-- `teams`: threads that walk one program together, and loops spread over them
-- `dealing`: which of both ways divides a parallel nest
+- `spread`: nested parallel loops spread over threads, loop by loop
+- `dealing`: what divides loops, rows and reductions
 - `phases`: barriers where threads have to meet
 - `program`: the whole block
 """

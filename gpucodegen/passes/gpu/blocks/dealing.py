@@ -1,26 +1,45 @@
-"""How parallel loops are divided among the members of a team."""
+"""How parallel loops, rows and reductions are divided among the members of a team."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
+from gpucodegen.dialects.shared.transfers import WAITS
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside, iterations
-from gpucodegen.passes.gpu.blocks.phases import Deal, Divide
-from gpucodegen.passes.gpu.blocks.teams import Team, divides, parallel_chain, spread
-from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.gpu.blocks import deals
+from gpucodegen.passes.gpu.blocks.phases import STORES, Divide
+from gpucodegen.passes.gpu.blocks.spread import divides, parallel_chain, spread
+from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row, divide
+from gpucodegen.passes.gpu.rows.argminmax import best_of_row, reduce_to_best
+from gpucodegen.passes.gpu.rows.deal import Deal, row_of
+from gpucodegen.passes.gpu.rows.free_reductions import reduction_of
+from gpucodegen.passes.gpu.rows.reduce import reduce
+from gpucodegen.passes.gpu.rows.team import Team
+from gpucodegen.tiling.proof.dependences import Dependence
+
+LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})
 
 
-def loops_dealt(analysis: NestAnalysis, team: Team) -> Deal:
-    """A parallel nest; along one position, all of it at once if that is known.
+@dataclass(frozen=True, slots=True)
+class LoopsDealt:
+    """A parallel nest; along one position, all of it at once if that is known."""
 
-    Bounds that divide make proofs too long if several loops are dealt out.
-    """
+    analysis: NestAnalysis
+    team: Team
 
-    def deal(op: Operation, middles: Middles) -> Divide | None:
-        loops = dealt_loops(op, analysis)
-        chain = parallel_chain(op, analysis)
+    def deal(self, op: Operation, middles: Middles) -> Divide | None:
+        """The member's iterations of a parallel nest.
+
+        Bounds that divide make proofs too long if several loops are dealt out.
+        """
+        team, loops = self.team, dealt_loops(op, self.analysis)
+        chain = parallel_chain(op, self.analysis)
         if not loops and not chain:
             return None
         if len(team.positions) == 1 and len(loops) >= len(chain):
@@ -33,4 +52,59 @@ def loops_dealt(analysis: NestAnalysis, team: Team) -> Deal:
         most = 1 if divides(chain) else len(chain)
         return partial(spread, chain=chain, lanes=team.lanes(extents, most))
 
-    return deal
+    def is_of_one_member(
+        self, found: Sequence[Dependence], before: Operation, after: Operation
+    ) -> bool:
+        """Single loops of one start and step are dealt out alike."""
+        return deals.is_of_one_member(found, before, after)
+
+    def note(self, op: Operation) -> None:
+        """Nothing is kept from one operation to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsDealt:
+    """Rows and reductions by ``rows``, other parallel loops as `LoopsDealt` does it.
+
+    ``order``: what the program allows of its sums.
+    """
+
+    analysis: NestAnalysis
+    rows: Deal
+    order: Order = field(default_factory=Order)
+
+    def deal(self, op: Operation, middles: Middles) -> Divide | None:
+        """The member's part of a reduction, a search for the best, a row, or loops."""
+        reduction = reduction_of(op, self.order)
+        if reduction and reduction.is_free:
+            return partial(reduce, reduction=reduction, deal=self.rows)
+        if best := best_of_row(op):
+            return partial(reduce_to_best, op=op, best=best, deal=self.rows)
+        loops = LoopsDealt(self.analysis, self.rows.team).deal(op, middles)
+        row = dealt_row(op, self.analysis)
+        if row and (self.rows.takes_neighbours or not loops):
+            return partial(self._row, op=op)
+        return partial(self._others, loops=loops) if loops else None
+
+    def _row(self, b: Builder, op: Operation) -> None:
+        self.rows.run(b, row_of(op), [], {})
+
+    def _others(self, b: Builder, loops: Divide) -> None:
+        self.rows.kept.forget()
+        loops(b)
+
+    def is_of_one_member(
+        self, found: Sequence[Dependence], before: Operation, after: Operation
+    ) -> bool:
+        """Single loops of one start and step are dealt out alike."""
+        return deals.is_of_one_member(found, before, after)
+
+    def note(self, op: Operation) -> None:
+        """Members may have other elements, or what they have may have changed."""
+        kept = self.rows.kept
+        if op.regions or op.name in WAITS:
+            kept.forget()
+        elif op.name in STORES:
+            kept.note_write(op.operands[1])
+        elif op.name in LOADS:
+            kept.note_read(op.operands[0])

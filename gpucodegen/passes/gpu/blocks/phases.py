@@ -1,9 +1,10 @@
 """The program of a team with barriers where its threads have to meet.
 
 Between two barriers, no thread may touch a cell that another thread writes.  So a
-barrier stands before every part that depends on a part since the last barrier.  At the
-head of a loop, the end of the loop's body counts too.  A wait for a transfer is a
-barrier.  What is not parallel is left to one thread, unless others need its values.
+barrier stands before every part that depends on a part since the last barrier, unless
+the same thread surely runs both ends of what depends.  At the head of a loop, the end
+of the loop's body counts too.  A wait for a transfer is a barrier.  What is not divided
+is left to one thread, unless others need its values.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Protocol
 
 from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
@@ -18,19 +20,37 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
+from gpucodegen.passes.gpu.rows.team import Team
+from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
+from gpucodegen.tiling.proof.dependences import Dependence
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 Pending = dict[int, Operation]
 """What was done since the last barrier, by identity."""
 Divide = Callable[[Builder], None]
 """Appends what a member of a team does of an operation."""
-Deal = Callable[[Operation, Middles], Divide | None]
-"""How an operation is divided among the members; None if all of them walk it.
 
-It may depend on the middles of the loops around.
-"""
+
+class Dealing(Protocol):
+    """How operations are divided among the members of a team."""
+
+    def deal(self, op: Operation, middles: Middles) -> Divide | None:
+        """What a member does of an operation; None if all of them walk it.
+
+        It may depend on the middles of the loops around.
+        """
+        ...
+
+    def is_of_one_member(
+        self, found: Sequence[Dependence], before: Operation, after: Operation
+    ) -> bool:
+        """Whether one member runs both ends of all dependences."""
+        ...
+
+    def note(self, op: Operation) -> None:
+        """Know that an operation that is not divided stands here."""
+        ...
 
 
 @dataclass(slots=True)
@@ -42,7 +62,7 @@ class Phases:
 
     analysis: NestAnalysis
     team: Team
-    deal: Deal
+    dealing: Dealing
     middles: Middles = field(default_factory=dict[Value, int])
     pending: Pending = field(default_factory=Pending)
     _ordered: dict[tuple[int, int], bool] = field(
@@ -60,8 +80,9 @@ class Phases:
                 self._one(b, op)
 
     def _one(self, b: Builder, op: Operation) -> None:
-        divide = self.deal(op, self.middles)
+        divide = self.dealing.deal(op, self.middles)
         if op.name in WAITS:
+            self.dealing.note(op)
             b.operations.append(op)
             self.pending.clear()
         elif divide:
@@ -71,21 +92,25 @@ class Phases:
             self._alone(b, [op])
         elif op.regions:
             self._structured(b, op)
+        elif op.name == "affine.yield" or (not op.regions and has_no_effect(op)):
+            b.operations.append(op)
         else:
             self._meet(b, [op])
             if op.name in STORES:
                 self._by_one(b, [op])
             else:
                 b.operations.append(op)
+                self.dealing.note(op)
 
     def _is_serial(self, op: Operation) -> bool:
         """Whether a structure stores, and has nothing for several threads in it."""
         inner = list(op.walk())
+        deal = self.dealing.deal
         return (
             bool(op.regions)
             and not op.results
             and _stores(inner)
-            and not any(o.name in TRANSFERS or self.deal(o, {}) for o in inner)
+            and not any(o.name in TRANSFERS or deal(o, {}) for o in inner)
         )
 
     def _alone(self, b: Builder, operations: Sequence[Operation]) -> None:
@@ -96,6 +121,8 @@ class Phases:
     def _by_one(self, b: Builder, operations: Sequence[Operation]) -> None:
         first = Index.of(0) - self.team.number
         b.guard([first], lambda i: i.operations.extend(operations))
+        for op in operations:
+            self.dealing.note(op)
 
     def _meet(self, b: Builder, operations: Sequence[Operation]) -> None:
         """A barrier if something pending is in conflict with the operations."""
@@ -108,12 +135,14 @@ class Phases:
     def _must_wait(self, before: Operation, op: Operation) -> bool:
         key = id(before), id(op)
         if key not in self._ordered:
-            self._ordered[key] = bool(self.analysis.conflicts([before], [op]))
+            found = self.analysis.conflicts([before], [op])
+            self._ordered[key] = not self.dealing.is_of_one_member(found, before, op)
         return self._ordered[key]
 
     def _structured(self, b: Builder, op: Operation) -> None:
         """A loop or branch that all threads walk; it may be left without entering."""
         entry, around = dict(self.pending), self.middles
+        self.dealing.note(op)
         if op.name == "affine.for":
             self.middles = inside(op, around)
         while op.name in LOOPS:

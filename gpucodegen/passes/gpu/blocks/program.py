@@ -26,11 +26,12 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.blocks.dealing import loops_dealt
+from gpucodegen.passes.gpu.blocks.dealing import RowsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
-from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
+from gpucodegen.passes.gpu.rows.deal import Deal
+from gpucodegen.passes.gpu.rows.team import Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def block_program(
     """The kernel of a nest, or of several; ``context`` are the operations before."""
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
-    buffers, body = _with_buffers_first(body)
+    buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings)
     threads = thread_count(body, inside)
     b = Builder(location)
@@ -68,7 +69,8 @@ def block_program(
         )
     inner = Builder(location)
     team = Team(((Index.of(thread), threads),))
-    Phases(inside, team, loops_dealt(inside, team)).operations(inner, body)
+    dealing = RowsDealt(inside, Deal(team))
+    Phases(inside, team, dealing).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 
@@ -106,7 +108,7 @@ def _block_loop(
     return _BlockLoop(loop.iv, lowers[0], loop.step, count)
 
 
-def _with_buffers_first(
+def with_buffers_first(
     operations: Sequence[Operation],
 ) -> tuple[list[Operation], list[Operation]]:
     """The buffers of a program as memory of the block, and the program without them."""

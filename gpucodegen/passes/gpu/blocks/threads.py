@@ -2,7 +2,8 @@
 
 Loops are dealt out together when each starts at one place and surely ends within a
 constant number of iterations; where it may end earlier, a guard stands around the body.
-The innermost loop runs along neighbouring threads.
+The innermost loop runs along neighbouring threads.  A loop without others in it may end
+anywhere: each thread takes steps over the iterations of the others.
 """
 
 from __future__ import annotations
@@ -59,6 +60,14 @@ def _dealt(loop: MappedLoop) -> Dealt | None:
         return None
     open_ends = (u for u, span in zip(loop.uppers, spans, strict=True) if span is None)
     return Dealt(loop, max(0, -(-min(known) // loop.step)), tuple(open_ends))
+
+
+def dealt_row(op: Operation, analysis: NestAnalysis) -> MappedLoop | None:
+    """A parallel loop without loops in it; it may end anywhere."""
+    found = mapped_loops(op, analysis) if op.name == "affine.for" else []
+    if len(found) != 1 or any(o.regions for o in inner_operations(op)):
+        return None
+    return None if any(o.name in TRANSFERS for o in op.walk()) else found[0]
 
 
 def thread_count(operations: Sequence[Operation], analysis: NestAnalysis) -> int:

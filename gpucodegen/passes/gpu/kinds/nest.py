@@ -13,6 +13,7 @@ from typing import Protocol
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 
@@ -23,6 +24,8 @@ class Mapper(Protocol):
     surroundings: Surroundings
     definitions: Mapping[Value, Operation]
     """The operations that make the values of the function."""
+    order: Order
+    """What the program allows of its sums."""
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
@@ -60,6 +63,12 @@ class Nest:
     def analysis(self) -> NestAnalysis:
         """Its dependences."""
         return analyse([self.op], self.context, self.mapper.surroundings)
+
+    @property
+    def definitions(self) -> Mapping[Value, Operation]:
+        """What makes the values of the function, and those that kinds made before."""
+        made = {value: op for op in self.context for value in op.results}
+        return {**made, **self.mapper.definitions}
 
     def of(self, op: Operation) -> Nest:
         """Another nest in its place."""

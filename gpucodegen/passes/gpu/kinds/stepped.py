@@ -21,11 +21,12 @@ from gpucodegen.passes.analysis.work import (
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.dealing import loops_dealt
+from gpucodegen.passes.gpu.blocks.dealing import LoopsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
-from gpucodegen.passes.gpu.blocks.teams import Team, parallel_chain
+from gpucodegen.passes.gpu.blocks.spread import parallel_chain
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.rows.team import Team
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, plan_steps
@@ -162,9 +163,9 @@ def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
         after.add("memref.dealloc", (arrived,))
         number = thread_index(b, "block_id", "x", "b")
         positions.insert(0, (Index.of(number), plan.blocks))
-    team = Team(tuple(positions), arrived)
-    deal = loops_dealt(nest.analysis, team)
-    Phases(nest.analysis, team, deal).operations(b, [nest.op])
+    team = Team(tuple(positions), arrived=arrived)
+    dealing = LoopsDealt(nest.analysis, team)
+    Phases(nest.analysis, team, dealing).operations(b, [nest.op])
     grid = (Index.of(plan.blocks), Index.of(1), Index.of(1))
     kernel = KernelBody(tuple(b.operations), grid, block)
     return [*before.operations, *nest.mapper.launch(kernel), *after.operations]

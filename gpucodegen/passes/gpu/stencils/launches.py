@@ -20,15 +20,16 @@ from gpucodegen.passes.analysis.work import Middles
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.blocks.phases import Divide, Phases
-from gpucodegen.passes.gpu.blocks.teams import Team
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
 from gpucodegen.passes.gpu.kinds.nest import Mapper
+from gpucodegen.passes.gpu.rows.team import Team
 from gpucodegen.passes.gpu.stencils.sweeps import LocalSweep
 from gpucodegen.passes.gpu.stencils.tiles import Block, Grid
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest
 from gpucodegen.passes.gpu.stencils.transfers import Transfers
 from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
 from gpucodegen.tiling.machine.gpu.time_tiles import TimeTiles
+from gpucodegen.tiling.proof.dependences import Dependence
 
 
 def launch_tiles(nest: TimeNest, plan: TimeTiles, mapper: Mapper) -> list[Operation]:
@@ -114,13 +115,31 @@ class _Tiled:
             for sweep in self.nest.sweeps
         }
 
-        def deal(op: Operation, middles: Middles) -> Divide | None:
-            del middles
-            found = sweeps.get(id(op))
-            return found.build if found else None
-
         end = compact(first + self.plan.steps)
         steps = LoopRange((first,), (self.nest.steps.upper, end))
         loop = with_range(self.nest.loop.operation, steps)
         team = Team(((Index.of(block.thread), self.plan.threads),))
-        Phases(self.nest.analysis, team, deal).operations(b, [loop])
+        Phases(self.nest.analysis, team, SweepsDealt(sweeps)).operations(b, [loop])
+
+
+@dataclass(frozen=True, slots=True)
+class SweepsDealt:
+    """Sweeps of a time step, by the identity of their operation, as chunks of cells."""
+
+    sweeps: Mapping[int, LocalSweep]
+
+    def deal(self, op: Operation, middles: Middles) -> Divide | None:
+        """The chunks of the member."""
+        del middles
+        found = self.sweeps.get(id(op))
+        return found.build if found else None
+
+    def is_of_one_member(
+        self, found: Sequence[Dependence], before: Operation, after: Operation
+    ) -> bool:
+        """Chunks read cells of others."""
+        del before, after
+        return not found
+
+    def note(self, op: Operation) -> None:
+        """Nothing is kept from one sweep to the next."""

@@ -134,7 +134,7 @@ class _ArgMinMaxLanes:
         loop = self.loop
         known = {loop.body.iv: at}
         for op in loop.sources:
-            _repeat(b, op, known)
+            repeat(b, op, known)
         for kept in loop.kept:
             new = known.get(kept.offered, kept.offered)
             select = Operation(
@@ -166,7 +166,7 @@ class _ArgMinMaxLanes:
         return _reduced(b, kind, chosen, b.constant(-1, self._places))
 
 
-def _repeat(b: Builder, op: Operation, known: dict[Value, Value]) -> None:
+def repeat(b: Builder, op: Operation, known: dict[Value, Value]) -> None:
     """An operation on ``known`` values, none of which affine maps may take."""
     copy = op.with_(operands=tuple(known.get(v, v) for v in op.operands))
     lower = LOWERINGS.get(op.name)

@@ -1,11 +1,8 @@
-"""Threads that walk one program together: those of a block, or of all blocks."""
+"""Nested parallel loops spread over the positions of a team, loop by loop."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise
-from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.transfers import TRANSFERS
@@ -15,72 +12,6 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.gpu.teams import UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class Team:
-    """Threads by their positions, and how many there are of each, the slowest first.
-
-    ``arrived``: the word at which blocks meet, if there are several.
-    """
-
-    positions: tuple[tuple[Index, int], ...]
-    arrived: Value | None = None
-
-    @property
-    def size(self) -> int:
-        """How many threads."""
-        return prod(count for _, count in self.positions)
-
-    @property
-    def number(self) -> Index:
-        """A thread's number among all."""
-        return _joined(self.positions)[0]
-
-    def meet(self, b: Builder) -> None:
-        """Append a barrier of all of them."""
-        if self.arrived is None:
-            b.add("gpu.barrier")
-        else:
-            b.add("gcg.grid_barrier", (self.arrived,))
-
-    def lanes(
-        self, extents: Sequence[int | None], most: int = 3
-    ) -> list[tuple[Index, int]]:
-        """Positions along each of some nested loops, outermost first, and their counts.
-
-        Neighbouring positions are joined, so that no loop divides a number; the split
-        that needs the fewest rounds is taken.  Loops beyond the innermost ``most``, and
-        beyond the positions, get one.
-
-        >>> team = Team(tuple((Index.of(0), n) for n in (132, 16, 32)))
-        >>> [[n for _, n in team.lanes(e)] for e in ([None], [9, 900], [9, 9, 9, 9])]
-        [[67584], [132, 512], [1, 132, 16, 32]]
-        """
-        most = min(most, len(self.positions))
-        alone = [(Index.of(0), 1)] * max(0, len(extents) - most)
-        shared = extents[len(alone) :]
-        splits = combinations(range(1, len(self.positions)), len(shared) - 1)
-        ways = [
-            [_joined(self.positions[i:j]) for i, j in pairwise((0, *cuts, None))]
-            for cuts in splits
-        ]
-
-        def rounds(way: Sequence[tuple[Index, int]]) -> int:
-            known = [UNKNOWN if extent is None else extent for extent in shared]
-            counts = [count for _, count in way]
-            return prod(-(-n // c) for n, c in zip(known, counts, strict=True))
-
-        return [*alone, *min(ways, key=rounds)]
-
-
-def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:
-    """Several positions as one."""
-    number, size = Index.of(0), 1
-    for position, count in positions:
-        number, size = number * count + position, size * count
-    return compact(number), size
 
 
 def divides(chain: Sequence[Operation]) -> bool:

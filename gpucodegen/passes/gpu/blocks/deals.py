@@ -1,0 +1,48 @@
+"""Whether loops that are dealt out give dependent iterations to one member.
+
+Two loops of one start and step are dealt out alike: the iteration at position p goes to
+member p mod size of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.framework.indexing import Index, compact, from_map
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.tiling.proof.deals import stays_within
+from gpucodegen.tiling.proof.dependences import Dependence
+
+
+def is_of_one_member(
+    found: Sequence[Dependence], before: Operation, after: Operation
+) -> bool:
+    """Whether one member runs both ends of all dependences between two loops."""
+    if not found:
+        return True
+    if not _are_alike(before, after):
+        return False
+    return all(stays_within(d, before, after) for d in found)
+
+
+def _are_alike(first: Operation, second: Operation) -> bool:
+    """Whether both are loops of one start and step that are dealt out alone."""
+    starts = [_start(op) for op in (first, second)]
+    if None in starts:
+        return False
+    one, other = (affine.For(op) for op in (first, second))
+    same = [
+        compact(a - b).constant == 0 for a in starts[:1] for b in starts[1:] if a and b
+    ]
+    return all(same) and one.step == other.step
+
+
+def _start(op: Operation) -> Index | None:
+    """Where a loop without loops inside begins, if that is one place."""
+    if op.name != "affine.for" or any(o.regions for o in inner_operations(op)):
+        return None
+    loop = affine.For(op)
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    return lowers[0] if len(lowers) == 1 else None

@@ -1,0 +1,226 @@
+"""Long reductions in parts: one nest reduces the parts, a second one combines them.
+
+    for part, row:  P[part, row] = terms at positions of the part
+    for row:        s = initial;  for part: s OP= P[part, row];  what follows
+
+Parts are the more rows of the first nest, so that these fill the device.  The buffer
+has the part as its last dimension where the second nest reads along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index, compact
+from gpucodegen.passes.gpu.kinds.row_programs import RowProgram
+from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
+from gpucodegen.passes.gpu.rows.free_reductions import Reduction, made_for
+from gpucodegen.passes.gpu.rows.reduce import combination, extent, neutral
+
+_Body = Callable[[Builder, dict[Value, Value], Sequence[Value]], None]
+"""Builds a row, given the variables of the loops around it and its position."""
+CHUNK = 1024
+"""Parts of rows begin at multiples of it, so that vectors stay aligned."""
+
+
+def in_parts(
+    program: RowProgram, reduction: Reduction, parts: int, *, across: bool
+) -> list[Operation] | None:
+    """Operations of the host in place of the program; None if an extent is open."""
+    counts = [trip_count(loop).constant for loop in program.chain]
+    rows = [count for count in counts if count is not None]
+    extents = [extent(op) for op in reduction.loops]
+    known = [n for n in extents if n is not None]
+    if len(rows) < len(counts) or len(known) < len(extents):
+        return None
+    aligned = CHUNK if not across else 1
+    cuts = _cuts(known, parts, aligned)
+    return _Parts(program, reduction, cuts, tuple(rows), across).operations()
+
+
+@dataclass(frozen=True, slots=True)
+class _CutLoop:
+    """A loop in ``count`` pieces of ``size`` trips, the last of which may be shorter.
+
+    ``after``: pieces of the loops inside, which a part's number counts first.
+    """
+
+    extent: int
+    size: int
+    count: int
+    after: int
+
+
+def _cuts(extents: Sequence[int], parts: int, aligned: int) -> list[_CutLoop]:
+    """Outer loops in single iterations as far as that is not too many parts."""
+    sizes: list[tuple[int, int]] = []
+    for at, whole in enumerate(extents):
+        pieces = min(parts, max(whole, 1))
+        size = -(-whole // pieces)
+        if at == len(extents) - 1 and size > aligned:
+            size = -(-size // aligned) * aligned
+        count = max(1, -(-whole // max(size, 1)))
+        sizes.append((size, count))
+        parts = max(1, parts // count)
+    cuts: list[_CutLoop] = []
+    after = 1
+    for whole, (size, count) in reversed([*zip(extents, sizes, strict=True)]):
+        cuts.insert(0, _CutLoop(whole, size, count, after))
+        after *= count
+    return cuts
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The loops of a reduction, each cut, and the nests that this makes."""
+
+    program: RowProgram
+    reduction: Reduction
+    cuts: Sequence[_CutLoop]
+    rows: tuple[int, ...]
+    across: bool
+
+    @property
+    def parts(self) -> int:
+        """How many there are of each row."""
+        return self.cuts[0].after * self.cuts[0].count
+
+    def operations(self) -> list[Operation]:
+        b = Builder(self.program.nest.op.location)
+        shape = (self.parts, *self.rows) if self.across else (*self.rows, self.parts)
+        buffers = [
+            b.allocate("memref.alloc", MemRefType(shape, a.before.type), "parts")
+            for a in self.reduction.totals
+        ]
+        before = list(b.operations)
+        nests = [self._first(buffers), self._second(buffers)]
+        host = self.program.nest.mapper.operations(nests, before)
+        after = Builder(b.location)
+        for buffer in buffers:
+            after.add("memref.dealloc", (buffer,))
+        return [*before, *host, *after.operations]
+
+    def _place(self, part: Value, positions: Sequence[Value]) -> list[Value]:
+        return [part, *positions] if self.across else [*positions, part]
+
+    def _first(self, buffers: Sequence[Value]) -> Operation:
+        """The nest of the parts: their loop is the outermost one, or the innermost."""
+        part = Value(INDEX, "part")
+
+        def body(i: Builder, known: dict[Value, Value], at: Sequence[Value]) -> None:
+            loop, before = self.reduction.loops[0], self.program.body
+            needed = made_for(before[: before.index(loop)], loop)
+            i.operations += [clone(op, known) for op in needed]
+            start = [neutral(i, a) for a in self.reduction.totals]
+            totals = self._terms(i, self.reduction.loops, start, part, known)
+            for buffer, total in zip(buffers, totals, strict=True):
+                i.store(total, buffer, self._place(part, at))
+
+        return self._around(body, part)
+
+    def _terms(
+        self,
+        b: Builder,
+        loops: Sequence[Operation],
+        totals: Sequence[Value],
+        part: Value,
+        known: dict[Value, Value],
+    ) -> Sequence[Value]:
+        if not loops:
+            mapping = dict(known)
+            befores = (a.before for a in self.reduction.totals)
+            mapping.update(zip(befores, totals, strict=True))
+            b.operations += [clone(op, mapping) for op in self.reduction.body]
+            return [mapping[a.after] for a in self.reduction.totals]
+        op, *inner = loops
+        loop = affine.For(op)
+        cut = self.cuts[self.reduction.loops.index(op)]
+        lower, upper = loop.constant_bounds or (0, 0)
+        starts, ends = [Index.of(lower)], [Index.of(upper)]
+        if cut.count > 1:
+            piece = Index.of(part) // cut.after if cut.after > 1 else Index.of(part)
+            piece = piece if cut is self.cuts[0] else piece % cut.count
+            step = cut.size * loop.step
+            starts = [compact(piece * step + lower)]
+            is_whole = cut.count * cut.size == cut.extent
+            ends = [starts[0] + step, *([] if is_whole else ends)]
+
+        def body(i: Builder, iv: Value, values: Sequence[Value]) -> Sequence[Value]:
+            here = {**known, loop.iv: iv}
+            return self._terms(i, inner, values, part, here)
+
+        hint = loop.iv.name
+        return b.carried_loop(starts, ends, totals, body, step=loop.step, hint=hint)
+
+    def _second(self, buffers: Sequence[Value]) -> Operation:
+        """The nest that combines the parts and does what is left."""
+
+        def body(i: Builder, known: dict[Value, Value], at: Sequence[Value]) -> None:
+            for op in self.program.body:
+                if op is not self.reduction.loops[0]:
+                    i.operations.append(clone(op, known))
+                    continue
+                start = [known.get(v, v) for v in self.reduction.initial]
+                totals = self._combined(i, buffers, at, start)
+                known.update(zip(self.reduction.results, totals, strict=True))
+
+        return self._around(body, None)
+
+    def _combined(
+        self,
+        b: Builder,
+        buffers: Sequence[Value],
+        at: Sequence[Value],
+        start: Sequence[Value],
+    ) -> Sequence[Value]:
+        def body(i: Builder, part: Value, values: Sequence[Value]) -> list[Value]:
+            made: list[Value] = []
+            for a, buffer, old in zip(
+                self.reduction.totals, buffers, values, strict=True
+            ):
+                term, new = i.load(buffer, self._place(part, at)), old.renewed()
+                i.operations.append(combination(a, old, term, new))
+                made.append(new)
+            return made
+
+        return b.carried_loop(0, self.parts, start, body, hint="part")
+
+    def _around(
+        self,
+        body: _Body,
+        part: Value | None,
+    ) -> Operation:
+        """The parallel loops around a body, with that of the parts if it is given."""
+        b = Builder(self.program.nest.op.location)
+        chain = list(self.program.chain)
+        location = b.location
+
+        def loop(iv: Value, extent_: int, inside: Sequence[Operation]) -> Operation:
+            return affine.for_(
+                AffineMap.constant(0),
+                (),
+                AffineMap.constant(extent_),
+                (),
+                body=list(inside),
+                iv=iv,
+                location=location,
+            )
+
+        positions = [Value(INDEX, one.iv.name) for one in chain]
+        ivs: dict[Value, Value] = {}
+        for one, position in zip(chain, positions, strict=True):
+            ivs[one.iv] = b.index(one.lower + Index.of(position) * one.step)
+        body(b, ivs, positions)
+        loops = [*zip(positions, self.rows, strict=True)]
+        if part is not None:
+            loops.insert(0 if self.across else len(loops), (part, self.parts))
+        inside = b.operations
+        for iv, count in reversed(loops or [(Value(INDEX, "once"), 1)]):
+            inside = [loop(iv, count, inside)]
+        return inside[0]

@@ -1,0 +1,12 @@
+"""Loops over a row, dealt out to the members of a team.
+
+- `team`: threads that walk a program together
+- `free_reductions`: loops whose terms may be combined in any order
+- `kept_elements`: what a member has of a row from one loop to the next
+- `side_by_side`: neighbouring iterations of one member, accesses as vectors
+- `deal`: the iterations of each member
+- `reduce`: totals of all members
+- `argminmax`: the best of all members, and where it is
+"""
+
+from __future__ import annotations

@@ -1,0 +1,239 @@
+"""How rows are reduced on a GPU: the team of each row, and parts of long rows.
+
+Comes in: how many rows there are, how long they are, the bytes of an iteration.  Goes
+out: the plan of least estimated clocks.  A member of a team reads ``width`` elements of
+each ``size * width`` of its row; then exchanges combine the members of a warp, and two
+barriers the warps of a block.  Where rows lie across memory, the lanes of a warp take
+neighbouring rows, and each of the block's warps a share of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, log2
+
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
+from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+
+SIZES = (32, 64, 128, 256, 512, 1024)
+"""Threads of a team."""
+BLOCK = 256
+"""Threads of a block of several teams."""
+UNKNOWN = 1 << 12
+"""What stands for an extent that is not known."""
+REGISTERS = 28
+"""Of a thread, about, besides the elements that it keeps."""
+OUTSTANDING = 2
+"""Loads of a loop that a thread waits for together, about."""
+MOST_MEMBERS = 64
+"""Of a column: the first one combines what all of them have."""
+FILL = 2
+"""Blocks of each multiprocessor that keep it busy."""
+SHARES = 4
+"""By how much a multiprocessor may draw more than its share of the bandwidth, about."""
+LOADED = 1200
+"""Clocks of a load from memory that is busy: 600 ns, published for H100."""
+HALF_LINE = 64
+"""Bytes that memory moves to the L2 cache at least; published for H100."""
+KEPT = 32
+"""Elements of a row that a member keeps in registers at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowTeams:
+    """``size`` threads for each row; ``count`` teams are a block.
+
+    ``keeps``: each member keeps its part of the row in registers.
+    """
+
+    size: int
+    count: int = 1
+    keeps: bool = False
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.size * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTeams:
+    """``lanes`` threads with ``width`` neighbouring rows each, ``members`` times."""
+
+    members: int
+    width: int
+    lanes: int = WARP
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lanes * self.members
+
+    @property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return self.lanes * self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows to reduce: their number and length, and the bytes that each element moves.
+
+    ``width``: neighbours that a member takes at once.  ``phases``: passes over a row.
+    ``alone``: a row needs a block of its own.  ``can_keep``: all passes are alike.
+    ``across``: neighbouring rows are neighbours in memory, ``groups`` times ``rows`` of
+    them; ``width`` is along these.
+    """
+
+    rows: int
+    length: int
+    width: int = 1
+    bytes: int = 4
+    phases: int = 1
+    alone: bool = False
+    can_keep: bool = False
+    across: bool = False
+    groups: int = 1
+
+
+def plan_rows(problem: Rows, device: GpuDevice = DEFAULT) -> RowTeams:
+    """The team of each row; of equal costs the smaller one.
+
+    >>> plan_rows(Rows(1 << 16, 256)), plan_rows(Rows(64, 1 << 16)).count
+    (RowTeams(size=32, count=8, keeps=False), 1)
+    """
+    candidates = [_teams(size, problem) for size in SIZES]
+    return min(candidates, key=lambda teams: row_clocks(teams, problem, device))
+
+
+def _teams(size: int, problem: Rows) -> RowTeams:
+    count = 1 if size > WARP or problem.alone else BLOCK // size
+    keeps = problem.can_keep and _held(size, problem) <= KEPT
+    return RowTeams(size, count, keeps)
+
+
+def _held(size: int, problem: Rows) -> int:
+    """Elements of a row that one member has."""
+    return ceil(problem.length / (size * problem.width)) * problem.width
+
+
+def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
+    """Estimated clocks of a kernel, without its start."""
+    blocks = ceil(problem.rows / teams.count)
+    warps = blocks * teams.threads // WARP
+    held = _held(teams.size, problem)
+    steps = held / problem.width
+    exchanges = 4 * log2(WARP) + (0 if teams.size == WARP else 2 * teams.size / WARP)
+    barriers = 0 if teams.size == WARP else 2 * problem.phases
+    passes = 1 if teams.keeps else problem.phases
+    moved = passes * problem.rows * problem.length * problem.bytes
+    outstanding = steps if teams.keeps else min(steps, OUTSTANDING)
+    registers = REGISTERS + (held if teams.keeps else 2 * problem.width)
+    fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
+    flying = teams.threads * problem.width * problem.bytes * outstanding
+    idle = _idle(device, blocks, fits.blocks, flying)
+    work = Work(
+        blocks,
+        teams.threads,
+        warps * (problem.phases * (2 * held + 2 * steps + exchanges) + 20),
+        sectors=moved / SECTOR,
+        block_sectors=moved / SECTOR,
+        memory=moved * idle,
+        waits=passes * ceil(steps / max(outstanding, 1)),
+        barriers=barriers,
+    )
+    clocks = estimate(device, fits.blocks, work).clocks
+    return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
+
+
+def plan_columns(problem: Rows, device: GpuDevice = DEFAULT) -> ColumnTeams:
+    """The warps that share rows across memory; of equal costs fewer.
+
+    >>> plan_columns(Rows(1 << 13, 1 << 13, width=4, across=True)).width
+    4
+    """
+    widths = [1 << power for power in range(problem.width.bit_length())]
+    candidates = [
+        ColumnTeams(threads // lanes, width, lanes)
+        for width in reversed(widths)
+        for lanes in (WARP, WARP // 2, WARP // 4, WARP // 8)
+        for threads in SIZES
+        if threads // lanes <= MOST_MEMBERS
+    ]
+    return min(candidates, key=lambda teams: column_clocks(teams, problem, device))
+
+
+def column_clocks(teams: ColumnTeams, problem: Rows, device: GpuDevice) -> float:
+    """Estimated clocks of a kernel, without its start."""
+    blocks = ceil(problem.rows / teams.rows) * problem.groups
+    moved = problem.groups * problem.rows * problem.length * problem.bytes
+    run = teams.rows * problem.bytes
+    fewest = max(1, HALF_LINE / run)
+    steps = ceil(problem.length / teams.members)
+    warps = blocks * teams.threads / WARP
+    registers = REGISTERS + 4 * teams.width
+    fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
+    outstanding = min(steps, OUTSTANDING)
+    flying = teams.threads * teams.width * problem.bytes * outstanding
+    idle = _idle(device, blocks, fits.blocks, flying)
+    work = Work(
+        blocks,
+        teams.threads,
+        warps * (steps * (teams.width + 4) + 20 + 3 * teams.members),
+        sectors=fewest * moved / SECTOR,
+        block_sectors=fewest * moved / SECTOR,
+        memory=fewest * moved * idle,
+        waits=ceil(steps / max(outstanding, 1)),
+        barriers=teams.members,
+    )
+    clocks = estimate(device, fits.blocks, work).clocks
+    return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
+
+
+def _idle(device: GpuDevice, blocks: int, resident: int, flying: float) -> float:
+    """By how much memory waits because too few bytes are on their way to it.
+
+    Little's law: bandwidth times latency are on their way where memory never waits.
+    ``flying``: bytes that a block has on their way.  A multiprocessor with one block
+    waits for memory while that starts and ends; the others draw more than their share.
+    """
+    running = min(blocks, device.processors * max(resident, 1))
+    needed = device.copy_bandwidth / device.clock * LOADED
+    fill = min(FILL * device.processors / blocks, SHARES)
+    return max(1.0, needed / max(running * flying, 1.0), fill)
+
+
+MOST_PARTS = 4096
+"""Of one row."""
+
+
+def plan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
+    """Into how many parts each row is cut, which a second kernel combines.
+
+    >>> plan_parts(Rows(1 << 13, 1 << 12)), plan_parts(Rows(1, 1 << 26)) > 256
+    (1, True)
+    """
+    powers = (1 << power for power in range(MOST_PARTS.bit_length()))
+    parts = [n for n in powers if n == 1 or n * WARP * problem.width <= problem.length]
+    return min(parts, key=lambda n: _in_parts(n, problem, device))
+
+
+def _in_parts(parts: int, problem: Rows, device: GpuDevice) -> float:
+    if parts == 1:
+        return _best(problem, device)
+    length = ceil(problem.length / parts)
+    if problem.across:
+        first = replace(problem, length=length, groups=problem.groups * parts)
+    else:
+        first = replace(problem, length=length, rows=problem.rows * parts)
+    second = replace(problem, length=parts)
+    start = START * device.clock
+    return _best(first, device) + _best(second, device) + start
+
+
+def _best(problem: Rows, device: GpuDevice) -> float:
+    if problem.across:
+        return column_clocks(plan_columns(problem, device), problem, device)
+    return row_clocks(plan_rows(problem, device), problem, device)
