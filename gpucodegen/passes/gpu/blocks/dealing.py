@@ -79,7 +79,7 @@ class RowsDealt:
         if reduction and reduction.is_free:
             return partial(reduce, reduction=reduction, deal=self.rows)
         if best := best_of_row(op):
-            return partial(reduce_to_best, op=op, best=best, deal=self.rows)
+            return partial(reduce_to_best, op=op, found=best, deal=self.rows)
         loops = LoopsDealt(self.analysis, self.rows.team).deal(op, middles)
         row = dealt_row(op, self.analysis)
         if row and (self.rows.takes_neighbours or not loops):

@@ -26,8 +26,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.thread_mapping import parallel_chain
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop
+from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain
 from gpucodegen.passes.gpu.stencils.cells import (
     ACCESSES,
     Axis,
@@ -38,6 +37,7 @@ from gpucodegen.passes.gpu.stencils.cells import (
 )
 from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of
 from gpucodegen.passes.prepare.affine.dead_code import is_pure
+from gpucodegen.tiling.machine.gpu.limits import GRID
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import Reference
 from gpucodegen.tiling.proof.reach import Reach, Sides, reach
@@ -175,7 +175,7 @@ def _sweep(
     item: Operation, analysis: NestAnalysis, time: Value, written: Sequence[Value]
 ) -> Sweep | None:
     """A nest of parallel loops with fixed bounds around straight code."""
-    chain = parallel_chain(item, analysis)
+    chain = parallel_chain(item, analysis, len(GRID))
     if not chain or any(_is_irregular(loop, time) for loop in chain):
         return None
     body = inner_operations(chain[-1].operation)
