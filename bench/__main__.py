@@ -1,8 +1,9 @@
 """``python -m bench [TABLE [NAME]]``: programs against their peers on this machine.
 
-``gpu`` is measured on the GPU of this machine only, all in one process.  Without a table, or with ``all``, every table is measured, each in a process of its own
+Without a table, or with ``all``, every table is measured, each in a process of its own
 for each number of threads, and the results are written to ``--out`` as JSON, Markdown
-and a roofline plot.
+and a roofline plot.  ``gpu`` is not among them: it is measured in one process, on the
+GPU of this machine.
 """
 
 from __future__ import annotations

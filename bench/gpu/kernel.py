@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from bench.row import Limit, Work
 from examples.problems import Answer, Arguments, Size
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Kind(Enum):

@@ -11,7 +11,7 @@ import examples
 import gpucodegen
 from tests.house.readme import ROOT
 
-EXTRAS = {"cupy", "numba_cuda", "rich", "matplotlib"}
+EXTRAS = {"cupy", "numba_cuda", "rich", "matplotlib", "triton"}
 MODULES = [
     module.name
     for package in (gpucodegen, bench, examples)

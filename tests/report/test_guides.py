@@ -1,0 +1,54 @@
+"""The commands of the guides to GPUs run, and the page of kinds names each of them.
+
+Their Python runs with the doctests of all pages.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from examples.catalogue import FOLDER
+from gpucodegen.cli import main
+from gpucodegen.passes.gpu import kinds
+from tests.house.readme import ROOT
+
+PAGES = ("offload-to-a-gpu.md", "how-a-nest-becomes-a-grid.md")
+TEXTS = {page: (ROOT / "docs" / page).read_text(encoding="utf-8") for page in PAGES}
+COMMANDS = [
+    line
+    for text in TEXTS.values()
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+]
+OURS = [line for line in dict.fromkeys(COMMANDS) if line.startswith("gpucodegen ")]
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_commands_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").symlink_to(FOLDER)
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(command)[1:]) == 0
+
+
+def test_other_commands_install_extras_or_start_the_benchmark() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    others = [line for line in COMMANDS if line not in OURS]
+    assert others.pop() == "python -m bench gpu"
+    for line in others:
+        found = re.fullmatch(r"pip install (?:-e )?'[\w.]+\[([\w,-]+)\]'", line)
+        assert found, line
+        for extra in found[1].split(","):
+            assert f"\n{extra} = [" in project
+
+
+def test_every_kind_is_on_the_page() -> None:
+    folder = Path(kinds.__file__).parent
+    named = set(re.findall(r"^\| `(\w+)` \|", TEXTS[PAGES[1]], re.MULTILINE))
+    there = {path.stem for path in folder.iterdir() if path.stem[0] != "_"} - {"nest"}
+    assert there <= named
