@@ -8,6 +8,7 @@
 - `candidates`: the kinds of kernel that a contraction may become
 - `copies`: how threads copy a tile to shared memory
 - `lanes`: which part of a tile each thread multiplies
+- `product_work`: what a kernel of a contraction does, counted from its plan
 - `plan`: what a plan depends on, one cost, and the choice
 """
 
