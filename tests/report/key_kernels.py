@@ -116,11 +116,29 @@ func.func @f(%a: memref<514x514xf32>, %b: memref<514x514xf32>) {
   }
   return
 }"""
+NAIVE = """
+func.func @f(%A: memref<2048x256xf32>, %B: memref<256x2048xf32>,
+             %C: memref<2048x2048xf32>) {
+  affine.for %i = 0 to 2048 {
+    affine.for %j = 0 to 2048 {
+      affine.for %k = 0 to 256 {
+        %a = affine.load %A[%i, %k] : memref<2048x256xf32>
+        %b = affine.load %B[%k, %j] : memref<256x2048xf32>
+        %c = affine.load %C[%i, %j] : memref<2048x2048xf32>
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %c, %p : f32
+        affine.store %s, %C[%i, %j] : memref<2048x2048xf32>
+      }
+    }
+  }
+  return
+}"""
 BATCH = """
-func.func @f(%A: memref<8x64x64xf32>, %B: memref<8x64x64xf32>,
-             %C: memref<8x64x64xf32>) {
-  linalg.batch_matmul ins(%A, %B : memref<8x64x64xf32>, memref<8x64x64xf32>)
-                      outs(%C : memref<8x64x64xf32>)
+func.func @f(%A: memref<64x512x512xf32>, %B: memref<64x512x512xf32>,
+             %C: memref<64x512x512xf32>) {
+  linalg.batch_matmul
+    ins(%A, %B : memref<64x512x512xf32>, memref<64x512x512xf32>)
+    outs(%C : memref<64x512x512xf32>)
   return
 }"""
 MATVEC = """
@@ -172,12 +190,14 @@ func.func @f(%A: memref<640x64xf32>, %B: memref<64x512xf32>, %b: memref<512xf32>
 }"""
 
 PROGRAMS = {
-    "f32 128 x 128": product(1152, 1024, 64, "f32", "f32"),
-    "f32 64 x 64": product(640, 512, 64, "f32", "f32"),
+    "f32 128 x 128": product(2048, 2048, 256, "f32", "f32"),
+    "f32 64 x 64": product(1024, 1024, 256, "f32", "f32"),
     "f32 32 x 32": product(128, 128, 64, "f32", "f32"),
-    "f32 ragged": product(100, 50, 33, "f32", "f32"),
-    "f64 128 x 128": product(1152, 1024, 64, "f64", "f64"),
+    "f32 ragged": product(1000, 513, 97, "f32", "f32"),
+    "f32 split": product(256, 256, 4096, "f32", "f32"),
+    "f64 64 x 128": product(2048, 2048, 256, "f64", "f64"),
     "batched": BATCH,
+    "naive": NAIVE,
     "matvec": MATVEC,
     "convolution": CONVOLUTION,
     "channels last": convolution(

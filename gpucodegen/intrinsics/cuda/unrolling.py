@@ -2,8 +2,8 @@
 
 Left alone, it stops at a size that suits processors with few registers.  A body is
 repeated until it has `PRODUCTS` of floats, so that few of its instructions count and
-compare.  Loops of single sums, and those that call functions, wait for other threads or
-hold assembly, stay as they are.
+compare.  Loops around such a loop stay loops.  Loops of single sums, and those that
+call functions, wait for other threads or hold assembly, stay as they are.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ def unroll(function: Any) -> None:
     for tail, head in edges:
         body = _body(function, tail, head)
         work = _products(body)
-        if work >= FEWEST and not heads & (body - {head}):
-            count = min(MOST, PRODUCTS // work)
-            if count > 1:
-                _repeat(function.module, tail, count)
+        if work < FEWEST:
+            continue
+        count = min(MOST, PRODUCTS // work)
+        if heads & (body - {head}):
+            _ask(function.module, tail, "llvm.loop.unroll.disable")
+        elif count > 1:
+            _ask(function.module, tail, "llvm.loop.unroll.count", I32(count))
 
 
-def _repeat(module: Any, tail: Any, count: int) -> None:
-    asked = module.add_metadata(["llvm.loop.unroll.count", I32(count)])
+def _ask(module: Any, tail: Any, *wish: Any) -> None:
+    asked = module.add_metadata(list(wish))
     identity = _Identity(module, [asked], str(len(module.metadata)))
     tail.terminator.set_metadata("llvm.loop", identity)
 

@@ -97,6 +97,19 @@ def and_(a: Known, b: Known) -> Fact:
     return _unless_varying(a, b)
 
 
+def bfe(a: Known, b: Known, c: Known) -> Fact:
+    """Some bits of a number without a sign, shifted to its low end.
+
+    >>> bfe(exact(np.array([7, 12])), exact(2), exact(1))
+    [1] + 0u
+    """
+    if not (c.is_exact and c.is_uniform):
+        return None
+    shifted = shr(a, b)
+    mask = (1 << int(c.own[0])) - 1
+    return None if shifted is None else and_(shifted, exact(np.int64(mask)))
+
+
 def _low_bits(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
     """An operation on numbers of which one lies below all bits of the other."""
 
@@ -191,6 +204,7 @@ RULES: dict[str, Rule] = {
     "mul": mul,
     "mad": mad,
     "shl": shl,
+    "bfe": bfe,
     "shr": shr,
     "and": and_,
     "or": _low_bits(np.bitwise_or),

@@ -11,6 +11,7 @@
 - `lanes`: which part of a tile each thread multiplies
 - `streams`: elementwise sweeps over memory
 - `transposes`: tiles turned around in shared memory
+- `product_work`: what a kernel of a contraction does, counted from its plan
 - `plan`: what a plan depends on, one cost, and the choice
 """
 

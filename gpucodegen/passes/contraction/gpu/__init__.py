@@ -5,6 +5,7 @@
 - `walk`: positions of the reduction, block of terms by block of terms
 - `views`: arrays over as few axes as they have side by side
 - `block_order`: the grid, and which block computes which tile
+- `problem`: what the plan depends on
 - `staging`: tiles of one factor from global to shared memory
 - `multiply`: products of what shared memory holds
 - `result_tile`: what one thread holds in registers, read and stored in pieces

@@ -1,0 +1,97 @@
+"""Plans of products on a GPU: what is counted before is what a device executes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpucodegen.ptx.execution.counting import cost
+from gpucodegen.tiling.machine.gpu.banks import wavefronts
+from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, SharedTiles
+from gpucodegen.tiling.machine.gpu.copies import tile_copy
+from gpucodegen.tiling.machine.gpu.lanes import LaneMap
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.plan import DEFAULT, fitted, plan_contraction
+from gpucodegen.tiling.machine.gpu.product_work import Counts, Product
+
+
+@given(
+    st.sampled_from([4, 8, 16]),
+    st.lists(st.integers(0, 255), min_size=32, max_size=32),
+    st.sampled_from([0, 1, 2]),
+)
+def test_turns_are_those_that_the_emulated_device_counts(
+    width: int, words: list[int], shared: int
+) -> None:
+    lanes = [words[lane & ~shared] * width for lane in range(32)]
+    assert wavefronts(lanes, width) == cost.wavefronts(np.array([lanes]), width)
+
+
+@pytest.mark.parametrize("plan", CANDIDATES)
+def test_threads_share_out_the_tile(plan: SharedTiles) -> None:
+    lanes = LaneMap.of(plan)
+    rows, columns = lanes.rows, lanes.columns
+    group = rows.lanes * columns.lanes
+    owned: list[tuple[int, int]] = []
+    for thread in range(plan.threads):
+        row, column = lanes.place(thread % group)
+        down, across = divmod(thread // group, lanes.across)
+        owned += [
+            (
+                down * rows.span + (q * rows.lanes + row) * rows.quad + r,
+                across * columns.span + (p * columns.lanes + column) * columns.quad + c,
+            )
+            for q in range(rows.quads)
+            for p in range(columns.quads)
+            for r in range(rows.quad)
+            for c in range(columns.quad)
+        ]
+    every = {(r, c) for r in range(plan.tile_rows) for c in range(plan.tile_columns)}
+    assert len(owned) == len(every)
+    assert set(owned) == every
+
+
+@pytest.mark.parametrize("along_depth", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("plan", CANDIDATES)
+def test_chunks_share_out_the_tile(
+    plan: SharedTiles, width: int, along_depth: bool
+) -> None:
+    size, depth = plan.tile_rows, plan.depth
+    copy = tile_copy(size, depth, plan.threads, along_depth, width, 4)
+    step = (1, 0) if along_depth else (0, 1)
+    places = [
+        (term + n * step[0], at + n * step[1])
+        for term, at in map(copy.place, range(copy.chunks))
+        for n in range(copy.width)
+    ]
+    assert sorted(places) == [(k, p) for k in range(depth) for p in range(size)]
+    assert copy.lead >= size
+
+
+@pytest.mark.parametrize("element", [4, 8])
+@pytest.mark.parametrize("plan", CANDIDATES)
+def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
+    found = fitted(plan, Product(4096, 4096, 4096, element=element))
+    if found is not None:
+        counts = Counts(found, Product(4096, 4096, 4096, element=element))
+        assert counts.shared <= STATIC_SHARED
+        assert found.resident >= 1
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        Product(1024, 1024, 1024),
+        Product(512, 512, 512, 64),
+        Product(1000, 513, 777, widths=(1, 1)),
+        Product(16, 4096, 4096),
+        Product(256, 256, 16384),
+    ],
+    ids=str,
+)
+def test_plans_fill_the_device(product: Product) -> None:
+    plan = plan_contraction(product, splits=(1, 2, 4, 8))
+    assert Counts(plan, product).blocks >= DEFAULT.processors
