@@ -137,7 +137,9 @@ PROGRAMS = {
     "channels first": convolution(
         "conv_2d_nchw_fchw", "32x64x58x58", "64x64x3x3", "32x64x56x56"
     ),
-    "1x1": convolution("conv_2d_nhwc_hwcf", "32x56x56x64", "1x1x64x256", "32x56x56x256"),
+    "1x1": convolution(
+        "conv_2d_nhwc_hwcf", "32x56x56x64", "1x1x64x256", "32x56x56x256"
+    ),
     "bias and relu": LAYER,
     "f16": product(640, 512, 64, "f16", "f16"),
     "i8": product(640, 512, 64, "i8", "i32"),
