@@ -8,6 +8,8 @@
 - `candidates`: the kinds of kernel that a contraction may become
 - `copies`: how threads copy a tile to shared memory
 - `lanes`: which part of a tile each thread multiplies
+- `steps`: blocks of terms that walk several axes evenly
+- `product_work`: what a plan of a product does
 - `plan`: what a plan depends on, one cost, and the choice
 """
 
