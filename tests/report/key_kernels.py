@@ -169,23 +169,24 @@ func.func @f(%I: {types[0]}, %F: {types[1]}, %O: {types[2]}) {{
 LAYER = """
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
-func.func @f(%A: memref<640x64xf32>, %B: memref<64x512xf32>, %b: memref<512xf32>,
-             %D: memref<640x512xf32>) {
+func.func @f(%A: memref<2048x512xf32>, %B: memref<512x2048xf32>,
+             %b: memref<2048xf32>,
+             %D: memref<2048x2048xf32>) {
   %zero = arith.constant 0.0 : f32
-  %C = memref.alloc() : memref<640x512xf32>
-  linalg.fill ins(%zero : f32) outs(%C : memref<640x512xf32>)
-  linalg.matmul ins(%A, %B : memref<640x64xf32>, memref<64x512xf32>)
-                outs(%C : memref<640x512xf32>)
+  %C = memref.alloc() : memref<2048x2048xf32>
+  linalg.fill ins(%zero : f32) outs(%C : memref<2048x2048xf32>)
+  linalg.matmul ins(%A, %B : memref<2048x512xf32>, memref<512x2048xf32>)
+                outs(%C : memref<2048x2048xf32>)
   linalg.generic {indexing_maps = [#whole, #row, #whole],
                   iterator_types = ["parallel", "parallel"]}
-    ins(%C, %b : memref<640x512xf32>, memref<512xf32>)
-    outs(%D : memref<640x512xf32>) {
+    ins(%C, %b : memref<2048x2048xf32>, memref<2048xf32>)
+    outs(%D : memref<2048x2048xf32>) {
     ^bb0(%c: f32, %x: f32, %old: f32):
       %s = arith.addf %c, %x : f32
       %r = arith.maximumf %s, %zero : f32
       linalg.yield %r : f32
   }
-  memref.dealloc %C : memref<640x512xf32>
+  memref.dealloc %C : memref<2048x2048xf32>
   return
 }"""
 

@@ -12,6 +12,7 @@
 - `streams`: elementwise sweeps over memory
 - `transposes`: tiles turned around in shared memory
 - `product_work`: what a kernel of a contraction does, counted from its plan
+- `steps`: blocks of terms that walk several axes evenly
 - `plan`: what a plan depends on, one cost, and the choice
 """
 

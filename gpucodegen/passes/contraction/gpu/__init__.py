@@ -9,6 +9,7 @@
 - `staging`: tiles of one factor from global to shared memory
 - `multiply`: products of what shared memory holds
 - `result_tile`: what one thread holds in registers, read and stored in pieces
+- `problem`: what the plan of a kernel depends on
 - `kernel`: the loop that puts them together
 """
 
