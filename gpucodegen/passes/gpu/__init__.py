@@ -4,6 +4,7 @@
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
 - `blocks`: nests that a whole block runs
+- `stencils`: several time steps in one launch
 - `kinds`: of kernel that one nest may become, in one table
 - `gpu_mapper`: each nest as a kernel, or a host loop of kernels
 - `collectives`: reductions among threads as shuffles

@@ -8,7 +8,7 @@ barrier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.shared.transfers import WAITS
@@ -16,13 +16,12 @@ from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 Pending = dict[int, Operation]
 """What was done since the last barrier, by identity."""
-Deal = Callable[[Operation], Callable[[Builder], None] | None]
-"""What divides an operation among the threads; None if all of them walk it."""
 
 
 @dataclass(slots=True)
@@ -31,7 +30,7 @@ class Phases:
 
     analysis: NestAnalysis
     thread: Value
-    deal: Deal
+    threads: int
     pending: Pending = field(default_factory=Pending)
     _ordered: dict[tuple[int, int], bool] = field(
         default_factory=dict[tuple[int, int], bool]
@@ -43,16 +42,16 @@ class Phases:
             self._one(b, op)
 
     def _one(self, b: Builder, op: Operation) -> None:
-        divide = self.deal(op)
+        loops = dealt_loops(op, self.analysis)
         if op.name in WAITS:
             b.operations.append(op)
             self.pending.clear()
-        elif op.regions and divide is None:
+        elif op.regions and not loops:
             self._structured(b, op)
         else:
             self._meet(b, op)
-            if divide is not None:
-                divide(b)
+            if loops:
+                divide(b, loops, self.thread, self.threads)
             elif op.name in STORES:
                 alone = Index.of(0) - self.thread
                 b.guard([alone], lambda i: i.operations.append(op))

@@ -8,7 +8,7 @@ cooperatively.  `block_phases` says where barriers stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
@@ -27,7 +27,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.phases import Phases
-from gpucodegen.passes.gpu.blocks.threads import dealt_loops, divide, thread_count
+from gpucodegen.passes.gpu.blocks.threads import thread_count
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
 
 
@@ -65,12 +65,7 @@ def block_program(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )
     inner = Builder(location)
-
-    def deal(op: Operation) -> Callable[[Builder], None] | None:
-        loops = dealt_loops(op, inside)
-        return (lambda i: divide(i, loops, thread, threads)) if loops else None
-
-    Phases(inside, thread, deal).operations(inner, body)
+    Phases(inside, thread, threads).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 
