@@ -18,5 +18,5 @@ def mapped(options: Options) -> list[ModulePass]:
         Privatize(min_iterations=WARP),
         *([Tile(sizes, options.reassociate, fewer=True)] if sizes else []),
         MarkOverwritten(),
-        MapGpu(contractions=not options.exact),
+        MapGpu(contractions=not options.exact, time_tiles=options.time_tiles),
     ]

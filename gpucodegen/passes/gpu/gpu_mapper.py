@@ -5,7 +5,8 @@ A nest becomes what the first of `kinds.KINDS` makes of it:
 * memory that a block shares, or asynchronous copies: a program of whole blocks;
 * a contraction: tiles in shared memory (`contraction.gpu`);
 * parallel outer loops: one thread per iteration, the innermost along x;
-* a sequential loop around parallel ones: the loop stays on the host;
+* a time loop around stencils: several steps in one launch, where that pays;
+* another sequential loop around parallel ones: the loop stays on the host;
 * anything else: one thread.
 
 A loop around a call or an unknown operation stays outside of kernels.
@@ -45,6 +46,7 @@ class GpuMapper:
     plan: Candidate | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     contractions: bool = True
+    time_tiles: bool = True
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: list[Operation] = field(default_factory=list[Operation])
 

@@ -24,12 +24,14 @@ class MapGpu(ModulePass):
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``contractions``
-    become fused multiply-adds on shared tiles.
+    become fused multiply-adds on shared tiles.  ``time_tiles``: stencils make several
+    time steps in one launch.
     """
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     contractions: bool = True
+    time_tiles: bool = True
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -53,6 +55,7 @@ class MapGpu(ModulePass):
                 plan,
                 surroundings,
                 self.contractions,
+                self.time_tiles,
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
             contractions.extend(mapper.contracted)

@@ -24,6 +24,7 @@ class Mapper(Protocol):
     plan: Candidate | None
     """The kernel that every contraction becomes, if the caller has chosen one."""
     contractions: bool
+    time_tiles: bool
     contracted: list[Operation]
     """Nests that became contractions."""
 
