@@ -133,6 +133,39 @@ func.func @f(%A: memref<2048x256xf32>, %B: memref<256x2048xf32>,
   }
   return
 }"""
+SIDE = 1024
+
+
+def _half_step(source: str, target: str) -> str:
+    ty = f"memref<{SIDE}x{SIDE}xf32>"
+    return f"""
+    affine.for %i = 1 to {SIDE - 1} {{
+      affine.for %j = 1 to {SIDE - 1} {{
+        %c = affine.load %{source}[%i, %j] : {ty}
+        %e = affine.load %{source}[%i, %j + 1] : {ty}
+        %w = affine.load %{source}[%i, %j - 1] : {ty}
+        %n = affine.load %{source}[%i - 1, %j] : {ty}
+        %s = affine.load %{source}[%i + 1, %j] : {ty}
+        %0 = arith.addf %c, %e : f32
+        %1 = arith.addf %0, %w : f32
+        %2 = arith.addf %1, %n : f32
+        %3 = arith.addf %2, %s : f32
+        %4 = arith.mulf %3, %fifth : f32
+        affine.store %4, %{target}[%i, %j] : {ty}
+      }}
+    }}"""
+
+
+STEPS = f"""
+func.func @f(%a: memref<{SIDE}x{SIDE}xf32>, %b: memref<{SIDE}x{SIDE}xf32>) {{
+  %fifth = arith.constant 0.2 : f32
+  affine.for %t = 0 to 96 {{
+    {_half_step("a", "b")}
+    {_half_step("b", "a")}
+  }}
+  return
+}}"""
+"""As PolyBench's jacobi-2d: each step is two sweeps."""
 BATCH = """
 func.func @f(%A: memref<64x512x512xf32>, %B: memref<64x512x512xf32>,
              %C: memref<64x512x512xf32>) {
@@ -224,6 +257,7 @@ PROGRAMS = {
     "row sum": SUM.replace("LOAD", "%i, %j"),
     "column sum": SUM.replace("LOAD", "%j, %i"),
     "jacobi": JACOBI,
+    "jacobi, many steps": STEPS,
 }
 
 

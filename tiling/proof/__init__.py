@@ -3,6 +3,7 @@
 - `dependences`: what must keep its order
 - `witness`: executions that show it
 - `distances`: how far dependences reach
+- `reach`: how far values travel per step of a time loop
 - `loops`: parallel, reduction or sequential
 - `bands`: loops that permute
 - `legality`: legal rewrites

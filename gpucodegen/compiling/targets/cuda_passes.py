@@ -24,7 +24,7 @@ def mapped(options: Options) -> list[ModulePass]:
         MarkOverwritten(),
         MapGpu(
             contractions=not options.exact,
-            steps=options.time_tiles,
+            time_tiles=options.time_tiles,
             relaxed=options.reassociate,
             exact=options.exact,
         ),

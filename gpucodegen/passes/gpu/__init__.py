@@ -8,6 +8,7 @@
 - `rows`: loops over a row, dealt out to a team of threads
 - `blocks`: nests that a whole block runs
 - `sweeps`: neighbours in memory that threads take together
+- `stencils`: several time steps in one launch
 - `kinds`: of kernel that one nest may become, in one table
 - `gpu_mapper`: each nest as a kernel, or a host loop of kernels
 - `collectives`: reductions among threads as shuffles

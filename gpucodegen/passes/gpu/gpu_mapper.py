@@ -4,7 +4,9 @@ A nest becomes what the first of `kinds.KINDS` makes of it:
 
 * memory that a block shares, or asynchronous copies: a program of whole blocks;
 * parallel outer loops: one thread per iteration, the innermost along x;
-* a sequential loop around parallel ones: one kernel whose threads meet at barriers;
+* a time loop around stencils: several steps in one launch, where that pays;
+* another sequential loop around parallel ones: one kernel whose threads meet at
+  barriers;
 * the same around products or what no kernel runs: the loop stays on the host;
 * anything else: one thread.
 
@@ -65,7 +67,7 @@ class GpuMapper:
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     contractions: bool = True
-    steps: bool = True
+    time_tiles: bool = True
     order: Order = field(default_factory=Order)
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: int = 0

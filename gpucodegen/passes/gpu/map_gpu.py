@@ -33,7 +33,7 @@ class MapGpu(ModulePass):
     columns of each thread; empty leaves the choice to the model.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
-    ``steps``: without, these loops stay on the host.  ``relaxed``: sums may be
+    ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
     reordered anywhere; ``exact``: nowhere.
     """
 
@@ -41,7 +41,7 @@ class MapGpu(ModulePass):
     tile: tuple[int, ...] = ()
     contractions: bool = True
     team: tuple[int, ...] = ()
-    steps: bool = True
+    time_tiles: bool = True
     relaxed: bool = False
     exact: bool = False
 
@@ -69,7 +69,7 @@ class MapGpu(ModulePass):
                 surroundings,
                 {value: len(found) for value, found in users(op).items()},
                 self.contractions,
-                self.steps,
+                self.time_tiles,
                 Order(self.relaxed, self.exact),
             )
             mappers.append(mapper)

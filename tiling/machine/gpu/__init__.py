@@ -14,6 +14,7 @@
 - `product_work`: what a kernel of a contraction does, counted from its plan
 - `steps`: blocks of terms that walk several axes evenly
 - `plan`: what a plan depends on, one cost, and the choice
+- `time_tiles`: tiles of a stencil, and its steps in one launch
 """
 
 from __future__ import annotations

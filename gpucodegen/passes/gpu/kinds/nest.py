@@ -30,7 +30,7 @@ class Mapper(Protocol):
     """Who walks programs of steps, if the caller has chosen that."""
     contractions: bool
     """Whether contractions become kernels of their own."""
-    steps: bool
+    time_tiles: bool
     """Whether sequential loops may run in kernels, around barriers."""
 
     def launch(self, kernel: KernelBody) -> list[Operation]:

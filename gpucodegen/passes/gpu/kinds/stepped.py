@@ -39,7 +39,7 @@ ROUNDS = 3
 def stepped(nest: Nest) -> list[Operation] | None:
     """A kernel whose threads walk the sequential loops together."""
     op = nest.op
-    if not nest.mapper.steps:
+    if not nest.mapper.time_tiles:
         return None
     if op.name != "affine.for" or op.results or not _is_plain(op, nest.analysis):
         return None

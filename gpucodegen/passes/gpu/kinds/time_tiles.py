@@ -12,8 +12,10 @@ from gpucodegen.tiling.machine.gpu.time_tiles import plan_time_tiles
 
 def time_tiles_of(nest: Nest) -> list[Operation] | None:
     """Launches of several time steps each, on overlapped tiles."""
-    found = time_nest_of(nest)
+    if not nest.mapper.time_tiles:
+        return None
+    found = time_nest_of(nest.op, nest.analysis)
     plan = plan_time_tiles(problem_of(found)) if found else None
     if found is None or plan is None:
         return None
-    return launch_tiles(found, plan, nest.mapper)
+    return launch_tiles(found, plan, nest.mapper.launch)

@@ -5,7 +5,9 @@
 - `chunks`: boxes of cells dealt out to threads
 - `tiles`: the tile of a block and its local arrays
 - `transfers`: cells in and out of them
+- `marching`: a chunk row after row, with rows in registers
 - `sweeps`: one parallel nest on a tile
+- `problem`: the loop as its plan sees it
 - `launches`: the kernels, and the host's loop around them
 """
 

@@ -11,31 +11,29 @@ one none, then it only copies.  So the result is in the program's arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.analysis.work import Middles
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.blocks.phases import Divide, Phases
 from gpucodegen.passes.gpu.gpu_launch import KernelBody
-from gpucodegen.passes.gpu.kinds.nest import Mapper
-from gpucodegen.passes.gpu.rows.team import Team
 from gpucodegen.passes.gpu.stencils.sweeps import LocalSweep
 from gpucodegen.passes.gpu.stencils.tiles import Block, Grid
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest
 from gpucodegen.passes.gpu.stencils.transfers import Transfers
 from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
 from gpucodegen.tiling.machine.gpu.time_tiles import TimeTiles
-from gpucodegen.tiling.proof.dependences import Dependence
+
+Launch = Callable[[KernelBody], list[Operation]]
+"""The operations of the host that launch a kernel."""
 
 
-def launch_tiles(nest: TimeNest, plan: TimeTiles, mapper: Mapper) -> list[Operation]:
+def launch_tiles(nest: TimeNest, plan: TimeTiles, launch: Launch) -> list[Operation]:
     """The operations of the host in place of a time loop."""
     b = Builder(nest.loop.operation.location)
-    tiled = _Tiled(nest, plan, Grid.over(b, nest, plan), mapper)
+    tiled = _Tiled(nest, plan, Grid.over(b, nest, plan), launch)
     carried = [array.memref for array in nest.arrays if array.carried]
     own = {array.memref: array.memref for array in nest.arrays}
     second = own | {memref: _like(b, memref) for memref in carried}
@@ -85,7 +83,7 @@ class _Tiled:
     nest: TimeNest
     plan: TimeTiles
     grid: Grid
-    mapper: Mapper
+    enter: Launch
 
     def launch(
         self, begin: Value, source: Mapping[Value, Value], target: Mapping[Value, Value]
@@ -105,41 +103,26 @@ class _Tiled:
             transfers.store(b, array, last)
         counts = (*reversed(self.grid.counts), Index.of(1), Index.of(1))[:3]
         threads = (self.plan.threads, 1, 1)
-        return self.mapper.launch(KernelBody(tuple(b.operations), counts, threads))
+        return self.enter(KernelBody(tuple(b.operations), counts, threads))
 
     def _steps(self, b: Builder, block: Block, first: Index) -> None:
         """The time loop, with barriers between sweeps that depend on each other."""
-        left = first + (self.plan.steps - 1) - self.nest.loop.iv
-        sweeps = {
-            id(sweep.operation): LocalSweep(self.nest, sweep, block, left)
-            for sweep in self.nest.sweeps
-        }
+        loop = self.nest.loop
+        left = first + (self.plan.steps - 1) - loop.iv
+        sweeps = {id(sweep.operation): sweep for sweep in self.nest.sweeps}
+        meetings = self.nest.meetings()
 
-        end = compact(first + self.plan.steps)
-        steps = LoopRange((first,), (self.nest.steps.upper, end))
-        loop = with_range(self.nest.loop.operation, steps)
-        team = Team(((Index.of(block.thread), self.plan.threads),))
-        Phases(self.nest.analysis, team, SweepsDealt(sweeps)).operations(b, [loop])
+        def step(i: Builder) -> None:
+            for op in loop.operation.body.operations:
+                sweep = sweeps.get(id(op))
+                if sweep is None:
+                    i.operations.append(op)
+                    continue
+                if id(op) in meetings:
+                    i.add("gpu.barrier")
+                LocalSweep(self.nest, sweep, block, left).build(i)
 
-
-@dataclass(frozen=True, slots=True)
-class SweepsDealt:
-    """Sweeps of a time step, by the identity of their operation, as chunks of cells."""
-
-    sweeps: Mapping[int, LocalSweep]
-
-    def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """The chunks of the member."""
-        del middles
-        found = self.sweeps.get(id(op))
-        return found.build if found else None
-
-    def is_of_one_member(
-        self, found: Sequence[Dependence], before: Operation, after: Operation
-    ) -> bool:
-        """Chunks read cells of others."""
-        del before, after
-        return not found
-
-    def note(self, op: Operation) -> None:
-        """Nothing is kept from one sweep to the next."""
+        steps = LoopRange(
+            (first,), (self.nest.steps.upper, compact(first + self.plan.steps))
+        )
+        b.operations.append(with_range(loop.operation.with_body(b.nested(step)), steps))

@@ -25,7 +25,6 @@ from gpucodegen.ir.types import FloatType, IntegerType, MemRefType
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain
 from gpucodegen.passes.gpu.stencils.cells import (
     ACCESSES,
@@ -37,12 +36,14 @@ from gpucodegen.passes.gpu.stencils.cells import (
 )
 from gpucodegen.passes.loops.framework.ranges import LoopRange, range_of
 from gpucodegen.passes.prepare.affine.dead_code import is_pure
-from gpucodegen.tiling.machine.gpu.limits import GRID
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import Reference
 from gpucodegen.tiling.proof.reach import Reach, Sides, reach
 from gpucodegen.tiling.proof.values.flow import flow
 from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
+
+DEEPEST = 3
+"""Dimensions of space, as a grid has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,30 @@ class TimeNest:
         """The margins of a sweep, per dimension."""
         return self.reach.margins[statements_of(sweep.operation, self.analysis)[0]]
 
+    def meetings(self) -> set[int]:
+        """The sweeps, by identity, before which the threads of a block have to meet.
 
-def time_nest_of(nest: Nest) -> TimeNest | None:
-    """The time loop that a nest is, or None."""
-    op = nest.op
+        Between two barriers, no sweep depends on another one, as in `blocks.phases`;
+        after the last sweep of a step follows the first of the next.
+        """
+        found: set[int] = set()
+        while True:
+            since: list[Operation] = []
+            missing: set[int] = set()
+            for sweep in (*self.sweeps, *self.sweeps):
+                op = sweep.operation
+                if id(op) in found:
+                    since = []
+                elif self.analysis.conflicts(since, [op]):
+                    missing, since = {*missing, id(op)}, []
+                since.append(op)
+            if not missing:
+                return found
+            found |= missing
+
+
+def time_nest_of(op: Operation, analysis: NestAnalysis) -> TimeNest | None:
+    """The time loop that an operation is, or None."""
     if op.name != "affine.for" or op.results:
         return None
     steps = range_of(op)
@@ -130,7 +151,6 @@ def time_nest_of(nest: Nest) -> TimeNest | None:
     written = _written(op)
     if not items or not written or _is_entangled(op, written):
         return None
-    analysis = nest.analysis
     if analysis.is_parallel(op):
         return None
     found = [_sweep(item, analysis, affine.For(op).iv, written) for item in items]
@@ -175,7 +195,7 @@ def _sweep(
     item: Operation, analysis: NestAnalysis, time: Value, written: Sequence[Value]
 ) -> Sweep | None:
     """A nest of parallel loops with fixed bounds around straight code."""
-    chain = parallel_chain(item, analysis, len(GRID))
+    chain = parallel_chain(item, analysis, DEEPEST)
     if not chain or any(_is_irregular(loop, time) for loop in chain):
         return None
     body = inner_operations(chain[-1].operation)

@@ -1,0 +1,151 @@
+"""Several steps of a stencil in one launch, bit for bit as one step after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation, rewrite_bottom_up
+from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.gpu.map_gpu import MapGpu
+from tests.passes.stencil_texts import FDTD, STENCILS, Stencil, Sweep
+
+LINE = STENCILS["jacobi_1d"]
+PLANE = STENCILS["jacobi_2d"]
+SKEWED = Stencil(
+    "skewed",
+    "AB",
+    2,
+    [
+        Sweep("B[i,j]", ["A[i-2,j]", "A[i,j+1]", "A[i+1,j-1]"], 0.3, (2, 1), (1, 1)),
+        Sweep("A[i,j]", ["B[i,j]", "B[i,j]"], 0.5, (2, 1), (1, 1)),
+    ],
+)
+"""Three cells at unequal distances, then a copy back."""
+SHIFTED = Stencil(
+    "shifted",
+    "ABC",
+    1,
+    [
+        Sweep("B[i+1]", ["A[i]", "C[i+2]"], 0.5, (0,), (3,)),
+        Sweep("A[i]", ["B[i]", "B[i+3]"], 0.5, (1,), (4,)),
+    ],
+)
+"""Cells are computed away from where they are read; C is never written."""
+SLOW = pytest.mark.slow
+CASES = [
+    (LINE, (311,), (70,)),
+    (SHIFTED, (150,), (7,)),
+    (PLANE, (37, 83), (13,)),
+    pytest.param(LINE, (1,), (0, 1, 5), marks=SLOW),
+    pytest.param(LINE, (2,), (3,), marks=SLOW),
+    pytest.param(PLANE, (1, 5), (2,), marks=SLOW),
+    pytest.param(PLANE, (5, 3), (4,), marks=SLOW),
+    pytest.param(PLANE, (70, 150), (0, 1, 12), marks=SLOW),
+    pytest.param(SKEWED, (41, 39), (9,), marks=SLOW),
+    pytest.param(FDTD, (21, 50), (11,), marks=SLOW),
+    pytest.param(STENCILS["jacobi_3d"], (9, 13, 22), (3,), marks=SLOW),
+]
+
+
+def random_arrays(stencil: Stencil, shape: tuple[int, ...]) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.random(shape, np.float32) for _ in stencil.arrays]
+
+
+def check(stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
+    call = gcg.compile(stencil.mlir("f32"), target="sim")[stencil.name]
+    for count in steps:
+        given_ = random_arrays(stencil, shape)
+        expected = [a.copy() for a in given_]
+        stencil.run(count, expected)
+        call(count, *given_)
+        for mine, theirs in zip(given_, expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def mapped(text: str) -> Module:
+    return run_pipeline(gcg.parse(text), [MapGpu()])
+
+
+@pytest.mark.parametrize(("stencil", "shape", "steps"), CASES)
+def test_steps_are_exact(
+    stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]
+) -> None:
+    check(stencil, shape, steps)
+
+
+@pytest.mark.parametrize("stencil", [LINE, SHIFTED, SKEWED, FDTD])
+def test_both_launches_of_a_pair_are_one_kernel_with_shared_tiles(
+    stencil: Stencil,
+) -> None:
+    module = mapped(stencil.mlir("f32"))
+    (kernel,) = (op for op in module.walk() if op.name == "gpu.func")
+    assert any(op.name == "gpu.barrier" for op in kernel.walk())
+    launches = [op for op in module.walk() if op.name == "gpu.launch_func"]
+    assert len(launches) == 2
+
+
+def test_steps_that_depend_on_far_cells_stay_launches_of_their_own() -> None:
+    text = PLANE.mlir("f32").replace("%A[%i, %j - 1]", "%A[%i, 0]")
+    assert text != PLANE.mlir("f32")
+    assert not any(op.name == "gpu.barrier" for op in mapped(text).walk())
+
+
+@pytest.mark.parametrize("stencil", [LINE, pytest.param(FDTD, marks=SLOW)])
+def test_the_proof_misses_every_barrier(stencil: Stencil) -> None:
+    module = mapped(stencil.mlir("f32"))
+    barriers = [op for op in module.walk() if op.name == "gpu.barrier"]
+    assert len(barriers) == 4
+    for number in range(len(barriers)):
+        seen: list[Operation] = []
+
+        def without(
+            op: Operation, gone: int = number, seen: list[Operation] = seen
+        ) -> list[Operation] | None:
+            if op.name != "gpu.barrier":
+                return None
+            seen.append(op)
+            return [] if len(seen) == gone + 1 else None
+
+        (broken,) = rewrite_bottom_up(module.operation, without)
+        with pytest.raises(errors.RaceFound):
+            run_pipeline(Module(broken), [VerifyKernels()])
+
+
+OFFSETS = st.integers(-2, 2)
+
+
+@st.composite
+def stencils(draw: st.DrawFn) -> Stencil:
+    """Sweeps from one array to the next, the last one back to the first."""
+    names = "ABC"[: draw(st.integers(2, 3))]
+    sweeps = [
+        Sweep(
+            f"{target}[i,j]",
+            [
+                f"{source}[i{draw(OFFSETS):+d},j{draw(OFFSETS):+d}]"
+                for _ in range(draw(st.integers(2, 3)))
+            ],
+            0.4,
+            (draw(st.integers(2, 3)), 2),
+            (2, draw(st.integers(2, 3))),
+        )
+        for source, target in zip(names, names[1:] + names[0], strict=True)
+    ]
+    return Stencil("random", names, 2, sweeps)
+
+
+@pytest.mark.slow
+@settings(max_examples=4, deadline=None)
+@given(stencils(), st.integers(0, 9), st.integers(4, 60), st.integers(4, 60))
+def test_random_stencils_are_exact(
+    stencil: Stencil, steps: int, height: int, width: int
+) -> None:
+    check(stencil, (height, width), (steps,))
