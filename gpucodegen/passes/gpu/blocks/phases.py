@@ -138,7 +138,8 @@ class Phases:
             levels = (SAME if d.level is None else d.level for d in found)
             self._levels[key] = frozenset(levels)
         inside = {level for level in self._levels[key] if level >= self.depth}
-        here = self._levels[key] - inside | ({SAME} if inside else set())
+        same = frozenset({SAME}) if inside else frozenset[int]()
+        here = self._levels[key] - inside | same
         return not when.isdisjoint(here)
 
     def _structured(self, b: Builder, op: Operation) -> None:
