@@ -6,8 +6,10 @@ Comes in: MLIR.  Goes out: an `explanation.Explanation`.
 - `subjects`: functions and nests with what is proven of them
 - `strides`: how far accesses move in memory
 - `schedule_tree`: the order of executions
+- `host_program`: how often a host program launches each kernel
 - `kernels`: what the default pipeline makes of it
 - `wording`: places, distances and tables in words
+- `launch_text`: a host program in words
 - `kernel_text`: a mapping in words
 - `text`: a nest in words
 - `pictures`: the same as SVG

@@ -5,6 +5,7 @@
 - `occupancy`: blocks that a multiprocessor holds
 - `estimate`: clocks of each unit, and which one binds
 - `candidates`: the kinds of kernel that a contraction may become
+- `steps`: threads that walk sequential loops together
 - `plan`: what a plan depends on, one cost, and the choice
 """
 
