@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpucodegen.report.gpu.host_program import launch_lines
 from gpucodegen.report.kernels import MappedKernel, Mapping, WorkShare
-from gpucodegen.report.launch_text import launch_lines
 from gpucodegen.report.subjects import Nest
 from gpucodegen.report.wording import Lines, box, section, size, table
 

@@ -26,7 +26,7 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_functi
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.framework.reachable import reachable
 from gpucodegen.passes.gpu.collectives import LowerCollectives
-from gpucodegen.report.host_program import KernelLaunches, host_program
+from gpucodegen.report.gpu.host_program import KernelLaunches, host_program
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
