@@ -12,7 +12,6 @@ Comes in: MLIR, an architecture, sizes.  Goes out: a `report.GpuReport`.
 - `counting`: executed counters as work for the units of a device
 - `building`: all of it for one kernel
 - `limits`: what limits a kernel, in words
-- `host_program`: how often a host program launches each kernel, and why
 - `text`: a report as lines
 - `tables`: the same as a page of HTML
 - `report`: the face of this package

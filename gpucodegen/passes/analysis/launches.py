@@ -3,8 +3,7 @@
 Comes in: a mapped function whose launches stand in its body, in loops and branches of
 the host.  Goes out: a `KernelLaunches` for each launch that is written in it.  Bounds
 that depend on loops around them are followed exactly as long as that takes few steps,
-then as in the middle of these loops.  `launch_lines` says it in words, with the
-dependence that forces loops of the host and threads that are alone.
+then as in the middle of these loops.
 """
 
 from __future__ import annotations
@@ -19,12 +18,9 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import LaunchFunc, known_block, known_grid
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.locations import Location, file_location
+from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.work import Middles, inside, iterations, total_work
-from gpucodegen.report.subjects import Nest, location_of
-from gpucodegen.report.wording import Lines, distances
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
 
 STEPS = 1 << 14
 """Most iterations of host loops that are followed one by one."""
@@ -163,41 +159,3 @@ def _times(op: Operation, launch: Operation, known: Middles) -> int | None:
 
 def _is(launch: Operation, op: Operation) -> int:
     return int(op is launch)
-
-
-def launch_lines(launches: Sequence[KernelLaunches], nests: Sequence[Nest]) -> Lines:
-    """Launches in loops of the host, and kernels of one thread."""
-    for launch in launches:
-        if launch.loops:
-            names = ", ".join(name for name, _ in launch.loops)
-            times = _count(launch.launches, "launches")
-            yield f"{launch.kernel}: {times} in a loop of the host over {names}"
-            yield from _reasons(launch.loops, nests)
-        if launch.is_alone:
-            work = _count(launch.operations, "operations")
-            yield f"{launch.kernel}: one thread runs about {work}"
-            yield from _reasons(launch.inside, nests)
-
-
-def _count(number: int | None, what: str) -> str:
-    return f"{number:,} {what}" if number is not None else f"an unknown count of {what}"
-
-
-def _reasons(loops: Sequence[HostLoop], nests: Sequence[Nest]) -> Iterator[str]:
-    """Why loops are not parallel, where the program as written tells."""
-    for name, location in loops:
-        for verdict in _verdicts(location, nests):
-            found = verdict.decisive
-            if verdict.kind is LoopKind.PARALLEL or found is None:
-                continue
-            what = f"{found.kind.value} on {found.source.access.array}"
-            far = distances(found.distance)
-            yield f"  {name} is {verdict.kind.value}: {what}, distance {far}"
-
-
-def _verdicts(location: Location, nests: Sequence[Nest]) -> Iterator[LoopVerdict]:
-    place = file_location(location)
-    for nest in nests:
-        for verdict in nest.verdicts:
-            if place is not None and file_location(location_of(verdict.loop)) == place:
-                yield verdict
