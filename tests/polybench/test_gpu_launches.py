@@ -18,8 +18,8 @@ from examples.polybench.kernel import Loops
 from gpucodegen.compiling.lowering import Stages, map_module
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.options import Options
+from gpucodegen.passes.analysis.launches import KernelLaunches, host_program
 from gpucodegen.passes.framework.reachable import reachable
-from gpucodegen.report.host_program import KernelLaunches, host_program
 
 ALONE = {"ludcmp": "each unknown of y, and of x, waits for those before; sums in order"}
 """Programs with a thread that is alone with more, and why."""

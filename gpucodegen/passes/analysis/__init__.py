@@ -2,6 +2,7 @@
 
 - `lifting`: functions and nests as relations
 - `queries`: what `tiling` proves of them, by operation
+- `launches`: how often a host program launches each kernel
 - `work`: how much a nest computes
 - `dependence_pairs`: dependences of all pairs of accesses
 """

@@ -14,6 +14,7 @@
 - `collectives`: reductions among threads as shuffles
 - `gpu_launch`: the kernel and its launch
 - `grid_chunks`: more blocks than hardware takes at once
+- `expose_parallelism`: nests in the order that a GPU finishes soonest
 - `map_gpu`: all nests of every function
 """
 

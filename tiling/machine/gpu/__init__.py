@@ -13,6 +13,7 @@
 - `transposes`: tiles turned around in shared memory
 - `product_work`: what a kernel of a contraction does, counted from its plan
 - `steps`: blocks of terms that walk several axes evenly
+- `teams`: threads that walk sequential loops together
 - `plan`: what a plan depends on, one cost, and the choice
 - `time_tiles`: tiles of a stencil, and its steps in one launch
 """

@@ -26,8 +26,11 @@ from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.proof.dependences import Dependence
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
-Pending = dict[int, Operation]
-"""What was done since the last barrier, by identity."""
+SAME = -1
+"""In place of a depth: of the same iteration of all loops around."""
+Pending = dict[int, tuple[Operation, frozenset[int]]]
+"""What was done since the last barrier, by identity, and when that may have been: in an
+earlier iteration of the loop at a depth, or in the same iteration."""
 Divide = Callable[[Builder], None]
 """Appends what a member of a team does of an operation."""
 
@@ -57,7 +60,8 @@ class Dealing(Protocol):
 class Phases:
     """Rewrites what a team runs; ``pending`` is the state of the walk.
 
-    ``middles``: of the loops around, as far as they are known.
+    ``analysis`` tells accesses apart that one statement makes.  ``middles``: of the
+    loops around, as far as they are known.
     """
 
     analysis: NestAnalysis
@@ -65,8 +69,9 @@ class Phases:
     dealing: Dealing
     middles: Middles = field(default_factory=dict[Value, int])
     pending: Pending = field(default_factory=Pending)
-    _ordered: dict[tuple[int, int], bool] = field(
-        default_factory=dict[tuple[int, int], bool]
+    depth: int = 0
+    _levels: dict[tuple[int, int], frozenset[int]] = field(
+        default_factory=dict[tuple[int, int], frozenset[int]]
     )
 
     def operations(self, b: Builder, operations: Sequence[Operation]) -> None:
@@ -127,34 +132,71 @@ class Phases:
     def _meet(self, b: Builder, operations: Sequence[Operation]) -> None:
         """A barrier if something pending is in conflict with the operations."""
         before = self.pending.values()
-        if any(self._must_wait(old, op) for old in before for op in operations):
+        if any(self._must_wait(*old, op) for old in before for op in operations):
             self.team.meet(b)
             self.pending.clear()
-        self.pending |= {id(op): op for op in operations}
+        now = frozenset({SAME})
+        self.pending |= {id(op): (op, now) for op in operations}
 
-    def _must_wait(self, before: Operation, op: Operation) -> bool:
+    def _must_wait(
+        self, before: Operation, when: frozenset[int], op: Operation
+    ) -> bool:
+        """Whether a dependence leads from one to the other, as far apart as they are.
+
+        Those carried by loops around both are of the iterations of these loops.
+        """
         key = id(before), id(op)
-        if key not in self._ordered:
+        if key not in self._levels:
             found = self.analysis.conflicts([before], [op])
-            self._ordered[key] = not self.dealing.is_of_one_member(found, before, op)
-        return self._ordered[key]
+            apart = [d for d in found if not self._is_of_one_member(d, before, op)]
+            levels = (SAME if d.level is None else d.level for d in apart)
+            self._levels[key] = frozenset(levels)
+        inside = {level for level in self._levels[key] if level >= self.depth}
+        same = frozenset({SAME}) if inside else frozenset[int]()
+        here = self._levels[key] - inside | same
+        return not when.isdisjoint(here)
+
+    def _is_of_one_member(
+        self, found: Dependence, before: Operation, op: Operation
+    ) -> bool:
+        """Whether one member runs both ends, in one iteration of the loops around."""
+        same = found.level is None
+        return same and self.dealing.is_of_one_member([found], before, op)
 
     def _structured(self, b: Builder, op: Operation) -> None:
         """A loop or branch that all threads walk; it may be left without entering."""
         entry, around = dict(self.pending), self.middles
+        is_loop = op.name in LOOPS
         self.dealing.note(op)
         if op.name == "affine.for":
             self.middles = inside(op, around)
-        while op.name in LOOPS:
+        self.depth += is_loop
+        while is_loop:
             before = dict(self.pending)
             self._regions(op, before)
-            self.pending |= before
-            if self.pending.keys() == before.keys():
+            self.pending = _merged(before, self._gone_around())
+            if self.pending == before:
                 break
         regions = self._regions(op, dict(self.pending))
+        self.depth -= is_loop
         b.operations.append(op.with_(regions=regions))
-        self.pending |= entry
+        self.pending = _merged(self._left(), entry)
         self.middles = around
+
+    def _gone_around(self) -> Pending:
+        """What is pending at the end of a loop's body, seen from its next iteration."""
+        last = self.depth - 1
+        return {
+            key: (op, frozenset(last if w == SAME else w for w in when))
+            for key, (op, when) in self.pending.items()
+        }
+
+    def _left(self) -> Pending:
+        """What is pending in a structure, seen from behind it."""
+        return {
+            key: (op, frozenset(SAME if w >= self.depth else w for w in when))
+            for key, (op, when) in self.pending.items()
+        }
 
     def _regions(self, op: Operation, entry: Pending) -> tuple[Region, ...]:
         """The regions, each entered in the same state; what any leaves is pending."""
@@ -163,7 +205,7 @@ class Phases:
         for region in op.regions:
             self.pending = dict(entry)
             regions.append(self._region(region, op))
-            left |= self.pending
+            left = _merged(left, self.pending)
         self.pending = left
         return tuple(regions)
 
@@ -179,6 +221,14 @@ class Phases:
                 for block in region.blocks
             )
         )
+
+
+def _merged(one: Pending, other: Pending) -> Pending:
+    """What is pending on either of two ways."""
+    both = one | other
+    for key in one.keys() & other.keys():
+        both[key] = both[key][0], one[key][1] | other[key][1]
+    return both
 
 
 def _is_simple(op: Operation) -> bool:

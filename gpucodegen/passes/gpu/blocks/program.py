@@ -54,7 +54,7 @@ def block_program(
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
     buffers, body = with_buffers_first(body)
-    inside = analyse([*buffers, *body], context, surroundings)
+    inside = analyse([*buffers, *body], context, surroundings, fine=True)
     threads = thread_count(body, inside)
     b = Builder(location)
     thread = thread_index(b, "thread_id", "x", "t")

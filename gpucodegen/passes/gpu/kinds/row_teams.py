@@ -52,7 +52,9 @@ def team_per_row(program: RowProgram) -> KernelBody:
     known = rows.constant is not None and rows.constant % plan.count == 0
     inside = [] if known else [rows - 1 - number]
     buffers, body = with_buffers_first(program.body)
-    analysis = analyse([*buffers, *body], program.nest.context, mapper.surroundings)
+    analysis = analyse(
+        [*buffers, *body], program.nest.context, mapper.surroundings, fine=True
+    )
     kept = KeptElements(mapper.surroundings.aliases, plan.keeps, _written(body))
     team = Team(((Index.of(member), plan.size),), is_warp=plan.count > 1)
     deal = Deal(team, program.nest.definitions, problem.width, kept)

@@ -164,8 +164,9 @@ def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
         number = thread_index(b, "block_id", "x", "b")
         positions.insert(0, (Index.of(number), plan.blocks))
     team = Team(tuple(positions), arrived=arrived)
-    dealing = LoopsDealt(nest.analysis, team)
-    Phases(nest.analysis, team, dealing).operations(b, [nest.op])
+    around = nest.mapper.surroundings
+    analysis = analyse([nest.op], nest.context, around, fine=True)
+    Phases(analysis, team, LoopsDealt(analysis, team)).operations(b, [nest.op])
     grid = (Index.of(plan.blocks), Index.of(1), Index.of(1))
     kernel = KernelBody(tuple(b.operations), grid, block)
     return [*before.operations, *nest.mapper.launch(kernel), *after.operations]

@@ -141,10 +141,11 @@ class BlockReaders:
         """Note accesses of lanes."""
         rows = clocks.row if touch.lanes is None else clocks.row[touch.lanes]
         lanes = np.arange(len(rows)) if touch.lanes is None else touch.lanes
-        for row in np.unique(rows):
-            own = rows == row
-            part = Touch(touch.cells[own], lanes[own], touch.mine[own], touch.low[own])
-            self.parts[row].note(part, clocks)
+        for row, part in enumerate(self.parts):
+            own: Array = rows == row
+            if own.any():
+                mine, low = touch.mine[own], touch.low[own]
+                part.note(Touch(touch.cells[own], lanes[own], mine, low), clocks)
 
     def forget(self, cells: Array) -> None:
         """A write that is ordered behind all of them makes them past."""
