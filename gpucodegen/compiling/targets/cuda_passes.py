@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.blocks.threads import WARP
-from gpucodegen.passes.gpu.fuse_rows import FuseRows
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.gpu.rows.fuse_rows import FuseRows
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.tiling.tile import Tile
