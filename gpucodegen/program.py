@@ -94,7 +94,7 @@ class Program:
         ... ''', target="sim")
         >>> start, wait = program.transfers("f")
         >>> start.mechanism, start.width, start.reason
-        ('cp.async', 4, 'the source is only known to be a multiple of 4 bytes')
+        ('cp.async', 16, 'every address and length is a multiple of 16 bytes')
         >>> print(wait)
         <string>:9:5: memref.dma_wait %tag: wait_group; all copies end, then a barrier
         """

@@ -31,7 +31,8 @@ def text(
 ) -> str:
     """Tiles of 16 go through fast memory; only the way in or the way out is varied."""
     fast, tile = f"memref<32x{dtype}, 2>", f"memref<64x{dtype}>"
-    outer = f"memref<{64 + offset + extra}x{dtype}>"
+    layout = "strided<[1], offset: ?>"  # a view, which may begin anywhere
+    outer = f"memref<{64 + offset + extra}x{dtype}, {layout}>"
     source = "%a" if align else "%src"
     assumed = f"%a = memref.assume_alignment %src, {align} : {outer}" if align else ""
     move = f"""
@@ -62,6 +63,10 @@ func.func @f(%src: {outer}, %dst: {tile}) {{
 }}"""
 
 
+WHOLE = {
+    name: text(dtype).replace(", strided<[1], offset: ?>", "")
+    for name, dtype in (("f32", "f32"), ("f16", "f16"))
+}
 CASES: dict[str, tuple[dict[str, object], str, int, str]] = {
     "f32": ({}, "cp.async", 4, "the source is only known to be a multiple of 4 bytes"),
     "f64": ({"dtype": "f64"}, "cp.async", 8, "a multiple of 8 bytes"),
@@ -86,6 +91,12 @@ CASES: dict[str, tuple[dict[str, object], str, int, str]] = {
     ),
     "way out": ({"into": False}, "copy", 0, "not from shared to global"),
 }
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_arrays_begin_at_multiples_of_16_bytes(name: str) -> None:
+    start, _ = gcg.compile(WHOLE[name], target="sim").transfers("f")
+    assert (start.mechanism, start.width) == ("cp.async", 16)
 
 
 def compiled(name: str) -> tuple[gcg.Program, PlannedTransfer]:

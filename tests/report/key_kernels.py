@@ -25,16 +25,65 @@ func.func @f(%A: {left}, %B: {right}, %C: {sums}) {{
 }}"""
 
 
-ELEMENTWISE = """
-func.func @f(%a: memref<512x512xf32>, %b: memref<512x512xf32>) {
-  %zero = arith.constant 0.0 : f32
-  affine.for %i = 0 to 512 {
-    affine.for %j = 0 to 512 {
-      %v = affine.load %a[%i, %j] : memref<512x512xf32>
-      %w = arith.maximumf %v, %zero : f32
-      affine.store %w, %b[STORE] : memref<512x512xf32>
-    }
+def elementwise(
+    source: str,
+    target: str,
+    stored: str = "%i, %j",
+    operation: str = "arith.maximumf %v, %zero : ",
+) -> str:
+    """An operation on each element of a matrix of 4096 x 4096."""
+    given, made = (f"memref<4096x4096x{ty}>" for ty in (source, target))
+    ending = "" if " to " in operation else source
+    return f"""
+func.func @f(%a: {given}, %b: {made}) {{
+  %zero = arith.constant 0.0 : {source}
+  affine.for %i = 0 to 4096 {{
+    affine.for %j = 0 to 4096 {{
+      %v = affine.load %a[%i, %j] : {given}
+      %w = {operation}{ending}
+      affine.store %w, %b[{stored}] : {made}
+    }}
+  }}
+  return
+}}"""
+
+
+COPY = """
+func.func @f(%a: memref<16777216xf32>, %b: memref<16777216xf32>) {
+  affine.for %i = 0 to 16777216 {
+    %v = affine.load %a[%i] : memref<16777216xf32>
+    affine.store %v, %b[%i] : memref<16777216xf32>
   }
+  return
+}"""
+AXPY = """
+func.func @f(%s: f32, %x: memref<16777216xf32>, %y: memref<16777216xf32>) {
+  affine.for %i = 0 to 16777216 {
+    %0 = affine.load %x[%i] : memref<16777216xf32>
+    %1 = affine.load %y[%i] : memref<16777216xf32>
+    %2 = arith.mulf %0, %s : f32
+    %3 = arith.addf %1, %2 : f32
+    affine.store %3, %y[%i] : memref<16777216xf32>
+  }
+  return
+}"""
+CHAIN = """
+func.func @f(%a: memref<4096x4096xf32>, %bias: memref<4096xf32>,
+             %b: memref<4096x4096xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4096x4096xf32>
+  affine.for %i = 0 to 4096 { affine.for %j = 0 to 4096 {
+    %v = affine.load %a[%i, %j] : memref<4096x4096xf32>
+    %q = affine.load %bias[%j] : memref<4096xf32>
+    %w = arith.addf %v, %q : f32
+    affine.store %w, %t[%i, %j] : memref<4096x4096xf32>
+  } }
+  affine.for %i = 0 to 4096 { affine.for %j = 0 to 4096 {
+    %v = affine.load %t[%i, %j] : memref<4096x4096xf32>
+    %w = arith.maximumf %v, %zero : f32
+    affine.store %w, %b[%i, %j] : memref<4096x4096xf32>
+  } }
+  memref.dealloc %t : memref<4096x4096xf32>
   return
 }"""
 SUM = """
@@ -98,8 +147,14 @@ PROGRAMS = {
     "batched": BATCH,
     "matvec": MATVEC,
     "convolution": CONVOLUTION,
-    "relu": ELEMENTWISE.replace("STORE", "%i, %j"),
-    "transpose": ELEMENTWISE.replace("STORE", "%j, %i"),
+    "relu": elementwise("f32", "f32"),
+    "relu f16": elementwise("f16", "f16"),
+    "f32 to f16": elementwise("f32", "f16", operation="arith.truncf %v : f32 to f16"),
+    "transpose": elementwise("f32", "f32", "%j, %i"),
+    "transpose f16": elementwise("f16", "f16", "%j, %i"),
+    "copy": COPY,
+    "axpy": AXPY,
+    "bias and relu": CHAIN,
     "row sum": SUM.replace("LOAD", "%i, %j"),
     "column sum": SUM.replace("LOAD", "%j, %i"),
     "jacobi": JACOBI,

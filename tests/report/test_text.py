@@ -100,9 +100,9 @@ def test_kernels_on_both_targets():
     found = lines(example("jacobi_2d"), targets=("cuda", "cpu"), sizes=258)
     title = "@jacobi_2d on cuda for H = 258, W = 258, B_size0 = 258, B_size1 = 258"
     assert title in found
-    assert "grid of 8 x 32 blocks, each of 32 x 8 threads" in found
-    (row,) = [line.split() for line in found if line.startswith("B  writes  8")]
-    assert " ".join(row[2:]) == "8 x 32 in global memory 1 KiB 1 by its first thread"
+    assert "grid of 1 x 128 blocks, each of 64 x 2 threads" in found
+    (row,) = [line.split() for line in found if line.startswith("B  writes  2")]
+    assert " ".join(row[2:]) == "2 x 256 in global memory 2 KiB 4 by its first thread"
     assert found.count("races: proven absent") == 3
     assert any(line.endswith("iterations on the CPU threads") for line in found)
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.gpu.blocks.rows.fuse_rows import FuseRows
 from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.passes.gpu.rows.fuse_rows import FuseRows
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 
 
 def mapped(options: Options) -> list[ModulePass]:
-    """Private scalars where a warp has work, chosen tiles, then kernels."""
-    sizes = options.tile_sizes
+    """Private scalars where a warp has work, few and long nests, then kernels."""
     return [
         Privatize(min_iterations=WARP),
-        *([Tile(sizes, options.reassociate, fewer=True)] if sizes else []),
-        *([] if sizes or options.exact else [Mem2Reg(), FuseRows(), ContractArrays()]),
+        *_nests(options),
         MarkOverwritten(),
         MapGpu(
             contractions=not options.exact,
@@ -28,3 +27,12 @@ def mapped(options: Options) -> list[ModulePass]:
             exact=options.exact,
         ),
     ]
+
+
+def _nests(options: Options) -> list[ModulePass]:
+    """Chosen tiles, or chains fused; ``exact`` programs run as written."""
+    if options.tile_sizes:
+        return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
+    if options.exact:
+        return []
+    return [Mem2Reg(), FuseRows(), FuseElementwise(), ContractArrays()]

@@ -29,6 +29,7 @@ PASSES: dict[str, str] = {
     "expand-copies": "prepare.memory.expand_copies:ExpandCopies",
     "flatten-elements": "prepare.memory.flatten_elements:FlattenElements",
     "forward-ranks": "prepare.functions.forward_ranks:ForwardRanks",
+    "fuse-elementwise": "loops.order.fuse_elementwise:FuseElementwise",
     "fuse": "loops.order.fuse:Fuse",
     "generalize": "prepare.linalg.generalize:Generalize",
     "heap-allocations": "prepare.memory.heap_allocations:HeapAllocations",

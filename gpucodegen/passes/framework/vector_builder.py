@@ -207,6 +207,12 @@ class VectorBuilder(OperationList):
         (value,) = self.add("vector.extract", (vector,), [ty], where)
         return value
 
+    def from_elements(self, values: Sequence[Value], hint: str = "") -> Value:
+        """A vector of scalars (``vector.from_elements``)."""
+        ty = VectorType((len(values),), values[0].type)
+        (value,) = self.add("vector.from_elements", tuple(values), [ty], hint=hint)
+        return value
+
     def every(self, vector: Value, step: int) -> Value:
         """Each ``step``-th lane from the first on (``vector.shuffle``)."""
         ty = vector.type

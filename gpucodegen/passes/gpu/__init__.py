@@ -4,8 +4,8 @@
 - `vector_width`: elements that an access moves at once
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
-- `rows`: loops over a row, dealt out to a team of threads
 - `blocks`: nests that a whole block runs
+- `sweeps`: neighbours in memory that threads take together
 - `kinds`: of kernel that one nest may become, in one table
 - `gpu_mapper`: each nest as a kernel, or a host loop of kernels
 - `collectives`: reductions among threads as shuffles

@@ -66,7 +66,9 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
     return list(used)
 
 
-REMATERIALISED = frozenset({"arith.constant", "memref.assume_alignment", "memref.dim"})
+ASSUMPTION = "memref.assume_alignment"
+"""Holds for its operand as well as for its result."""
+REMATERIALISED = frozenset({"arith.constant", ASSUMPTION, "memref.dim"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
 VIEWS = frozenset(
@@ -97,6 +99,10 @@ def isolate(
     body: list[Operation] = []
     arguments: list[Value] = []
 
+    stated = {
+        op.operands[0]: op for op in definitions.values() if op.name == ASSUMPTION
+    }
+
     def enter(value: Value) -> None:
         made_by = definitions.get(value)
         if value in mapping:
@@ -108,6 +114,8 @@ def isolate(
         else:
             arguments.append(value)
             mapping[value] = value.renewed()
+            if value in stated:
+                body.append(clone(stated[value], mapping))
 
     for value in free_values(operations):
         enter(value)

@@ -9,6 +9,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.nests import inner_operations
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 """Operations that a kernel may deal out or run."""
@@ -37,6 +38,38 @@ def mapped_loops(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
     if op.name == "affine.for" and analysis.is_parallel(op):
         return _of_for(affine.For(op))
     return []
+
+
+def parallel_chain(
+    op: Operation, analysis: NestAnalysis, most: int
+) -> list[MappedLoop]:
+    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds.
+
+    No more than ``most`` of them.
+    """
+    chain: list[MappedLoop] = []
+    while True:
+        found = mapped_loops(op, analysis)
+        ivs = {loop.iv for loop in chain}
+        depends = any(
+            v in ivs
+            for loop in found
+            for bound in (loop.lower, *loop.uppers)
+            for v in bound.values
+        )
+        if not found or depends or len(chain) + len(found) > most:
+            return chain
+        chain += found
+        inner = inner_operations(op)
+        if len(inner) != 1:
+            return chain
+        op = inner[0]
+
+
+def trip_count(loop: MappedLoop) -> Index:
+    """Iterations by the first upper bound; the others are guarded in the kernel."""
+    span = loop.uppers[0] - loop.lower
+    return (span + (loop.step - 1)) // loop.step
 
 
 def _of_for(loop: affine.For) -> list[MappedLoop]:

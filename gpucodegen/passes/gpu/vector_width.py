@@ -28,6 +28,7 @@ from gpucodegen.ir.affine.expressions import Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, substituted
+from gpucodegen.passes.gpu.gpu_launch import ASSUMPTION
 from gpucodegen.tiling.machine.gpu.limits import ALLOCATED, WIDEST
 
 Definitions = Mapping[Value, Operation]
@@ -190,7 +191,17 @@ def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:
 
     (0, 0) where nothing is known.
     """
-    made = definitions.get(buffer)
+    base, start = _made_at(definitions.get(buffer), definitions)
+    stated = [
+        op.integer("alignment")
+        for op in definitions.values()
+        if op.name == ASSUMPTION and buffer in (op.operands[0], *op.results)
+    ]
+    best = max(stated, default=0)
+    return (best, 0) if best > base else (base, start)
+
+
+def _made_at(made: Operation | None, definitions: Definitions) -> tuple[int, int]:
     if made is None:
         return 0, 0
     if made.name in ALLOCATIONS:
@@ -198,16 +209,13 @@ def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:
         is_global = isinstance(ty, MemRefType) and not is_shared(ty.memory_space)
         on_device = is_global and made.name == "memref.alloc"
         return (ALLOCATED if on_device else WIDEST), 0
-    if made.name not in _SAME_START and made.name != "memref.subview":
+    if made.name in _SAME_START:
+        return _origin(made.operands[0], definitions)
+    moved = _moved(made) if made.name == "memref.subview" else None
+    if moved is None:
         return 0, 0
     base, start = _origin(made.operands[0], definitions)
-    if made.name == "memref.assume_alignment":
-        stated = made.integer("alignment")
-        return (stated, 0) if stated > base or start else (base, 0)
-    if made.name != "memref.subview":
-        return base, start
-    moved = _moved(made)
-    return (base, start + moved) if moved is not None else (0, 0)
+    return base, start + moved
 
 
 def _moved(view: Operation) -> int | None:

@@ -17,6 +17,8 @@ from gpucodegen.tiling.machine.gpu.estimate import (
     Estimate,
     Unit,
     Work,
+    busiest,
+    needed_in_flight,
 )
 
 HELP: dict[Unit, str] = {
@@ -82,6 +84,19 @@ class Situation:
         return self.flops / self.work.memory if self.work.memory else None
 
     @property
+    def in_flight(self) -> float:
+        """Bytes that the loads of a multiprocessor's warps wait for at once."""
+        work = self.work
+        loads = [
+            r for r in self.accesses if (r.space, r.direction) == ("global", "load")
+        ]
+        blocks = min(
+            busiest(work.blocks, self.device.processors), self.launch.resident_blocks
+        )
+        waits = work.blocks * work.waits
+        return blocks * sum(row.bytes for row in loads) / waits if waits else 0.0
+
+    @property
     def is_under_memory(self) -> bool:
         """Whether the device's memory is the roof that the kernel works under."""
         return self.intensity is not None and self.intensity < self.ridge
@@ -115,6 +130,8 @@ def limit_facts(s: Situation) -> LimitFacts:
         s.work.memory,
         s.intensity,
         s.ridge,
+        s.in_flight,
+        needed_in_flight(s.device),
         tuple(_words(s)),
     )
 

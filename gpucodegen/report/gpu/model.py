@@ -118,7 +118,8 @@ class LimitFacts:
     may reach of it at most; ``expected`` allows for what kernels were measured to lose.
     ``library``: expected share of the vendor's library, None where none is known.
     ``intensity``: flops for each byte of device memory, ``ridge``: from where on the
-    arithmetic binds.
+    arithmetic binds.  ``in_flight``: bytes of global memory that the warps of a
+    multiprocessor wait for at once, ``needed_in_flight``: to keep the memory busy.
     """
 
     clocks: Mapping[str, float]
@@ -130,6 +131,8 @@ class LimitFacts:
     memory_bytes: float
     intensity: float | None
     ridge: float
+    in_flight: float
+    needed_in_flight: float
     words: tuple[str, ...]
 
 

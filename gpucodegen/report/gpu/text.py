@@ -80,6 +80,11 @@ def limit_lines(limits: LimitFacts) -> Lines:
         f"{unit} {clocks(count).removesuffix(' clocks')} ({count / most:.0%})"
         for unit, count in ordered
     )
+    if limits.in_flight:
+        yield (
+            f"loads in flight: {size(round(limits.in_flight))} on a multiprocessor,"
+            f" {size(round(limits.needed_in_flight))} keep the memory busy"
+        )
     if limits.intensity is not None:
         yield (
             f"roofline: {limits.intensity:.3g} flops a byte of device memory,"

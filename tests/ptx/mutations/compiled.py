@@ -121,12 +121,53 @@ def tiled(kernel: str, wide: int) -> list[tuple[str, str, Expected, tuple[Edit, 
     return rows
 
 
+def turned(kernel: str, wide: int) -> list[tuple[str, str, Expected, tuple[Edit, ...]]]:
+    """Kernels that turn a tile around in shared memory between two phases."""
+    store, load = r"st\.shared", r"ld\.shared"
+    unordered = (RACE, UNINITIALISED)
+    return [
+        (kernel, "barrier dropped", unordered, (drop(BARRIER, 0),)),
+        (
+            kernel,
+            "barrier of some threads",
+            (DIVERGENT_BARRIER, *unordered),
+            (some_only(BARRIER),),
+        ),
+        (
+            kernel,
+            "barrier of some warps",
+            (DIVERGENT_BARRIER, *unordered),
+            (some_only(BARRIER, threads=32),),
+        ),
+        (
+            kernel,
+            "barrier of one warp",
+            unordered,
+            (put(r"bar\.sync\s+0", "bar.warp.sync -1"),),
+        ),
+        (
+            kernel,
+            "barrier moved behind the first read",
+            unordered,
+            (moved(BARRIER, load),),
+        ),
+        (kernel, "cell not stored", UNINITIALISED, (drop(store, 0),)),
+        (
+            kernel,
+            "cell stored beside its place",
+            (*unordered, OUT_OF_BOUNDS),
+            (shifted(store, wide),),
+        ),
+        (kernel, "read beyond the tile", OUT_OF_BOUNDS, (shifted(load, 1 << 15),)),
+    ]
+
+
 COMPILED = [
     *simple("elementwise"),
     *simple("copy"),
-    *simple("transpose"),
+    *simple("transpose", 1 << 14),
+    *turned("transpose", 4),
     *simple("stencil", 2 * 4 * 42),
-    ("elementwise", "one row too many", OUT_OF_BOUNDS, (bound(1, 1),)),
     ("elementwise", "one column too many", (RACE, OUT_OF_BOUNDS), (bound(0, 1),)),
     (
         "elementwise",
@@ -134,7 +175,6 @@ COMPILED = [
         (RACE, OUT_OF_BOUNDS),
         (put(r"@%p\d+ bra", "bra"),),
     ),
-    ("stencil", "one row too many", OUT_OF_BOUNDS, (bound(1, 1),)),
     (
         "stencil",
         "one column too few",
@@ -206,23 +246,23 @@ COMPILED = [
         (IN_FLIGHT, RACE),
         (put(r"(xor\.b32\s+%r\d+, %r\d+), 256;", r"\g<1>, 0;"),),
     ),
-    ("dma matmul", "copy off its word", MISALIGNED, (shifted(r"cp\.async\.ca", 2),)),
+    ("dma matmul", "copy off its word", MISALIGNED, (shifted(r"cp\.async\.cg", 2),)),
     (
         "dma matmul",
         "source off its word",
         MISALIGNED,
-        (put(r"(cp\.async\.ca[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+2]"),),
+        (put(r"(cp\.async\.cg[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+2]"),),
     ),
     (
         "dma matmul",
         "source beyond its array",
         OUT_OF_BOUNDS,
-        (put(r"(cp\.async\.ca[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+6144]"),),
+        (put(r"(cp\.async\.cg[^;]*), \[(%rd\d+)\]", r"\g<1>, [\g<2>+6144]"),),
     ),
     (
         "dma matmul",
         "too many elements",
         (OUT_OF_BOUNDS, RACE, IN_FLIGHT),
-        (bound(-1, 256),),
+        (bound(-1, 1024),),
     ),
 ]

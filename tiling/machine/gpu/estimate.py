@@ -27,6 +27,8 @@ from gpucodegen.tiling.machine.gpu.devices import (
 
 LATENCY_L1, LATENCY_L2, LATENCY_MEMORY, BARRIER = 33, 260, 480, 30
 """Clocks until a load from there arrives, and of a barrier; as published for sm_90."""
+BUSY_LATENCY = 600
+"""Nanoseconds of a load while the memory is busy: the most that was published."""
 START = 2400
 """Nanoseconds from a launch to a kernel's start; published for A100 and H100."""
 REACHED = {"f32": (0.83, 0.93), "f16": (0.85, 0.88)}
@@ -97,6 +99,18 @@ class Estimate:
     def share(self, unit: Unit) -> float:
         """How busy a unit is if nothing but the binding one makes it wait."""
         return self.clocks.get(unit, 0.0) / self.total
+
+
+def needed_in_flight(device: GpuDevice) -> float:
+    """Bytes that loads of a multiprocessor wait for at once, to keep the memory busy.
+
+    Little's law: bandwidth times latency.
+
+    >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+    >>> round(needed_in_flight(DEVICES["H200"]) / 1024, 1)
+    19.2
+    """
+    return device.copy_bandwidth * BUSY_LATENCY / device.processors
 
 
 def busiest(blocks: int, processors: int) -> int:

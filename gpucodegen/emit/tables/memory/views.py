@@ -65,7 +65,8 @@ def aligned(e: Emitter, op: Operation) -> None:
     for value in (*op.operands, *op.results):
         buffer = e.buffers[value]
         if buffer.offset == Const(0) and isinstance(alignment, IntegerAttr):
-            e.buffers[value] = replace(buffer, alignment=alignment.value)
+            known = max(alignment.value, buffer.alignment)
+            e.buffers[value] = replace(buffer, alignment=known)
 
 
 def _expressions(e: Emitter, entries: Sequence[memref.Mixed]) -> list[AffineExpr]:

@@ -20,16 +20,16 @@ from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.deals import is_of_one_member
+from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row, reduce_to_best
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal, row_of
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import reduction_of
+from gpucodegen.passes.gpu.blocks.rows.reduce import reduce
 from gpucodegen.passes.gpu.blocks.threads import (
     dealt_loops,
     dealt_row,
     divide,
 )
 from gpucodegen.passes.gpu.mapped_loops import LOOPS
-from gpucodegen.passes.gpu.rows.argminmax import best_of_row, reduce_to_best
-from gpucodegen.passes.gpu.rows.deal import Deal, row_of
-from gpucodegen.passes.gpu.rows.free_reductions import reduction_of
-from gpucodegen.passes.gpu.rows.reduce import reduce
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})

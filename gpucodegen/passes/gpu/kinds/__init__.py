@@ -3,12 +3,9 @@
 - `nest`: a nest with its analysis, and what a kind answers
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `contractions`: products and convolutions
-- `row_programs`: parallel loops around a program for each of their iterations
-- `row_problems`: what plans of these depend on
-- `row_teams`: a block or a warp for each row
-- `column_teams`: lanes along columns, the rows of a column dealt out
-- `split_rows`: parts of long reductions, and what combines them
-- `reductions`: which of these a nest becomes
+- `reductions`: rows, columns and whole arrays, and chains of a row
+- `streams`: elementwise nests, 16 bytes an access
+- `transposes`: tiles turned around in shared memory
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `host_loops`: a sequential loop that stays on the host, around kernels
 
@@ -25,8 +22,10 @@ from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.contractions import contractions_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.reductions import reductions_of
+from gpucodegen.passes.gpu.kinds.reductions.kind import reductions_of
+from gpucodegen.passes.gpu.kinds.streams import streams_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
+from gpucodegen.passes.gpu.kinds.transposes import transposes_of
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The operations of the host in place of a nest, or None if it is not of this kind."""
@@ -35,6 +34,8 @@ KINDS: tuple[Kind, ...] = (
     block_program_of,
     contractions_of,
     reductions_of,
+    transposes_of,
+    streams_of,
     threads_of,
     host_loop,
 )

@@ -5,50 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.ir.operation import Operation, Value, substitute_values
-from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, mapped_loops
+from gpucodegen.passes.gpu.mapped_loops import (
+    MappedLoop,
+    parallel_chain,
+    trip_count,
+)
 
-MAX_GRID_RANK = 3
 THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2))
 """Block shape by number of mapped loops; x runs along the innermost one."""
 
 
 def threads_of(nest: Nest) -> list[Operation] | None:
     """A kernel with a thread for each iteration of the outer parallel loops."""
-    chain = parallel_chain(nest.op, nest.analysis)
+    chain = parallel_chain(nest.op, nest.analysis, len(THREADS))
     return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
-
-
-def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
-    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds."""
-    chain: list[MappedLoop] = []
-    while True:
-        found = mapped_loops(op, analysis)
-        ivs = {loop.iv for loop in chain}
-        depends = any(
-            v in ivs
-            for loop in found
-            for bound in (loop.lower, *loop.uppers)
-            for v in bound.values
-        )
-        if not found or depends or len(chain) + len(found) > MAX_GRID_RANK:
-            return chain
-        chain += found
-        inner = inner_operations(op)
-        if len(inner) != 1:
-            return chain
-        op = inner[0]
-
-
-def trip_count(loop: MappedLoop) -> Index:
-    """Iterations by the first upper bound; the others are guarded in the kernel."""
-    span = loop.uppers[0] - loop.lower
-    return (span + (loop.step - 1)) // loop.step
 
 
 def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:

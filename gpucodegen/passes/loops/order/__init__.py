@@ -5,6 +5,7 @@
 - `distribute`: a loop for each part, on request
 - `fusion`: two loops as one, where legal
 - `fuse`: all neighbours with the same bounds
+- `fuse_elementwise`: parallel neighbours that use the same data
 - `locality_fusion`: neighbours that use the same data
 - `improve_locality`: which loop runs innermost
 - `skew`: multiples of outer loops added

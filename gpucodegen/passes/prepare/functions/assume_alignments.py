@@ -1,7 +1,8 @@
 """What a call tells of the addresses of its arrays, stated in the function.
 
 Comes in: a function, and bytes that divide the address of each argument.  Goes out: the
-same function, whose body uses results of ``memref.assume_alignment`` in their place.
+same function with a ``memref.assume_alignment`` of each, first.  It holds for the
+argument itself, which the body uses as before.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.operation import Block, Operation, Value, substitute_values
+from gpucodegen.ir.operation import Block, Operation
 from gpucodegen.ir.types import I32, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 
@@ -36,26 +37,23 @@ class AssumeAlignments(ModulePass):
 
 
 def _stated(function: Operation, alignments: tuple[int, ...]) -> Operation:
-    used = {value for op in function.walk() for value in op.used}
-    stated: dict[Value, Value] = {}
-    made: list[Operation] = []
-    for value, bytes_ in zip(Function(function).arguments, alignments, strict=False):
-        if bytes_ and value in used and isinstance(value.type, MemRefType):
-            stated[value] = value.renewed()
-            number = IntegerAttr(bytes_, I32)
-            made.append(
-                Operation(
-                    "memref.assume_alignment",
-                    (value,),
-                    (stated[value],),
-                    {"alignment": number},
-                    location=function.location,
-                )
-            )
     entry = function.regions[0].blocks[0]
+    pairs = zip(Function(function).arguments, alignments, strict=False)
+    stated = [
+        Operation(
+            "memref.assume_alignment",
+            (value,),
+            (value.renewed(),),
+            {"alignment": IntegerAttr(bytes_, I32)},
+            location=function.location,
+        )
+        for value, bytes_ in pairs
+        if bytes_ and isinstance(value.type, MemRefType)
+    ]
 
-    def using(block: Block) -> Block:
-        body = [substitute_values(op, stated) for op in block.operations]
-        return block.with_operations([*(made if block is entry else ()), *body])
+    def stating(block: Block) -> Block:
+        if block is not entry:
+            return block
+        return block.with_operations([*stated, *block.operations])
 
-    return function.with_blocks(using) if made else function
+    return function.with_blocks(stating)

@@ -16,12 +16,12 @@ from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, reduction_of
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.thread_mapping import parallel_chain, trip_count
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop
-from gpucodegen.passes.gpu.rows.argminmax import best_of_row
-from gpucodegen.passes.gpu.rows.free_reductions import Reduction, reduction_of
+from gpucodegen.passes.gpu.kinds.thread_mapping import THREADS
+from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain, trip_count
 from gpucodegen.passes.loops.cells.kept_cells import kept_in_values
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of
@@ -113,7 +113,7 @@ def row_program(nest: Nest) -> RowProgram | None:
     if op.name != "affine.for" or op.results:
         return None
     op = _parallel_outermost(nest.of(op))
-    chain = parallel_chain(op, nest.of(op).analysis)
+    chain = parallel_chain(op, nest.of(op).analysis, len(THREADS))
     inside = inner_operations(chain[-1].operation) if chain else (op,)
     return RowProgram(tuple(chain), _kept(nest, inside), nest)
 
