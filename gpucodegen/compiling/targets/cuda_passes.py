@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.gpu.blocks.rows.fuse_rows import FuseRows
 from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism
-from gpucodegen.passes.gpu.fuse_rows import FuseRows
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
@@ -38,4 +38,4 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism()] if options.time_tiles else []
-    return [Mem2Reg(), FuseElementwise(), FuseRows(), ContractArrays(), *orders]
+    return [Mem2Reg(), FuseRows(), FuseElementwise(), ContractArrays(), *orders]

@@ -2,10 +2,8 @@
 
 - `mapped_loops`: parallel loops as grids and blocks see them
 - `vector_width`: elements that an access moves at once
-- `fuse_rows`: neighbours over the same rows as one nest
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
-- `rows`: loops over a row, dealt out to a team of threads
 - `blocks`: nests that a whole block runs
 - `sweeps`: neighbours in memory that threads take together
 - `stencils`: several time steps in one launch

@@ -1,6 +1,7 @@
 """Nests that a whole block runs: fast memory, barriers, asynchronous copies.
 
 - `transfer_spans`: which nests a block runs
+- `rows`: loops over a row, dealt out to a team of threads
 - `deals`: which loops need no barrier between them
 - `threads`: parallel loops divided among threads
 - `spread`: nested parallel loops spread over threads, loop by loop

@@ -14,13 +14,13 @@ from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks import deals
 from gpucodegen.passes.gpu.blocks.phases import STORES, Divide
+from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row, reduce_to_best
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal, row_of
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import reduction_of
+from gpucodegen.passes.gpu.blocks.rows.reduce import reduce
+from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.spread import divides, parallel_chain, spread
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row, divide
-from gpucodegen.passes.gpu.rows.argminmax import best_of_row, reduce_to_best
-from gpucodegen.passes.gpu.rows.deal import Deal, row_of
-from gpucodegen.passes.gpu.rows.free_reductions import reduction_of
-from gpucodegen.passes.gpu.rows.reduce import reduce
-from gpucodegen.passes.gpu.rows.team import Team
 from gpucodegen.tiling.proof.dependences import Dependence
 
 LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})

@@ -28,10 +28,10 @@ from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.dealing import RowsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal
+from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
-from gpucodegen.passes.gpu.rows.deal import Deal
-from gpucodegen.passes.gpu.rows.team import Team
 
 
 @dataclass(frozen=True, slots=True)

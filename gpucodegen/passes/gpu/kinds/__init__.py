@@ -3,14 +3,9 @@
 - `nest`: a nest with its analysis, and what a kind answers
 - `contractions`: products and convolutions, with the nests around them
 - `block_programs`: nests that use fast memory or asynchronous copies
+- `reductions`: rows, columns and whole arrays, and chains of a row
 - `streams`: elementwise nests, 16 bytes an access
 - `transposes`: tiles turned around in shared memory
-- `row_programs`: parallel loops around a program for each of their iterations
-- `row_problems`: what plans of these depend on
-- `row_teams`: a block or a warp for each row
-- `column_teams`: lanes along columns, the rows of a column dealt out
-- `split_rows`: parts of long reductions, and what combines them
-- `reductions`: which of these a nest becomes
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `time_tiles`: time loops around stencils, several steps in a launch
 - `stepped`: sequential loops around parallel ones, in one kernel with barriers
@@ -29,7 +24,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.reductions import reductions_of
+from gpucodegen.passes.gpu.kinds.reductions.kind import reductions_of
 from gpucodegen.passes.gpu.kinds.stepped import stepped
 from gpucodegen.passes.gpu.kinds.streams import streams_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
@@ -41,9 +36,9 @@ Kind = Callable[[Nest], list[Operation] | None]
 
 KINDS: tuple[Kind, ...] = (
     block_program_of,
+    reductions_of,
     transposes_of,
     streams_of,
-    reductions_of,
     threads_of,
     time_tiles_of,
     stepped,

@@ -21,7 +21,7 @@ from gpucodegen.passes.cpu.vectorize.accumulations import (
     carried_totals,
 )
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.rows.team import combines
+from gpucodegen.passes.gpu.blocks.rows.team import combines
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 

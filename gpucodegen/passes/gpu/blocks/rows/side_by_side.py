@@ -16,7 +16,7 @@ from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import Type, VectorType, element_bytes, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, substituted
-from gpucodegen.passes.gpu.rows.kept_elements import Element, KeptElements
+from gpucodegen.passes.gpu.blocks.rows.kept_elements import Element, KeptElements
 from gpucodegen.passes.gpu.vector_width import address_of, vector_width
 
 Lane = dict[Value, Value]

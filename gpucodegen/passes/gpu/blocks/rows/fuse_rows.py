@@ -19,8 +19,8 @@ from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.gpu.blocks.rows.reduce import extent
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
-from gpucodegen.passes.gpu.rows.reduce import extent
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser

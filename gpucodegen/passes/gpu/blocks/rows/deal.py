@@ -16,9 +16,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.rows.kept_elements import KeptElements
-from gpucodegen.passes.gpu.rows.side_by_side import Lane, SideBySide
-from gpucodegen.passes.gpu.rows.team import Team
+from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
+from gpucodegen.passes.gpu.blocks.rows.side_by_side import Lane, SideBySide
+from gpucodegen.passes.gpu.blocks.rows.team import Team
 
 Totals = Sequence[Value]
 

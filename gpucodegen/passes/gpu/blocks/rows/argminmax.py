@@ -23,8 +23,8 @@ from gpucodegen.passes.cpu.vectorize.reductions.argminmax_lanes import repeat
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.rows.deal import Deal, Row, row_of
-from gpucodegen.passes.gpu.rows.team import combines
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal, Row, row_of
+from gpucodegen.passes.gpu.blocks.rows.team import combines
 
 
 def best_of_row(op: Operation) -> ArgMinMax | None:

@@ -17,8 +17,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.cpu.vectorize.accumulations import Accumulation
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, substituted
-from gpucodegen.passes.gpu.rows.deal import Deal, Totals, row_of
-from gpucodegen.passes.gpu.rows.free_reductions import Reduction
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal, Totals, row_of
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import REASSOCIABLE
 
 

@@ -1,5 +1,6 @@
 """Loops over a row, dealt out to the members of a team.
 
+- `fuse_rows`: neighbours over the same rows as one nest
 - `team`: threads that walk a program together
 - `free_reductions`: loops whose terms may be combined in any order
 - `kept_elements`: what a member has of a row from one loop to the next

@@ -11,13 +11,12 @@ from gpucodegen.ir.affine.evaluation import divisor_of
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.kinds.row_programs import RowProgram
-from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop
-from gpucodegen.passes.gpu.rows.deal import Row, row_of
-from gpucodegen.passes.gpu.rows.free_reductions import Reduction
-from gpucodegen.passes.gpu.rows.reduce import extent
-from gpucodegen.passes.gpu.rows.side_by_side import shared_width
+from gpucodegen.passes.gpu.blocks.rows.deal import Row, row_of
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
+from gpucodegen.passes.gpu.blocks.rows.reduce import extent
+from gpucodegen.passes.gpu.blocks.rows.side_by_side import shared_width
+from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
+from gpucodegen.passes.gpu.mapped_loops import MappedLoop, trip_count
 from gpucodegen.passes.gpu.vector_width import address_of
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.tiling.machine.gpu.reductions import UNKNOWN, Rows

@@ -15,15 +15,15 @@ from gpucodegen.ir.operation import Value, substitute_values
 from gpucodegen.ir.types import MemRefType, VectorType, element_bytes
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal, Row, Totals
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, made_for
+from gpucodegen.passes.gpu.blocks.rows.reduce import combination, lane_totals
+from gpucodegen.passes.gpu.blocks.rows.side_by_side import Lane, SideBySide
+from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
-from gpucodegen.passes.gpu.kinds.row_problems import product_of, unflattened
-from gpucodegen.passes.gpu.kinds.row_programs import RowProgram
-from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
-from gpucodegen.passes.gpu.rows.deal import Deal, Row, Totals
-from gpucodegen.passes.gpu.rows.free_reductions import Reduction, made_for
-from gpucodegen.passes.gpu.rows.reduce import combination, lane_totals
-from gpucodegen.passes.gpu.rows.side_by_side import Lane, SideBySide
-from gpucodegen.passes.gpu.rows.team import Team
+from gpucodegen.passes.gpu.kinds.reductions.problems import product_of, unflattened
+from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
+from gpucodegen.passes.gpu.mapped_loops import trip_count
 from gpucodegen.tiling.machine.gpu.reductions import ColumnTeams
 
 

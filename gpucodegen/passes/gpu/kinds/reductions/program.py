@@ -16,19 +16,18 @@ from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row
+from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, reduction_of
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain
-from gpucodegen.passes.gpu.rows.argminmax import best_of_row
-from gpucodegen.passes.gpu.rows.free_reductions import Reduction, reduction_of
+from gpucodegen.passes.gpu.kinds.thread_mapping import THREADS
+from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain, trip_count
 from gpucodegen.passes.loops.cells.kept_cells import kept_in_values
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of
 from gpucodegen.passes.lower_affine.sequential import sequential
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import REASSOCIABLE
-from gpucodegen.tiling.machine.gpu.limits import GRID
 from gpucodegen.tiling.proof.loops import LoopKind
 
 
@@ -114,7 +113,7 @@ def row_program(nest: Nest) -> RowProgram | None:
     if op.name != "affine.for" or op.results:
         return None
     op = _parallel_outermost(nest.of(op))
-    chain = parallel_chain(op, nest.of(op).analysis, len(GRID))
+    chain = parallel_chain(op, nest.of(op).analysis, len(THREADS))
     inside = inner_operations(chain[-1].operation) if chain else (op,)
     return RowProgram(tuple(chain), _kept(nest, inside), nest)
 

@@ -7,6 +7,7 @@ row = block * teams + team:  all members run the program together (`blocks.phase
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpucodegen.ir.operation import (
     Operation,
@@ -20,25 +21,37 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.dealing import RowsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.program import with_buffers_first
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal
+from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
+from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
-from gpucodegen.passes.gpu.kinds.row_problems import (
+from gpucodegen.passes.gpu.kinds.reductions.problems import (
     product_of,
     rows_of,
     unflattened,
 )
-from gpucodegen.passes.gpu.kinds.row_programs import RowProgram
-from gpucodegen.passes.gpu.kinds.thread_mapping import trip_count
-from gpucodegen.passes.gpu.rows.deal import Deal
-from gpucodegen.passes.gpu.rows.kept_elements import KeptElements
-from gpucodegen.passes.gpu.rows.team import Team
-from gpucodegen.tiling.machine.gpu.reductions import plan_rows
+from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
+from gpucodegen.passes.gpu.mapped_loops import trip_count
+from gpucodegen.tiling.machine.gpu.reductions import Rows, RowTeams, plan_rows
 
 
 def team_per_row(program: RowProgram) -> KernelBody:
-    """The kernel of a program whose reductions are free."""
-    mapper = program.nest.mapper
+    """The kernel of a program that a team shares.
+
+    Where members have to meet in memory, a row has a block of its own.
+    """
     problem = rows_of(program)
     plan = plan_rows(problem)
+    kernel = _kernel(program, problem, plan)
+    meets = any(o.name == "gpu.barrier" for op in kernel.operations for o in op.walk())
+    if plan.count == 1 or not meets:
+        return kernel
+    problem = replace(problem, alone=True)
+    return _kernel(program, problem, plan_rows(problem))
+
+
+def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody:
+    mapper = program.nest.mapper
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")
     block = thread_index(b, "block_id", "x", "bx")

@@ -1,0 +1,11 @@
+"""Nests that reduce rows, columns and whole arrays, and chains of a row.
+
+- `program`: parallel loops around a program for each of their iterations
+- `problems`: what plans depend on
+- `row_teams`: a block or a warp for each row
+- `column_teams`: lanes along columns, the rows of a column dealt out
+- `splits`: parts of long reductions, and what combines them
+- `kind`: which of them a nest becomes
+"""
+
+from __future__ import annotations
