@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.gpu import grid_chunks
+from gpucodegen.passes.gpu.launches import grid_chunks
 from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy as xp

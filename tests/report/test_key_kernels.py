@@ -7,8 +7,8 @@ import math
 import pytest
 
 from gpucodegen.report.gpu.model import KernelReport
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from tests.report.key_kernels import PROGRAMS, Figures, reported
 
 FIGURES = {

@@ -8,13 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucodegen.ptx.execution.counting import cost
-from gpucodegen.tiling.machine.gpu.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, SharedTiles
-from gpucodegen.tiling.machine.gpu.copies import tile_copy
-from gpucodegen.tiling.machine.gpu.lanes import LaneMap
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT, fitted, plan_contraction
-from gpucodegen.tiling.machine.gpu.product_work import Counts, Product
+from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
+from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
+from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
+from gpucodegen.tiling.machine.gpu.products.plan import (
+    DEFAULT,
+    fitted,
+    plan_contraction,
+)
+from gpucodegen.tiling.machine.gpu.products.product_work import Counts, Product
 
 
 @given(

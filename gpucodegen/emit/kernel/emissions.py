@@ -29,7 +29,7 @@ class Emission:
     spelling of kernels whose indices are data, where that is another one.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[0]
-    ('gpucodegen.intrinsics.cpu', 'gpu.ballot')
+    ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
     """
 
     spelling: Spelling

@@ -31,7 +31,7 @@ from gpucodegen.passes.cpu.scalar_steps import (
 from gpucodegen.passes.cpu.vector_runs import is_repeatable, needs_kernel
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import with_blocks
-from gpucodegen.passes.gpu.gpu_launch import VIEWS, isolate
+from gpucodegen.passes.gpu.launches.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 _CALLS = frozenset(

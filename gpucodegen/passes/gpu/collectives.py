@@ -30,7 +30,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I1, I32, INDEX, MemRefType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.gpu.gpu_launch import SHARED, thread_index
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, thread_index
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.passes.prepare.launches.identities import ThreadPlace
 

@@ -31,7 +31,7 @@ from gpucodegen.passes.loops.restructuring.apply import reordered, rewrite_nests
 from gpucodegen.passes.loops.restructuring.pieces import Movable
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.machine.gpu.teams import DEPENDENT, step_clocks
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.isl_schedule import Parallel, find_schedule
@@ -53,22 +53,22 @@ class ExposeParallelism(ModulePass):
     """Give nests the order of fewest expected clocks.
 
     >>> import gpucodegen as gcg
-    >>> module = gcg.parse('''func.func @f(%A: memref<99x99xf32>) {
-    ...   affine.for %i = 1 to 99 {
-    ...     affine.for %j = 0 to 99 {
-    ...       %above = affine.load %A[%i - 1, %j] : memref<99x99xf32>
-    ...       affine.store %above, %A[%i, %j] : memref<99x99xf32>
+    >>> module = gcg.parse('''func.func @f(%A: memref<4097x4096xf32>) {
+    ...   affine.for %i = 1 to 4097 {
+    ...     affine.for %j = 0 to 4096 {
+    ...       %above = affine.load %A[%i - 1, %j] : memref<4097x4096xf32>
+    ...       affine.store %above, %A[%i, %j] : memref<4097x4096xf32>
     ...     }
     ...   }
     ...   return
     ... }''')
     >>> print(ExposeParallelism().apply(module))
     module {
-      func.func @f(%A: memref<99x99xf32>) {
-        affine.for %j = 0 to 99 {
-          affine.for %i = 1 to 99 {
-            %above = affine.load %A[%i - 1, %j] : memref<99x99xf32>
-            affine.store %above, %A[%i, %j] : memref<99x99xf32>
+      func.func @f(%A: memref<4097x4096xf32>) {
+        affine.for %j = 0 to 4096 {
+          affine.for %i = 1 to 4097 {
+            %above = affine.load %A[%i - 1, %j] : memref<4097x4096xf32>
+            affine.store %above, %A[%i, %j] : memref<4097x4096xf32>
           }
         }
         return

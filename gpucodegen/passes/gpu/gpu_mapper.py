@@ -37,19 +37,19 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike
 from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import spans
-from gpucodegen.passes.gpu.gpu_launch import (
+from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
+from gpucodegen.passes.gpu.kinds import KINDS
+from gpucodegen.passes.gpu.kinds.contractions import contraction_launches, members_of
+from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.launches.gpu_launch import (
     KernelBody,
     free_values,
     launched,
     outline,
     through_buffers,
 )
-from gpucodegen.passes.gpu.kinds import KINDS
-from gpucodegen.passes.gpu.kinds.contractions import contraction_launches, members_of
-from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.gpu.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 
 

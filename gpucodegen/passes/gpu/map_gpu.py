@@ -17,10 +17,10 @@ from gpucodegen.passes.framework.functions import (
     users,
     with_blocks,
 )
-from gpucodegen.passes.gpu.gpu_launch import gpu_module
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
+from gpucodegen.passes.gpu.launches.gpu_launch import gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
 

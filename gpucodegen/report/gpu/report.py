@@ -100,7 +100,7 @@ def report(
     ... }''')
     >>> (kernel,) = made.functions[0].kernels
     >>> kernel.launch.grid, kernel.launch.block, kernel.execution.flops
-    ((16, 1, 1), (256, 1, 1), 4096.0)
+    ((32, 1, 1), (128, 1, 1), 4096.0)
     >>> [(row.direction, row.array, row.executed, row.used) for row in kernel.accesses]
     [('load', 'a', 4.0, 1.0), ('store', 'a', 4.0, 1.0)]
     """

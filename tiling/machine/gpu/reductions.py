@@ -15,7 +15,7 @@ from math import ceil, log2
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 
 SIZES = (32, 64, 128, 256, 512, 1024)
 """Threads of a team."""

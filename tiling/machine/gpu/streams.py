@@ -121,7 +121,7 @@ def plan_streams(
     >>> plan_streams(relu, (1, 1 << 24), 3)
     StreamPlan(width=4, groups=2, columns=128, rows=1)
     >>> plan_streams(relu, (1 << 20, 16), 3)
-    StreamPlan(width=4, groups=1, columns=4, rows=32)
+    StreamPlan(width=4, groups=2, columns=2, rows=64)
     """
 
     def cost(plan: StreamPlan) -> tuple[float, int]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 
 MEETING = 1500
 """Nanoseconds of a barrier of the grid with one block on each multiprocessor; published

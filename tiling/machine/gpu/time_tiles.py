@@ -25,7 +25,7 @@ from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START, Work, estimate
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.proof.reach import Sides
 
 WORTH = 0.9

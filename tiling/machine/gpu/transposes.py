@@ -84,7 +84,7 @@ def plan_tile(
     >>> plan_tile([4], (1, 4096, 4096), (4, 4), 8)
     TurnedTile(rows=64, columns=64, threads=128, down=4, across=4, padding=1)
     >>> plan_tile([2], (1, 4096, 4096), (8, 8), 4).padding
-    2
+    3
     """
 
     def cost(tile: TurnedTile) -> tuple[float, int]:

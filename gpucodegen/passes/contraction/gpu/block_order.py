@@ -16,8 +16,8 @@ from gpucodegen.passes.contraction.gpu.axes import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.gpu_launch import thread_index
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 
 
 @dataclass(frozen=True, slots=True)

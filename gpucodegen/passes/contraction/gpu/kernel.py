@@ -38,11 +38,15 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
-from gpucodegen.passes.gpu.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.candidates import STAGED, STAGES, SharedTiles
-from gpucodegen.tiling.machine.gpu.copies import tile_copy
-from gpucodegen.tiling.machine.gpu.lanes import LaneMap
+from gpucodegen.passes.gpu.facts.vector_width import Definitions
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    STAGED,
+    STAGES,
+    SharedTiles,
+)
+from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
+from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
 
 LAST = 4
 """Terms of the last block that are multiplied at once.

@@ -13,7 +13,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import Type, VectorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.lanes import LaneMap, Side
+from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
 
 
 @dataclass(frozen=True, slots=True)

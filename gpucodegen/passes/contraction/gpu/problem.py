@@ -12,11 +12,15 @@ from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.candidates import SPLITS, SharedTiles
-from gpucodegen.tiling.machine.gpu.plan import UNKNOWN, fitted, plan_contraction
-from gpucodegen.tiling.machine.gpu.product_work import Product
-from gpucodegen.tiling.machine.gpu.steps import even_depth
+from gpucodegen.passes.gpu.facts.vector_width import Definitions
+from gpucodegen.tiling.machine.gpu.products.candidates import SPLITS, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.plan import (
+    UNKNOWN,
+    fitted,
+    plan_contraction,
+)
+from gpucodegen.tiling.machine.gpu.products.product_work import Product
+from gpucodegen.tiling.machine.gpu.products.steps import even_depth
 
 
 def planned(

@@ -21,7 +21,7 @@ from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 
 
 @dataclass(frozen=True, slots=True)

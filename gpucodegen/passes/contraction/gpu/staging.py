@@ -21,9 +21,9 @@ from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.gpu_launch import SHARED
-from gpucodegen.passes.gpu.vector_width import Definitions, vector_width
-from gpucodegen.tiling.machine.gpu.copies import TileCopy
+from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
+from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
 
 
 def contiguity(

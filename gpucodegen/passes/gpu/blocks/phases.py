@@ -21,7 +21,7 @@ from gpucodegen.passes.analysis.work import Middles, inside
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.rows.team import Team
-from gpucodegen.passes.gpu.mapped_loops import LOOPS
+from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.proof.dependences import Dependence
 

@@ -31,7 +31,7 @@ from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.rows.deal import Deal
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
-from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread_index
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, substituted
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, mapped_loops
+from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, mapped_loops
 
 MAX_THREADS = 256
 WARP = 32

@@ -20,7 +20,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.gpu.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 
 
 def members_of(nest: Nest) -> list[FusionMember]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.mapped_loops import LOOPS
 
 
 def host_loop(nest: Nest) -> list[Operation] | None:

@@ -14,7 +14,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
-from gpucodegen.passes.gpu.gpu_launch import KernelBody
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 
 

@@ -14,9 +14,9 @@ from math import prod
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.gpu.facts.mapped_loops import trip_count
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.mapped_loops import trip_count
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.gpu.sweeps.groups import Grouped
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, moved, sweeps
 from gpucodegen.tiling.machine.gpu.streams import StreamPlan, plan_streams

@@ -8,13 +8,13 @@ from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
-from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.mapped_loops import (
+from gpucodegen.passes.gpu.facts.mapped_loops import (
     MappedLoop,
     parallel_chain,
     trip_count,
 )
+from gpucodegen.passes.gpu.kinds.nest import Nest
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 
 THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2))
 """Block shape by number of mapped loops; x runs along the innermost one."""

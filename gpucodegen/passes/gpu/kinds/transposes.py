@@ -18,9 +18,9 @@ from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map
-from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
+from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, trip_count
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, trip_count
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.gpu.sweeps.groups import Grouped
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, moved, sweeps
 from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile

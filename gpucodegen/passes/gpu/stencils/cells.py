@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.indexing import Index, compact, from_map
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop
+from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop
 
 ACCESSES = {"affine.load": 0, "affine.store": 1}
 """Accesses of one cell, and which operand the array is."""

@@ -18,7 +18,7 @@ from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.gpu_launch import KernelBody
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody
 from gpucodegen.passes.gpu.stencils.sweeps import LocalSweep
 from gpucodegen.passes.gpu.stencils.tiles import Block, Grid
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest

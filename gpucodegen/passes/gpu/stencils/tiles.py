@@ -9,7 +9,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.gpu_launch import SHARED, thread_index
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, thread_index
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest, Written
 from gpucodegen.tiling.machine.gpu.time_tiles import ACROSS, TimeTiles
 

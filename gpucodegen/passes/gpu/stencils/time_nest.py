@@ -25,7 +25,7 @@ from gpucodegen.ir.types import FloatType, IntegerType, MemRefType
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain
+from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, parallel_chain
 from gpucodegen.passes.gpu.stencils.cells import (
     ACCESSES,
     Axis,

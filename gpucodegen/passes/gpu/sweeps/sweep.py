@@ -15,14 +15,19 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.mapped_loops import (
+from gpucodegen.passes.gpu.facts.mapped_loops import (
     LOOPS,
     MappedLoop,
     parallel_chain,
     trip_count,
 )
+from gpucodegen.passes.gpu.facts.vector_width import (
+    Address,
+    Definitions,
+    address_of,
+    widths,
+)
 from gpucodegen.passes.gpu.sweeps.groups import Moved
-from gpucodegen.passes.gpu.vector_width import Address, Definitions, address_of, widths
 from gpucodegen.passes.loops.iterations.flat_nest import flat_nest
 from gpucodegen.tiling.machine.gpu.streams import Stream
 

@@ -35,7 +35,7 @@ from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.gpu.gpu_launch import SHARED
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.passes.prepare.launches.dynamic_shared import (
     DYNAMIC,
     with_own_buffers,

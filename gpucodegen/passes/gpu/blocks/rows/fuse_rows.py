@@ -24,7 +24,7 @@ from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser
-from gpucodegen.tiling.machine.gpu.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gpucodegen.ir.types import Type, VectorType, element_bytes, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, substituted
 from gpucodegen.passes.gpu.blocks.rows.kept_elements import Element, KeptElements
-from gpucodegen.passes.gpu.vector_width import address_of, vector_width
+from gpucodegen.passes.gpu.facts.vector_width import address_of, vector_width
 
 Lane = dict[Value, Value]
 """What values of the body are in one iteration."""

@@ -20,10 +20,10 @@ from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, made_fo
 from gpucodegen.passes.gpu.blocks.rows.reduce import combination, lane_totals
 from gpucodegen.passes.gpu.blocks.rows.side_by_side import Lane, SideBySide
 from gpucodegen.passes.gpu.blocks.rows.team import Team
-from gpucodegen.passes.gpu.gpu_launch import SHARED, KernelBody, thread_index
+from gpucodegen.passes.gpu.facts.mapped_loops import trip_count
 from gpucodegen.passes.gpu.kinds.reductions.problems import product_of, unflattened
 from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
-from gpucodegen.passes.gpu.mapped_loops import trip_count
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.reductions import ColumnTeams
 
 

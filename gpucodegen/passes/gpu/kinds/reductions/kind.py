@@ -14,7 +14,6 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
 from gpucodegen.passes.gpu.blocks.rows.reduce import extent
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, through_buffers
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.reductions.column_teams import lanes_along_rows
 from gpucodegen.passes.gpu.kinds.reductions.problems import (
@@ -30,6 +29,7 @@ from gpucodegen.passes.gpu.kinds.reductions.program import (
 from gpucodegen.passes.gpu.kinds.reductions.row_teams import team_per_row
 from gpucodegen.passes.gpu.kinds.reductions.splits import in_parts
 from gpucodegen.passes.gpu.kinds.thread_mapping import thread_per_iteration
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, through_buffers
 from gpucodegen.tiling.machine.gpu.reductions import plan_columns, plan_parts
 
 LONG = 1 << 12

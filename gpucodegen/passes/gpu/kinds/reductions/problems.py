@@ -15,9 +15,9 @@ from gpucodegen.passes.gpu.blocks.rows.deal import Row, row_of
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
 from gpucodegen.passes.gpu.blocks.rows.reduce import extent
 from gpucodegen.passes.gpu.blocks.rows.side_by_side import shared_width
+from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, trip_count
+from gpucodegen.passes.gpu.facts.vector_width import address_of
 from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, trip_count
-from gpucodegen.passes.gpu.vector_width import address_of
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.tiling.machine.gpu.reductions import UNKNOWN, Rows
 

@@ -19,9 +19,13 @@ from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, reduction_of
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
+from gpucodegen.passes.gpu.facts.mapped_loops import (
+    MappedLoop,
+    parallel_chain,
+    trip_count,
+)
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.thread_mapping import THREADS
-from gpucodegen.passes.gpu.mapped_loops import MappedLoop, parallel_chain, trip_count
 from gpucodegen.passes.loops.cells.kept_cells import kept_in_values
 from gpucodegen.passes.loops.framework.chains import chain_of, sunk
 from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of

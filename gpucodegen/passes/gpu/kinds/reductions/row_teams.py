@@ -24,14 +24,14 @@ from gpucodegen.passes.gpu.blocks.program import with_buffers_first
 from gpucodegen.passes.gpu.blocks.rows.deal import Deal
 from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
 from gpucodegen.passes.gpu.blocks.rows.team import Team
-from gpucodegen.passes.gpu.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.gpu.facts.mapped_loops import trip_count
 from gpucodegen.passes.gpu.kinds.reductions.problems import (
     product_of,
     rows_of,
     unflattened,
 )
 from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
-from gpucodegen.passes.gpu.mapped_loops import trip_count
+from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.reductions import Rows, RowTeams, plan_rows
 
 

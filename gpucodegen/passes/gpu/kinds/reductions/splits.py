@@ -20,8 +20,8 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, made_for
 from gpucodegen.passes.gpu.blocks.rows.reduce import combination, extent, neutral
+from gpucodegen.passes.gpu.facts.mapped_loops import trip_count
 from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
-from gpucodegen.passes.gpu.mapped_loops import trip_count
 
 _Body = Callable[[Builder, dict[Value, Value], Sequence[Value]], None]
 """Builds a row, given the variables of the loops around it and its position."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
-from gpucodegen.tiling.machine.gpu.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 
 
 class Arithmetic(Protocol):

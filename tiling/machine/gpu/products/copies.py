@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from math import gcd
 
-from gpucodegen.tiling.machine.gpu.banks import wavefronts
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
-from gpucodegen.tiling.machine.gpu.lanes import Number
+from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
+from gpucodegen.tiling.machine.gpu.products.lanes import Number
 
 ROW = 16
 """Bytes of which the rows of a tile in shared memory are multiples."""

@@ -35,13 +35,13 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.overlap.legality import (
+from gpucodegen.passes.gpu.transfers.overlap.legality import (
     check_result,
     check_unshared,
     is_sequential,
 )
-from gpucodegen.passes.gpu.overlap.rotate import Slots
-from gpucodegen.passes.gpu.overlap.shape import (
+from gpucodegen.passes.gpu.transfers.overlap.rotate import Slots
+from gpucodegen.passes.gpu.transfers.overlap.shape import (
     MEMORY,
     RELEASE,
     StreamingLoop,

@@ -13,7 +13,7 @@ from enum import Enum
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.promote.scope import Scope
+from gpucodegen.passes.gpu.transfers.promote.scope import Scope
 from gpucodegen.tiling.schedule.promotion import LocalTile
 from gpucodegen.tiling.schedule.scan import Linear, ScannedRange
 

@@ -10,7 +10,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.passes.gpu.promote.copies import Held, Span, span
+from gpucodegen.passes.gpu.transfers.promote.copies import Held, Span, span
 from gpucodegen.tiling.schedule.scan import ScannedRange
 
 

@@ -8,6 +8,6 @@
 
 from __future__ import annotations
 
-from gpucodegen.passes.gpu.overlap.overlap import OverlapTransfers
+from gpucodegen.passes.gpu.transfers.overlap.overlap import OverlapTransfers
 
 __all__ = ["OverlapTransfers"]

@@ -8,8 +8,8 @@ from gpucodegen import errors
 from gpucodegen.dialects.shared.transfers import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
-from gpucodegen.passes.gpu.overlap.rotate import ACCESSES
-from gpucodegen.passes.gpu.overlap.shape import MEMORY, StreamingLoop
+from gpucodegen.passes.gpu.transfers.overlap.rotate import ACCESSES
+from gpucodegen.passes.gpu.transfers.overlap.shape import MEMORY, StreamingLoop
 from gpucodegen.tiling.model.relations import Model, Reference, model
 from gpucodegen.tiling.proof.kernels.races import races
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts

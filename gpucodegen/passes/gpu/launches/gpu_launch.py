@@ -30,7 +30,7 @@ from gpucodegen.passes.cpu.vector_runs import is_repeatable
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.operation_list import IndexLike
-from gpucodegen.passes.gpu.grid_chunks import Chunks, in_chunks, walk
+from gpucodegen.passes.gpu.launches.grid_chunks import Chunks, in_chunks, walk
 
 SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 

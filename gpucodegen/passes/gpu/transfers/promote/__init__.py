@@ -12,6 +12,6 @@
 
 from __future__ import annotations
 
-from gpucodegen.passes.gpu.promote.promote import Promote
+from gpucodegen.passes.gpu.transfers.promote.promote import Promote
 
 __all__ = ["Promote"]

@@ -17,8 +17,13 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I32, MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, as_map
-from gpucodegen.passes.gpu.promote.copies import Held, Way, copy_by_loops, over
-from gpucodegen.passes.gpu.promote.rows import RowTransfers, has_runs
+from gpucodegen.passes.gpu.transfers.promote.copies import (
+    Held,
+    Way,
+    copy_by_loops,
+    over,
+)
+from gpucodegen.passes.gpu.transfers.promote.rows import RowTransfers, has_runs
 
 
 @dataclass(slots=True)

@@ -25,12 +25,12 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.promote.choice import TileNest, buffers_of, chosen
-from gpucodegen.passes.gpu.promote.copies import Held, Way
-from gpucodegen.passes.gpu.promote.levels import perfect_chain, tile_loops
-from gpucodegen.passes.gpu.promote.redirect import redirected
-from gpucodegen.passes.gpu.promote.scope import Scope
-from gpucodegen.passes.gpu.promote.transfers import COPIES, Moves
+from gpucodegen.passes.gpu.transfers.promote.choice import TileNest, buffers_of, chosen
+from gpucodegen.passes.gpu.transfers.promote.copies import Held, Way
+from gpucodegen.passes.gpu.transfers.promote.levels import perfect_chain, tile_loops
+from gpucodegen.passes.gpu.transfers.promote.redirect import redirected
+from gpucodegen.passes.gpu.transfers.promote.scope import Scope
+from gpucodegen.passes.gpu.transfers.promote.transfers import COPIES, Moves
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.schedule.promotion import LocalTile

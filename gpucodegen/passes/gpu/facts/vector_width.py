@@ -28,7 +28,7 @@ from gpucodegen.ir.affine.expressions import Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, substituted
-from gpucodegen.passes.gpu.gpu_launch import ASSUMPTION
+from gpucodegen.passes.gpu.launches.gpu_launch import ASSUMPTION
 from gpucodegen.tiling.machine.gpu.limits import ALLOCATED, WIDEST
 
 Definitions = Mapping[Value, Operation]

@@ -8,7 +8,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.framework.indexing import as_map, compact, from_map
-from gpucodegen.passes.gpu.promote.copies import Held
+from gpucodegen.passes.gpu.transfers.promote.copies import Held
 
 
 def redirected(op: Operation, table: Mapping[int, Held]) -> Operation:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from gpucodegen.tiling.machine.gpu.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.candidates import STAGES, SharedTiles
-from gpucodegen.tiling.machine.gpu.copies import TileCopy, tile_copy
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
-from gpucodegen.tiling.machine.gpu.lanes import LaneMap, Side
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
+from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
+from gpucodegen.tiling.machine.gpu.products.candidates import STAGES, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.copies import TileCopy, tile_copy
+from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
 
 OTHERS = 20
 """Instructions for a block of terms besides arithmetic and memory, as compiled."""

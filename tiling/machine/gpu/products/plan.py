@@ -11,12 +11,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from gpucodegen.tiling.machine.gpu.candidates import CANDIDATES, Candidate
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.product_work import Counts, Product, partial_sums
+from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, Candidate
+from gpucodegen.tiling.machine.gpu.products.product_work import (
+    Counts,
+    Product,
+    partial_sums,
+)
 
 DEFAULT = DEVICES["H100"]
 """What kernels are planned for."""

@@ -1,0 +1,7 @@
+"""What mapping knows of loops and accesses.
+
+- `mapped_loops`: parallel loops as grids and blocks see them
+- `vector_width`: elements that an access moves at once
+"""
+
+from __future__ import annotations

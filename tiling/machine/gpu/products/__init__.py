@@ -1,0 +1,12 @@
+"""Plans of contractions: the kinds of kernel, and what each costs.
+
+- `banks`: turns of shared memory
+- `candidates`: the kinds of kernel that a contraction may become
+- `copies`: how threads copy a tile to shared memory
+- `lanes`: which part of a tile each thread multiplies
+- `steps`: blocks of terms that walk several axes evenly
+- `product_work`: what a kernel of a contraction does, counted from its plan
+- `plan`: what a plan depends on, one cost, and the choice
+"""
+
+from __future__ import annotations
