@@ -62,7 +62,8 @@ def reach(
     >>> from gpucodegen.tiling.schedule.schedule import Unit
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
     >>> from gpucodegen.tiling.model.scop import read, write
-    >>> there = Statement("S", (read("A", "i - 2"), read("A", "i + 1"), write("B", "i")))
+    >>> reads = read("A", "i - 2"), read("A", "i + 1")
+    >>> there = Statement("S", (*reads, write("B", "i")))
     >>> back = Statement("R", (read("B", "j"), write("A", "j")))
     >>> sweeps = (*nest([Loop("i", "2", "98")], (there,)),
     ...           *nest([Loop("j", "2", "98")], (back,)))
@@ -83,9 +84,7 @@ def reach(
     slopes: list[Sides] = []
     margins: dict[str, list[Sides]] = {name: [] for name in names}
     for dimension in range(rank):
-        own = {
-            n: least[n][dimension] if n in least else Sides(0, 0) for n in names
-        }
+        own = {n: least[n][dimension] if n in least else Sides(0, 0) for n in names}
         below = _side(distances, dimension, -1, {n: s.below for n, s in own.items()})
         above = _side(distances, dimension, 1, {n: s.above for n, s in own.items()})
         if below is None or above is None:

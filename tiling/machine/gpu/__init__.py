@@ -6,7 +6,8 @@
 - `estimate`: clocks of each unit, and which one binds
 - `candidates`: the kinds of kernel that a contraction may become
 - `plan`: what a plan depends on, one cost, and the choice
-- `time_tiles`: tiles of a stencil, and its steps in one launch
+- `time_problem`: a stencil in numbers, and tiles of it
+- `time_tiles`: which tiles, and how many steps in one launch
 """
 
 from __future__ import annotations
