@@ -23,8 +23,9 @@ class Options:
     ``specialize``: compile for the shapes and strides of each call.
     ``tile_sizes``: tile the outermost band of every nest by these sizes; a nest of
     fewer loops takes the first ones.  An illegal tiling is an error.
-    ``time_tiles``: on the CPU, time loops around stencils are tiled together with their
-    space where that pays; the order of each element's operations stays.
+    ``time_tiles``: time loops around stencils are tiled together with their space where
+    that pays, on GPUs into launches of several steps; the order of each element's
+    operations stays.
     ``register_tile``: rows, columns and reduction block of contractions on the CPU;
     zeros leave the choice to the machine model.
     ``exact``: keep the order of every floating-point sum and do not contract

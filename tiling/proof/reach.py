@@ -62,8 +62,8 @@ def reach(
     >>> from gpucodegen.tiling.schedule.schedule import Unit
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
     >>> from gpucodegen.tiling.model.scop import read, write
-    >>> window = read("A", "i - 2"), read("A", "i + 1")
-    >>> there = Statement("S", (*window, write("B", "i")))
+    >>> reads = read("A", "i - 2"), read("A", "i + 1")
+    >>> there = Statement("S", (*reads, write("B", "i")))
     >>> back = Statement("R", (read("B", "j"), write("A", "j")))
     >>> sweeps = (*nest([Loop("i", "2", "98")], (there,)),
     ...           *nest([Loop("j", "2", "98")], (back,)))

@@ -9,7 +9,8 @@
 - `streams`: elementwise sweeps over memory
 - `transposes`: tiles turned around in shared memory
 - `teams`: threads that walk sequential loops together
-- `time_tiles`: tiles of a stencil, and its steps in one launch
+- `time_problem`: a stencil in numbers, and tiles of it
+- `time_tiles`: which tiles, and how many steps in one launch
 """
 
 from __future__ import annotations

@@ -14,32 +14,32 @@ auto-scheduler of PolyMage (ASPLOS 2015).  An estimate: nothing here was measure
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
-from math import ceil, gcd, prod
+from math import prod
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START, Work, estimate
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
-from gpucodegen.tiling.proof.reach import Sides
+from gpucodegen.tiling.machine.gpu.time_problem import (
+    THREADS,
+    WORD,
+    SweepWork,
+    TimeProblem,
+    TimeTiles,
+    ceil_div,
+    tiles_of,
+)
 
 WORTH = 0.9
 """Share of the cost of plain steps below which tiles are chosen."""
-USUAL = 4096
-"""Cells along a dimension of unknown extent, for planes; fewer for cubes."""
 USUAL_STEPS = 100
 """Taken for time loops whose duration is unknown."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps that a launch may make."""
-THREADS = (128, 192, 256, 384, 512)
-"""Threads of which a block may have about as many, a chunk for each."""
-ACROSS = 4
-"""Cells of which tiles are multiples along rows."""
 WIDTHS = (16, 24, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 96, 112, 128, 192, 256)
 """Cells of a tile along rows."""
 CHUNKS = {
@@ -48,195 +48,10 @@ CHUNKS = {
     3: ((1, 4, 1), (1, 4, 3), (2, 2, 3), (2, 4, 1), (2, 4, 3)),
 }
 """Cells of a thread.  An odd number along rows: lanes then use different banks."""
-WORD, BANKS = 4, 32
-"""Bytes of a bank of shared memory, and how many there are."""
 REGISTERS = 64
 """What a thread of such a kernel is taken to need."""
 _DEAL, _MOVE, _PLAIN = 20, 5, 14
 """Instructions around a chunk, a moved cell, and a cell of a thread of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class SweepWork:
-    """What a sweep does in each cell, and the margins of `Reach`.
-
-    ``reads`` and ``writes``: array and way to its cell, of arrays that the loop writes.
-    ``others``: accesses of arrays that it only reads.
-    """
-
-    margins: tuple[Sides, ...]
-    reads: tuple[tuple[int, tuple[int, ...]], ...]
-    writes: tuple[tuple[int, tuple[int, ...]], ...]
-    operations: int
-    others: int = 0
-
-    def neighbourhood(self, dimension: int) -> Sides:
-        """How far its accesses are from the cell that it computes."""
-        ways = [way[dimension] for _, way in (*self.reads, *self.writes)]
-        return Sides(max(0, *(-way for way in ways)), max(0, *ways))
-
-
-@dataclass(frozen=True)
-class TimeProblem:
-    """A time loop: extents of space, steps, slopes, sweeps; bytes of each array.
-
-    ``carried``: whether each array lives from one step to the next.  Unknown extents
-    and steps are None.
-    """
-
-    extents: tuple[int | None, ...]
-    steps: int | None
-    slopes: tuple[Sides, ...]
-    sweeps: tuple[SweepWork, ...]
-    element_bytes: tuple[int, ...]
-    carried: tuple[bool, ...]
-
-    @property
-    def rank(self) -> int:
-        """Dimensions of space."""
-        return len(self.extents)
-
-    @cached_property
-    def cells(self) -> tuple[int, ...]:
-        """The extents, usual ones in place of unknown ones."""
-        usual = ceil(USUAL ** (2 / max(self.rank, 2)))
-        return tuple(usual if e is None else max(e, 1) for e in self.extents)
-
-    @cached_property
-    def rim(self) -> tuple[Sides, ...]:
-        """Cells around those that are computed that may be read, per dimension."""
-        every = range(self.rank)
-        near = [[sweep.neighbourhood(d) for sweep in self.sweeps] for d in every]
-        return tuple(
-            Sides(max(s.below for s in found), max(s.above for s in found))
-            for found in near
-        )
-
-    def halo(self, steps: int) -> tuple[Sides, ...]:
-        """Cells around a tile that it needs for some steps, per dimension.
-
-        >>> jacobi_1d().halo(3)
-        (Sides(below=6, above=6),)
-        """
-        found: list[Sides] = []
-        for dimension, (slope, rim) in enumerate(
-            zip(self.slopes, self.rim, strict=True)
-        ):
-            margins = [sweep.margins[dimension] for sweep in self.sweeps]
-            below = max(margin.below for margin in margins) + slope.below * (steps - 1)
-            above = max(margin.above for margin in margins) + slope.above * (steps - 1)
-            found.append(Sides(below + rim.below, above + rim.above))
-        return tuple(found)
-
-
-def jacobi_1d(cells: int | None = None, steps: int | None = None) -> TimeProblem:
-    """Means of three points from A to B and back, as an example."""
-    ways = ((-1,), (0,), (1,))
-    sweeps = [
-        SweepWork(
-            (Sides(margin, margin),),
-            tuple((source, way) for way in ways),
-            ((1 - source, (0,)),),
-            operations=3,
-        )
-        for source, margin in ((0, 1), (1, 0))
-    ]
-    return TimeProblem(
-        (cells,), steps, (Sides(2, 2),), tuple(sweeps), (4, 4), (True, False)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class TimeTiles:
-    """Steps of a launch; cells that a block computes, and a thread at once.
-
-    ``rim``: cells around them that may be read.  ``halo``: cells around the tile that
-    is stored, to the edge of the rim.
-    """
-
-    steps: int
-    core: tuple[int, ...]
-    chunk: tuple[int, ...]
-    rim: tuple[Sides, ...]
-    halo: tuple[Sides, ...]
-    threads: int
-    padding: int
-
-    @property
-    def stored(self) -> tuple[int, ...]:
-        """Extents of a local array."""
-        return (*self.box[:-1], self.box[-1] + self.padding)
-
-    @property
-    def turns(self) -> int:
-        """Turns of shared memory in which a warp reaches a word of each chunk."""
-        return turns(
-            self.core[-1] // self.chunk[-1],
-            self.chunk[-1],
-            prod(self.chunk[-2:-1]) * self.stored[-1] % BANKS,
-        )
-
-    @property
-    def box(self) -> tuple[int, ...]:
-        """Cells of a local array: the computed ones and their rim."""
-        pairs = zip(self.core, self.rim, strict=True)
-        return tuple(extent + rim.below + rim.above for extent, rim in pairs)
-
-    @property
-    def tile(self) -> tuple[int, ...]:
-        """Cells that a block stores, per dimension."""
-        pairs = zip(self.box, self.halo, strict=True)
-        return tuple(extent - halo.below - halo.above for extent, halo in pairs)
-
-    @property
-    def chunks(self) -> int:
-        """Chunks of a block."""
-        return prod(map(ceil_div, self.core, self.chunk))
-
-
-def tiles_of(
-    problem: TimeProblem, steps: int, core: Sequence[int], chunk: Sequence[int]
-) -> TimeTiles | None:
-    """The tiles of cores of at least so many cells, or None if those are all halo.
-
-    >>> tiles_of(jacobi_1d(), 4, (254,), (1,)).tile
-    (240,)
-    """
-    halo, rim = list(problem.halo(steps)), problem.rim
-    whole = tuple(ceil_div(e, c) * c for e, c in zip(core, chunk, strict=True))
-    box = [e + r.below + r.above for e, r in zip(whole, rim, strict=True)]
-    tile = [e - s.below - s.above for e, s in zip(box, halo, strict=True)]
-    rounded = tile[-1] // ACROSS * ACROSS
-    if min(*tile, rounded) < 1:
-        return None
-    halo[-1] = Sides(halo[-1].below, halo[-1].above + tile[-1] - rounded)
-    chunks = prod(map(ceil_div, whole, chunk))
-    rounds = ceil_div(chunks, THREADS[-1])
-    threads = ceil_div(ceil_div(chunks, rounds), WARP) * WARP
-    padded = (
-        TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads, padding)
-        for padding in range(MOST_PADDING + 1 if len(chunk) > 1 else 1)
-    )
-    return min(padded, key=lambda tiles: tiles.turns)
-
-
-@cache
-def turns(columns: int, width: int, next_row: int) -> int:
-    """Turns in which a warp reaches words of chunks in rows of so many.
-
-    Neighbouring chunks are ``width`` words apart, and ``next_row`` the rows of chunks.
-
-    >>> turns(32, 3, 0), turns(32, 4, 0), turns(22, 3, 0), turns(24, 3, 8)
-    (1, 4, 2, 1)
-    """
-    most = 0
-    for first in range(0, columns, gcd(columns, WARP)):
-        words = (
-            lane // columns * next_row + lane % columns * width
-            for lane in range(first, first + WARP)
-        )
-        most = max(most, *Counter(word % BANKS for word in words).values())
-    return most
 
 
 def plan_time_tiles(
@@ -244,6 +59,7 @@ def plan_time_tiles(
 ) -> TimeTiles | None:
     """The tiles of least cost, or None.
 
+    >>> from gpucodegen.tiling.machine.gpu.time_problem import jacobi_1d
     >>> plan_time_tiles(jacobi_1d(1 << 22, 100)).steps > 4
     True
     >>> plan_time_tiles(jacobi_1d(1 << 22, 1)) is None
@@ -264,10 +80,9 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
     for steps, chunk in product(STEPS, CHUNKS.get(problem.rank, ())):
         around = [s.below + s.above for s in problem.halo(steps)]
         rim = [s.below + s.above for s in problem.rim]
+        again = [a - r for a, r in zip(around, rim, strict=True)]
         for threads in THREADS:
-            for core in _cores(
-                threads, chunk, [a - r for a, r in zip(around, rim, strict=True)]
-            ):
+            for core in _cores(threads, chunk, again):
                 if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
                     continue
                 tiles = tiles_of(problem, steps, core, chunk)
@@ -277,8 +92,6 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
                     yield tiles
 
 
-MOST_PADDING = 7
-"""Unused cells of a row, at most."""
 MOST_AGAIN = 3
 """Cells that are computed for each one that is stored, at most."""
 
@@ -301,11 +114,6 @@ def _cores(
                 if rows >= deep:
                     high = rows // deep * others[1]
                     yield deep * others[0], high, columns * width
-
-
-def ceil_div(extent: int, part: int) -> int:
-    """How many parts of a size cover an extent."""
-    return -(-extent // part)
 
 
 def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> float:
@@ -382,9 +190,9 @@ def _chunk_work(
     accesses = sum(
         len(
             {
-                (a, *map(sum, zip(cell, way, strict=True)))
+                (array, *map(sum, zip(cell, way, strict=True)))
                 for cell in cells
-                for a, way in ways
+                for array, way in ways
             }
         )
         for ways in (sweep.reads, sweep.writes)

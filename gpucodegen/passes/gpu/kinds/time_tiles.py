@@ -6,7 +6,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.stencils.launches import launch_tiles
 from gpucodegen.passes.gpu.stencils.problem import problem_of
-from gpucodegen.passes.gpu.stencils.time_nest import time_nest_of
+from gpucodegen.passes.gpu.stencils.recognition import time_nest_of
 from gpucodegen.tiling.machine.gpu.time_tiles import plan_time_tiles
 
 

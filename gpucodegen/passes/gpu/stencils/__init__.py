@@ -2,6 +2,7 @@
 
 - `cells`: which cell of an array an instance computes or reads
 - `time_nest`: a time loop taken apart, with the halo that it needs
+- `recognition`: which loops are one
 - `chunks`: boxes of cells dealt out to threads
 - `tiles`: the tile of a block and its local arrays
 - `transfers`: cells in and out of them

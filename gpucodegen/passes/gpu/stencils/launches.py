@@ -24,7 +24,7 @@ from gpucodegen.passes.gpu.stencils.tiles import Block, Grid
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest
 from gpucodegen.passes.gpu.stencils.transfers import Transfers
 from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
-from gpucodegen.tiling.machine.gpu.time_tiles import TimeTiles
+from gpucodegen.tiling.machine.gpu.time_problem import TimeTiles
 
 Launch = Callable[[KernelBody], list[Operation]]
 """The operations of the host that launch a kernel."""
@@ -94,7 +94,8 @@ class _Tiled:
         transfers = Transfers(block, source, target)
         for array in self.nest.arrays:
             transfers.load(b, array)
-        b.add("gpu.barrier")
+        if id(self.nest.sweeps[0].operation) not in self.nest.meetings():
+            b.add("gpu.barrier")
         self._steps(b, block, first)
         b.add("gpu.barrier")
         upper, end = self.nest.steps.upper, first + self.plan.steps
