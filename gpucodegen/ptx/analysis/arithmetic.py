@@ -107,7 +107,7 @@ def bfe(a: Known, b: Known, c: Known) -> Fact:
         return None
     shifted = shr(a, b)
     mask = (1 << int(c.own[0])) - 1
-    return None if shifted is None else and_(shifted, exact(np.int64(mask)))
+    return None if shifted is None else and_(shifted, exact(mask))
 
 
 def _low_bits(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
