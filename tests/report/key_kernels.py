@@ -180,6 +180,44 @@ func.func @f(%A: memref<512x512xf32>, %x: memref<512xf32>, %y: memref<512xf32>) 
                 outs(%y : memref<512xf32>)
   return
 }"""
+SOFTMAX = """
+func.func @f(%a: memref<1024x4096xf32>, %b: memref<1024x4096xf32>) {
+  linalg.softmax dimension(1) ins(%a : memref<1024x4096xf32>)
+                              outs(%b : memref<1024x4096xf32>)
+  return
+}"""
+ARGMAX = """
+func.func @f(%a: memref<4096x1024xf32>, %p: memref<4096xi32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %none = arith.constant -1 : i32
+  affine.for %i = 0 to 4096 {
+    %best:2 = affine.for %j = 0 to 1024
+        iter_args(%b = %low, %q = %none) -> (f32, i32) {
+      %x = affine.load %a[%i, %j] : memref<4096x1024xf32>
+      %taken = arith.cmpf ogt, %x, %b : f32
+      %k = arith.index_cast %j : index to i32
+      %n = arith.select %taken, %x, %b : f32
+      %m = arith.select %taken, %k, %q : i32
+      affine.yield %n, %m : f32, i32
+    }
+    affine.store %best#1, %p[%i] : memref<4096xi32>
+  }
+  return
+}"""
+
+
+def free_sum(rows: int, columns: int, axes: str, kept: str) -> str:
+    whole, rest = f"memref<{rows}x{columns}xf32>", f"memref<{kept}f32>"
+    return f"""
+func.func @f(%a: {whole}, %s: {rest}) {{
+  linalg.reduce ins(%a : {whole}) outs(%s : {rest}) dimensions = [{axes}]
+    (%x: f32, %y: f32) {{
+      %z = arith.addf %x, %y : f32
+      linalg.yield %z : f32 }}
+  return
+}}"""
+
+
 CONVOLUTION = """
 func.func @f(%I: memref<1x18x18x64xf32>, %F: memref<3x3x64x64xf32>,
              %O: memref<1x16x16x64xf32>) {
@@ -256,6 +294,11 @@ PROGRAMS = {
     "chain": CHAIN,
     "row sum": SUM.replace("LOAD", "%i, %j"),
     "column sum": SUM.replace("LOAD", "%j, %i"),
+    "free row sum": free_sum(4096, 2048, "1", "4096x"),
+    "free column sum": free_sum(2048, 8192, "0", "8192x"),
+    "free full sum": free_sum(4096, 4096, "0, 1", ""),
+    "softmax": SOFTMAX,
+    "argmax": ARGMAX,
     "jacobi": JACOBI,
     "jacobi, many steps": STEPS,
 }

@@ -20,7 +20,7 @@ FIGURES = {
     "f64 64 x 128": Figures(19920, 152, 96, 254, 0.84),
     "batched": Figures(36380, 144, 64, 128, 0.91),
     "naive": Figures(18260, 144, 64, 128, 0.91),
-    "matvec": Figures(2833, 0, 148, 20, 0.15),
+    "matvec": Figures(70.5, 3, 65.5, 29, 0.25),
     "convolution": Figures(7100, 56, 32, 72, 0.67),
     "channels last": Figures(41489, 152, 96, 128, 0.90),
     "channels first": Figures(42551, 190.5, 144.4, 128, 0.87),
@@ -36,13 +36,18 @@ FIGURES = {
     "copy": Figures(15, 0, 64, 18, 0),
     "axpy": Figures(26, 0, 96, 26, 0.2),
     "chain": Figures(39, 0, 96, 26, 0.16),
-    "row sum": Figures(1871, 0, 288, 24, 0.26),
-    "column sum": Figures(1931, 0, 64, 26, 0.30),
+    "row sum": Figures(1360, 0, 256, 30, 0.36),
+    "column sum": Figures(1420, 0, 32, 32, 0.43),
+    "free row sum": Figures(148, 0, 64, 34, 0.64),
+    "free column sum": Figures(527, 0, 64, 36, 0.62),
+    "free full sum": Figures(504.5, 0, 64, 32, 0.64),
+    "softmax": Figures(1113, 10, 256, 54, 0.47),
+    "argmax": Figures(228, 0, 32, 45, 0),
     "jacobi": Figures(96, 0, 236.5, 32, 0.3),
     "jacobi, many steps": Figures(4030, 1092, 237, 64, 0.55),
 }
 """Raise a figure when a kernel gets better."""
-GUARDED = {"f32 ragged", "f16"}
+GUARDED = {"f32 ragged", "f16", "matvec"}
 """Kernels in which lanes are idle."""
 SAMPLED = {"channels first", "channels last"}
 """Kernels of which blocks that are not executed access memory in another way."""
@@ -93,6 +98,18 @@ def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
     assert math.prod(kernel.launch.grid) >= 2 * 132
     assert kernel.limits.binding == "device memory"
     assert kernel.limits.share_of_peak >= 0.9
+
+
+@pytest.mark.parametrize(
+    "name", ["free row sum", "free column sum", "free full sum", "softmax"]
+)
+def test_reductions_are_limited_by_memory_alone(name: str) -> None:
+    """Two blocks for each of 132 multiprocessors, whole sectors, 16 bytes an access."""
+    kernel = reported(name)
+    assert math.prod(kernel.launch.grid) >= 2 * 132
+    assert kernel.limits.binding == "device memory"
+    streams = [row for row in kernel.accesses if row.array in ("a", "b")]
+    assert all(row.used >= 0.99 and row.width == 16 for row in streams)
 
 
 @pytest.mark.sass

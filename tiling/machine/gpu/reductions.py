@@ -132,7 +132,8 @@ def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
     outstanding = steps if teams.keeps else min(steps, OUTSTANDING)
     registers = REGISTERS + (held if teams.keeps else 2 * problem.width)
     fits = occupancy(device.multiprocessor, teams.threads, registers, 0)
-    flying = teams.threads * problem.width * problem.bytes * outstanding
+    busy = teams.count * min(teams.size, ceil(problem.length / problem.width))
+    flying = busy * problem.width * problem.bytes * outstanding
     idle = _idle(device, blocks, fits.blocks, flying)
     work = Work(
         blocks,
