@@ -41,7 +41,8 @@ def launches(name: str) -> tuple[KernelLaunches, ...]:
     stages: Stages = []
     options = Options(target="cuda", verify=False)
     source = reachable(module, kernel.entry)
-    mapped = map_module(source, kernel.entry, ("cuda", types), options, stages)
+    key = "cuda", types, ()
+    mapped = map_module(source, kernel.entry, key, options, stages)
     return host_program(mapped, kernel.entry, size)
 
 

@@ -12,7 +12,6 @@ from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.tiling.tile import Tile
-from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 
 
@@ -38,4 +37,4 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism()] if options.time_tiles else []
-    return [Mem2Reg(), FuseRows(), FuseElementwise(), ContractArrays(), *orders]
+    return [FuseRows(), FuseElementwise(), ContractArrays(), *orders]
