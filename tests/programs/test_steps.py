@@ -83,7 +83,7 @@ def mapped(name: str) -> Module:
     kernel = KERNELS[name]
     module = gcg.parse(kernel.text)
     count = len(module.functions[kernel.entry].regions[0].blocks[0].arguments)
-    key = "cuda", (None,) * count
+    key = "cuda", (None,) * count, ()
     return map_module(module, kernel.entry, key, Options(target="cuda"), stages)
 
 

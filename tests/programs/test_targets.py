@@ -108,7 +108,7 @@ def test_a_program_of_two_kernels_runs_on_a_target_from_outside() -> None:
     assert list(LAUNCHES.values()) == [1, 1]
     run(program.f)
     assert list(LAUNCHES.values()) == [2, 2]
-    assert program.source("f").count("# affine.store, version 1 ") == 2
+    assert program.source("f").count("# affine.store, version 1 ") >= 2
     last = [name for name, _ in program.stages("f")][-4:]
     assert last == ["map-gpu", "check-size", "verify-kernels", "lower-collectives"]
     assert list(program.assembly("f")) == list(LAUNCHES)

@@ -139,7 +139,9 @@ class Names:
 
     def _analysis(self, name: str) -> FunctionAnalysis:
         count = len(self._program[name].view.arguments)
-        module = run_pipeline(self.module, front_passes(name, (None,) * count)[:-1])
+        passes = front_passes(name, (None,) * count)
+        unchecked = [pass_ for pass_ in passes if pass_.name != "check-bounds"]
+        module = run_pipeline(self.module, unchecked)
         return analyze(module)[name]
 
     def all(self) -> dict[str, Any]:

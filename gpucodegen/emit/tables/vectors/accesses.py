@@ -37,7 +37,7 @@ class _Access:
     start: AffineExpr
     strides: tuple[AffineExpr, ...]
     left: tuple[AffineExpr, ...] = ()
-    stated: int = 0
+    stated: int = 1
 
     @property
     def contiguous(self) -> bool:

@@ -21,17 +21,20 @@ from gpucodegen.passes.analysis.work import (
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.blocks.dealing import LoopsDealt
-from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.dealing import LOADS, LoopsDealt
+from gpucodegen.passes.gpu.blocks.phases import STORES, Phases
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.spread import parallel_chain
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.loops.order.distribution import distribute
+from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, plan_steps
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
+PLAIN = STORES | LOADS | {"affine.yield"}
+"""Operations that each thread may run beside those without effects."""
 ROUNDS = 3
 """How often loops are distributed: each time one level further in."""
 
@@ -77,7 +80,7 @@ def _is_plain(op: Operation, analysis: NestAnalysis) -> bool:
         return True
     if op.name not in STRUCTURE:
         made = any(isinstance(value.type, MemRefType) for value in op.results)
-        return not op.regions and not made and not op.successors
+        return not made and (op.name in PLAIN or has_no_effect(op))
     bodies = (block for region in op.regions for block in region.blocks)
     return all(_is_plain(o, analysis) for b in bodies for o in b.operations)
 

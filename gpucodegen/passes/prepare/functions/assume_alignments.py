@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.shared.storage import stored_by_map
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Block, Operation
 from gpucodegen.ir.types import I32, MemRefType
@@ -48,7 +49,7 @@ def _stated(function: Operation, alignments: tuple[int, ...]) -> Operation:
             location=function.location,
         )
         for value, bytes_ in pairs
-        if bytes_ and isinstance(value.type, MemRefType)
+        if bytes_ and isinstance(value.type, MemRefType) and not _is_moved(value.type)
     ]
 
     def stating(block: Block) -> Block:
@@ -57,3 +58,8 @@ def _stated(function: Operation, alignments: tuple[int, ...]) -> Operation:
         return block.with_operations([*stated, *block.operations])
 
     return function.with_blocks(stating)
+
+
+def _is_moved(ty: MemRefType) -> bool:
+    """Whether a map says where elements lie: the first one may lie elsewhere."""
+    return stored_by_map(ty) is not None
