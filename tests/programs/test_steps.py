@@ -100,7 +100,7 @@ def without(module: Module, number: int, barrier: str) -> Iterator[Operation]:
 
 
 @pytest.mark.parametrize("where", BARRIERS)
-@pytest.mark.parametrize("name", ["lu", "cholesky", "jacobi-1d"])
+@pytest.mark.parametrize("name", ["lu", "cholesky", "floyd-warshall"])
 def test_the_proof_misses_every_barrier(
     name: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
