@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
@@ -297,6 +297,7 @@ func.func @f(%a: {ty}, %b: {ty}, %s: memref<{rows}xi32>) {{
     return text, (rows, columns)
 
 
+@settings(max_examples=8)
 @given(chains())
 def test_chains_of_a_row_are_as_on_the_cpu(case: tuple[str, tuple[int, int]]) -> None:
     text, (rows, columns) = case

@@ -29,7 +29,7 @@ OTHERS = {
 def numbers() -> Iterator[tuple[str, ast.stmt]]:
     """The constants of modules for CPUs with numbers in them, and what follows each."""
     for path in sorted(FOLDER.rglob("*.py")):
-        if path.parent.name == "gpu":
+        if "gpu" in path.relative_to(FOLDER).parts:
             continue
         for node, after in pairwise(ast.parse(path.read_text("utf-8")).body):
             if not isinstance(node, ast.Assign):
