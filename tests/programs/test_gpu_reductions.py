@@ -82,7 +82,8 @@ def test_operations_of_all_widths(operation: str, axes: tuple[int, ...]) -> None
     if np.issubdtype(kind, np.floating):
         a[3, 5], a[7, 1], a[7, 2] = np.nan, np.inf, -np.inf
     expected = combine.reduce(a, axis=axes, dtype=kind)
-    start = combine.reduce(a[:1, :1], axis=axes, dtype=kind) * np.ones_like(expected)
+    first = combine.reduce(a[:1, :1], axis=axes, dtype=kind)
+    start = np.array(first * np.ones_like(expected))
     expected = combine(expected, start)
     gcg.compile(reduction(a.shape, axes, operation), target="sim").f(a, start)
     np.testing.assert_array_equal(start, expected)
