@@ -63,6 +63,16 @@ def compile(  # noqa: A001 - the public name
     >>> show = {"my.print": lambda value, label: print(label, value)}
     >>> compile(text, target="cpu", handlers=show).f(3)
     a 3
+
+    Functions that the text only declares are found in ``externals``:
+
+    >>> text = '''func.func private @square(f32) -> f32
+    ... func.func @f(%a: f32) -> f32 {
+    ...   %b = call @square(%a) : (f32) -> f32
+    ...   return %b : f32
+    ... }'''
+    >>> compile(text, target="cpu", externals={"square": lambda x: x * x}).f(3)
+    9.0
     """
     from gpucodegen.program import Program
 

@@ -38,8 +38,9 @@ class Options:
     ``max_operations``: more of them in a function and those it calls are refused, as
     each takes about a millisecond to compile.
     ``handlers``: functions that run operations this package does not know, by their
-    names, on the host: they get arrays, numbers and the attributes by keyword.  Calls
-    of functions without a body find theirs in the same way.
+    names, on the host: they get arrays, numbers and the attributes by keyword.
+    ``externals``: functions for those that the program declares without a body, by
+    their names; a buffer comes as an array that may be written.
     """
 
     target: str = "auto"
@@ -58,6 +59,18 @@ class Options:
     handlers: Mapping[str, Callable[..., Any]] = field(
         default_factory=dict[str, "Callable[..., Any]"], hash=False
     )
+    externals: Mapping[str, Callable[..., Any]] = field(
+        default_factory=dict[str, "Callable[..., Any]"], hash=False
+    )
+
+    @property
+    def outside(self) -> dict[str, Callable[..., Any]]:
+        """What runs outside of the program: operations and functions, by name.
+
+        >>> Options(externals={"f": print}).outside
+        {'f': <built-in function print>}
+        """
+        return {**self.handlers, **self.externals}
 
     def __post_init__(self) -> None:
         """Refuse unusable values."""
@@ -90,6 +103,11 @@ class Options:
                 "handlers",
                 _are_handlers(self.handlers),
                 "Pass a mapping of names of operations to functions",
+            ),
+            (
+                "externals",
+                _are_handlers(self.externals),
+                "Pass a mapping of names of functions to functions",
             ),
             (
                 "max_operations",

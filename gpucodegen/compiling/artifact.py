@@ -54,7 +54,8 @@ def situation(options: Options) -> tuple[object, ...]:
     from gpucodegen.runtime.storage.machine_code import host
 
     chosen = {field.name: getattr(options, field.name) for field in fields(options)}
-    chosen["handlers"] = sorted(options.handlers)
+    for name in ("handlers", "externals"):
+        chosen[name] = sorted(getattr(options, name))
     versions = host(), cache.sources_digest()
     return chosen, facts(), *versions
 

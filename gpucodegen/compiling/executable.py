@@ -191,6 +191,6 @@ def build(
             errors.tell(warning.message)
         if place and not told:
             kept.keep(place, found)
-    loaded = load_program(found, find(target).engine(), options.handlers)
+    loaded = load_program(found, find(target).engine(), options.outside)
     host = loaded.functions[found.python_name]
     return Executable(name, target, options, found, host, loaded.runtime, stages, again)

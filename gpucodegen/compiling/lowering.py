@@ -38,11 +38,12 @@ def lower(
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
+    from gpucodegen.runtime.library.routines import is_offered
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
     emission = find(key[0]).emission()
-    emitted = emit_program(mapped, emission, frozenset(options.handlers))
+    emitted = emit_program(mapped, emission, options.outside, is_offered)
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
     entry = emitted.entries[name]

@@ -26,6 +26,7 @@ from gpucodegen.passes.framework.reachable import KeepReachable
 from gpucodegen.passes.gpu.collectives import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
+from gpucodegen.passes.prepare.boundaries.outside_calls import OutsideCalls
 from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignments
 from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
 from gpucodegen.passes.prepare.functions.inline import Inline
@@ -80,7 +81,7 @@ def _calls(r: Request) -> Sequence[ModulePass]:
 
 
 def _memory(r: Request) -> Sequence[ModulePass]:
-    kept = [KeepReachable(r.function), CheckLifetimes(), ForwardRanks()]
+    kept = [KeepReachable(r.function), OutsideCalls(), CheckLifetimes(), ForwardRanks()]
     return [*kept, SlicesToViews(), RebaseViews(), PlaceAllocations()]
 
 
@@ -168,7 +169,7 @@ def all_passes(
         *front_passes(
             function,
             types,
-            options.handlers,
+            options.outside,
             runs_launches=record.runs_launches,
             guard=guard,
             alignments=alignments,

@@ -5,6 +5,7 @@
 - `builtin`: modules, and casts between type systems
 - `func`: functions, calls, returns
 - `cf`: branches between blocks
+- `check`: what a program expects of its values
 - `scf`: loops and conditions with bounds of any kind
 - `affine`: loops, conditions and accesses with affine bounds
 - `arith`: arithmetic, comparisons, casts

@@ -14,6 +14,7 @@ from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.shared.effects import declared
+from gpucodegen.emit.host.context import Offered, nothing_offered
 from gpucodegen.emit.host.host import EmittedHost, emit_host
 from gpucodegen.emit.kernel.emissions import Emission
 from gpucodegen.emit.kernel.kernel import (
@@ -91,11 +92,15 @@ class EmittedProgram:
 
 
 def emit_program(
-    module: Module, emission: Emission, handled: Collection[str] = ()
+    module: Module,
+    emission: Emission,
+    handled: Collection[str] = (),
+    offered: Offered = nothing_offered,
 ) -> EmittedProgram:
     """Generate the Python source of a module, its kernels as an emission writes them.
 
-    ``handled`` names unregistered operations that the caller of the program runs.
+    ``handled`` names operations and functions that the caller of the program runs, and
+    ``offered`` knows those that the runtime does.
     """
     kernels = _Kernels(emission)
     kernels.collect(module.operations)
@@ -114,7 +119,7 @@ def emit_program(
     for name, op in hosts.items():
         try:
             texts[name] = emit_host(
-                op, header, kernels.emitted, python_names, keys, handled
+                op, header, kernels.emitted, python_names, keys, handled, offered
             )
         except CompileError:
             if name in needed:

@@ -146,6 +146,17 @@ class HandlerResult(LaunchError):
     remedy = "Return one value per result of the operation, several as a tuple"
 
 
+class HandlerShape(LaunchError):
+    """A handler that returned an array of another shape than its type says."""
+
+    code = "L022"
+    template = (
+        "the handler of '{operation}' returned an array of shape {actual}, not"
+        " {expected}"
+    )
+    remedy = "Return an array of that shape"
+
+
 class ShapesDisagree(LaunchError):
     """Arguments whose extents do not fit each other where they meet."""
 
@@ -170,6 +181,25 @@ class AccessOutOfBounds(IndexOutOfBounds):
         "this call {verb}s outside dimension {dimension} of {buffer}, where {given}"
     )
     remedy = "Pass buffers, numbers and indices that fit each other"
+
+
+class AssertionFailed(LaunchError):
+    """A condition that the program asserts, and that does not hold in this call."""
+
+    code = "L130"
+    template = "assertion failed: {message}"
+    remedy = "Pass arguments for which the condition holds"
+
+
+class ExpectationFailed(LaunchError):
+    """A value that is not what the program expects of it."""
+
+    code = "L131"
+    template = (
+        "'{operation}' fails for {count} of {total} element(s): the first{index} is"
+        " {actual}, not {expected}"
+    )
+    remedy = "Correct the program, or what it expects"
 
 
 class CallsTooDeep(LaunchError):

@@ -8,7 +8,7 @@ from importlib import import_module
 from gpucodegen.dialects.framework.definition import Op
 
 DIALECTS = (
-    "affine arith bufferization builtin cf complex func gcg gpu index linalg math"
+    "affine arith bufferization builtin cf check complex func gcg gpu index linalg math"
     " memref nvgpu nvvm scf shape tensor ub vector"
 ).split()
 

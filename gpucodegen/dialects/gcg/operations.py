@@ -4,6 +4,10 @@ An access outside its buffer ends the call.  ``gcg.refuse`` does so on the host 
 anything ran; ``gcg.report`` notes it in a loop, where the access is left out, and the
 host raises after the loop.
 
+``gcg.handle`` is an operation or a call that something outside of the program runs: a
+function of the caller, or one of this package that prints or checks.  It takes numbers
+and buffers; ``given`` holds the attributes of the operation.
+
 ``gcg.grid_barrier %arrived`` is a barrier of all threads of all blocks of a kernel,
 which have to be resident at once.  ``%arrived`` is a word of global memory that no
 other launch uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
@@ -38,6 +42,13 @@ _REPORTS = tuple(
 
 OPERATIONS = (
     *_REPORTS,
+    op(
+        "gcg.handle",
+        "operands* -> results*",
+        "$operation `(` $operands `)` attr-dict `:`"
+        " functional-type($operands, $results)",
+        attributes={"operation": kinds.STRING, "given": kinds.OPTIONAL},
+    ),
     op(
         "gcg.grid_barrier",
         "arrived",

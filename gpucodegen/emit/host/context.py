@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.emit.host.launch import PrintedHost
@@ -11,6 +11,16 @@ from gpucodegen.emit.kernel.kernel import EmittedKernel
 from gpucodegen.emit.text.fragments import Text
 from gpucodegen.ir.affine.expressions import AffineExpr
 from gpucodegen.ir.operation import Value
+
+
+Offered = Callable[[str], bool]
+"""Whether the runtime offers an operation or function of a name."""
+
+
+def nothing_offered(name: str) -> bool:
+    """A runtime that offers nothing."""
+    del name
+    return False
 
 
 @dataclass(slots=True)
@@ -22,6 +32,7 @@ class HostEmitter(Emitter):
     )
     functions: Mapping[str, str] = field(default_factory=dict[str, str])
     constants: Mapping[str, str] = field(default_factory=dict[str, str])
+    offered: Offered = nothing_offered
     launched: list[EmittedKernel] = field(default_factory=list[EmittedKernel])
     own_tags: set[Value] = field(default_factory=set[Value])
     printed: PrintedHost = field(default_factory=PrintedHost)

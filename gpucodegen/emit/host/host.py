@@ -13,7 +13,12 @@ from gpucodegen.dialects import gpu
 from gpucodegen.dialects.func import Call, Function, named_function
 from gpucodegen.emit.host import callbacks, guards
 from gpucodegen.emit.host import memory as host_memory
-from gpucodegen.emit.host.context import HostEmitter, tuple_text
+from gpucodegen.emit.host.context import (
+    HostEmitter,
+    Offered,
+    nothing_offered,
+    tuple_text,
+)
 from gpucodegen.emit.host.launch import Launched, OneLaunch
 from gpucodegen.emit.kernel.context import Emitter, Handlers
 from gpucodegen.emit.kernel.kernel import PLAIN_NAMES, EmittedKernel
@@ -68,11 +73,13 @@ def emit_host(
     functions: Mapping[str, str],
     constants: Mapping[str, str],
     handled: Collection[str] = (),
+    offered: Offered = nothing_offered,
 ) -> EmittedHost:
     """The text of a host function and the kernels it launches.
 
     ``functions`` and ``constants`` map the symbols of host functions and of globals to
-    their names in the host program; ``handled`` names operations that the caller runs.
+    their names in the host program; ``handled`` names operations that the caller runs,
+    and ``offered`` knows those that the runtime does.
     """
     function = Function(op)
     names = PythonNames()
@@ -81,6 +88,7 @@ def emit_host(
     handlers = {**HANDLERS, **dict.fromkeys(handled, callbacks.handled)}
     e = HostEmitter(HOST, handlers, names, header)
     e.kernels, e.functions, e.constants = kernels, functions, constants
+    e.offered = offered
     e.begin(function.blocks)
     e.own_tags = _tags(e, function)
     arguments = [names.fresh(value.name, "arg") for value in function.arguments]
@@ -193,8 +201,8 @@ def function_call(e: Emitter, op: Operation) -> None:
         _launch(e, op, Text("None"), Text("None"))
         return
     name = named_function(op)
-    if name not in e.functions and name in e.handlers:
-        callbacks.called(e, op, name)
+    if name not in e.functions and callbacks.is_run_outside(e, name):
+        callbacks.run_outside(e, op, name, {})
         return
     _call(e, op, _host_function(e, op), op.operands)
 
@@ -252,5 +260,6 @@ HANDLERS: Handlers = (
         "func.constant": function_constant,
         "func.return": function_return,
         "gpu.launch_func": launch_func,
+        "gcg.handle": callbacks.handle,
     }
 )

@@ -23,9 +23,13 @@ from gpucodegen.emit.tables.memory.views import kept_dimensions
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import literal
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
-from gpucodegen.ir.attributes import AffineMapAttr, SymbolRefAttr
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    StridedLayoutAttr,
+    SymbolRefAttr,
+)
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 
 
 def allocate(e: Emitter, op: Operation) -> None:
@@ -76,7 +80,10 @@ def dimension(e: Emitter, op: Operation) -> None:
 
 
 def rank(e: Emitter, op: Operation) -> None:
-    """``memref.rank``."""
+    """``memref.rank``: a number, unless only the runtime knows it."""
+    if not isinstance(op.operands[0].type, MemRefType):
+        e.define(op.result, call("rt.rank", e.text(op.operands[0])))
+        return
     e.indices[op.result] = Const(memref.rank(op.operands[0]))
 
 
@@ -119,10 +126,24 @@ def constant(e: Emitter, op: Operation) -> None:
 
 
 def cast(e: Emitter, op: Operation) -> None:
-    """``memref.cast``: a check of extents at run time."""
+    """``memref.cast``: a check of extents and strides at run time."""
+    if isinstance(op.result.type, UnrankedMemRefType):
+        same(e, op)
+        return
     ty = memref_type(op, op.result, e)
     shape = tuple_text([Text("None") if n is None else number(n) for n in ty.shape])
-    e.define(op.result, call("rt.cast", e.text(op.operands[0]), shape))
+    source = op.operands[0]
+    texts = [e.text(source), shape]
+    if getattr(source.type, "layout", ty) != ty.layout:
+        texts.append(_declared_strides(ty))
+    e.define(op.result, call("rt.cast", *texts))
+
+
+def _declared_strides(ty: MemRefType) -> Text:
+    """The strides that a type states; ``None`` stands for row-major ones."""
+    if not isinstance(ty.layout, StridedLayoutAttr):
+        return Text("None")
+    return tuple_text([Text("None") if n is None else number(n) for n in ty.layout.strides])
 
 
 def same(e: Emitter, op: Operation) -> None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from gpucodegen.dialects.arith import bit_width
-from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.gcg.alias_groups import with_groups
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.outside import CALLS, runs_outside
 from gpucodegen.ir.attributes import Attribute, StringAttr, SymbolRefAttr, TypeAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
@@ -34,9 +34,7 @@ from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.gpu.launches.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
-_CALLS = frozenset(
-    "func.call func.call_indirect gcg.refuse gpu.launch gpu.launch_func".split()
-)
+_CALLS = CALLS | {"gcg.refuse", "gpu.launch", "gpu.launch_func"}
 HOST_ONLY = _CALLS | {"memref.dealloc"}
 BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
 PURE_DIALECTS = frozenset({"arith", "math"})
@@ -211,11 +209,11 @@ def _is_checked_access(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, or the refusal of one, an unknown operation, and a branch
+    That is a call, or the refusal of one, what runs outside of the program, and a branch
     or loop that yields a memref: kernels have no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
-    return op.name in _CALLS or lookup(op.name) is None or yields_memref
+    return op.name in _CALLS or runs_outside(op) or yields_memref
 
 
 STACK_BYTES = 1 << 16

@@ -55,6 +55,7 @@ PASSES: dict[str, str] = {
     "memref-dependence-check": "analysis.dependence_pairs:MemrefDependenceCheck",
     "normalize-loops": "loops.iterations.normalize_loops:NormalizeLoops",
     "normalize-memrefs": "prepare.memory.normalize_memrefs:NormalizeMemrefs",
+    "outside-calls": "prepare.boundaries.outside_calls:OutsideCalls",
     "overlap-transfers": "gpu.transfers.overlap:OverlapTransfers",
     "normalize-transfers": "prepare.memory.normalize_transfers:NormalizeTransfers",
     "outline-cpu": "cpu.outline_cpu:OutlineCpu",

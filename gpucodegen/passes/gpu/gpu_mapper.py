@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -83,7 +84,7 @@ class GpuMapper:
             made = {value for member in run for value in member.results}
             if not others and needs_kernel(op, made):
                 run.append(op)
-            elif not others and has_no_effect(op) and made.isdisjoint(op.operands):
+            elif not others and _may_go_before(op) and made.isdisjoint(op.operands):
                 members.append(FusionMember(op))
             else:
                 members += self._closed(run, groups[at:])
@@ -202,6 +203,11 @@ class GpuMapper:
 def _needs_host(op: Operation) -> bool:
     """Whether something in a nest cannot run in a kernel: its loops stay outside."""
     return any(map(needs_host, op.walk()))
+
+
+def _may_go_before(op: Operation) -> bool:
+    """Whether the kernel that a run of operations becomes may follow an operation."""
+    return has_no_effect(op) or op.name in ALLOCATIONS
 
 
 def _holds_launch(op: Operation) -> bool:

@@ -47,12 +47,13 @@ The names of narrow floats are those of the package ml_dtypes; their bits serve 
 class Buffer:
     """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
 
-    ``pooled``: a program allocated it from its workspace.  A buffer never changes; a
-    frozen class would take six times as long to make one for each argument of a call.
+    ``pooled``: a program allocated it from its workspace.  ``origin``: where the buffer
+    begins that it is a view of; 0 where it is none.  A buffer never changes; a frozen
+    class would take six times as long to make one for each argument of a call.
 
     >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
-    >>> b.shape, b.strides
-    ((2, 3), (3, 1))
+    >>> b.shape, b.strides, b.offset, b.base == b.pointer
+    ((2, 3), (3, 1), 0, True)
     """
 
     array: Any
@@ -63,6 +64,7 @@ class Buffer:
     device: str = CPU
     writable: bool = True
     pooled: bool = False
+    origin: int = 0
 
     @classmethod
     def of(cls, array: Any, dtype: str) -> Buffer:
@@ -75,6 +77,16 @@ class Buffer:
                 array, dtype, array.shape, strides, pointer, CPU, array.flags.writeable
             )
         return cls(array, dtype, array.shape, strides, int(array.data.ptr), GPU)
+
+    @property
+    def base(self) -> int:
+        """The address of the buffer that this is a view of, or its own."""
+        return self.origin or self.pointer
+
+    @property
+    def offset(self) -> int:
+        """Elements from there to the first one of this view."""
+        return (self.pointer - self.base) // self.array.itemsize
 
     @property
     def byte_range(self) -> tuple[int, int]:
@@ -107,7 +119,7 @@ def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
     array = _as_stored(array, expected, function)
     _check_shape(array, expected, function)
     buffer = Buffer.of(array, expected.dtype)
-    _check_strides(buffer, expected, function)
+    check_strides(buffer, expected, function)
     return buffer
 
 
@@ -224,7 +236,8 @@ def _check_shape(array: Any, expected: Expected, function: str) -> None:
             )
 
 
-def _check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
+def check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
+    """Refuse a buffer whose elements lie otherwise than expected."""
     if 0 in buffer.shape:
         return
     wanted = expected.strides

@@ -15,7 +15,7 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
-from gpucodegen.runtime.host.buffers import Buffer
+from gpucodegen.runtime.host.buffers import Buffer, Expected, check_strides
 from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
@@ -162,16 +162,33 @@ class HostApi:
         _check_shape("memref.copy", target.shape, source)
         self._engine.copy(source, target)
 
-    def cast(self, buffer: Buffer, shape: Sequence[int | None]) -> Buffer:
-        """``memref.cast``: the same buffer, its extents checked."""
+    def cast(
+        self,
+        buffer: Buffer,
+        shape: Sequence[int | None],
+        strides: Sequence[int | None] | None = (),
+    ) -> Buffer:
+        """``memref.cast``: the same buffer, its extents and strides checked.
+
+        ``strides``: None means row-major, None in it any, and () all.
+        """
         _check_shape("memref.cast", shape, buffer)
+        if strides != ():
+            wanted = Expected("source", buffer.dtype, tuple(shape), strides and tuple(strides))
+            check_strides(buffer, wanted, "memref.cast")
         return buffer
+
+    def rank(self, buffer: Buffer) -> int:
+        """How many dimensions a buffer has."""
+        return len(buffer.shape)
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
         """Another shape over the same memory, ``offset`` elements after its start."""
         if any(extent < 0 for extent in shape):
             raise errors.NegativeExtent(shape=shape)
-        return self._engine.view(buffer, offset, shape, strides)
+        made = self._engine.view(buffer, offset, shape, strides)
+        made.origin = buffer.base
+        return made
 
     def constant(self, key: str) -> Buffer:
         """A ``memref.global``."""
@@ -274,7 +291,7 @@ class HostApi:
         """Let the caller's function run an operation.
 
         It gets arrays and numbers, and the attributes by keyword; ``results`` holds the
-        element type of each result, ``"f32[]"`` for a buffer.
+        element type of each result, and the extents of a buffer: ``"f32[4,?]"``.
         """
         shown = self._engine.shown
         given = [shown(v) if isinstance(v, Buffer) else scalar(v) for v in operands]
@@ -288,14 +305,39 @@ class HostApi:
             raise errors.HandlerResult(
                 operation=operation, expected=len(results), actual=len(found)
             )
-        return tuple(map(self._taken_in, found, results))
+        forms = zip(found, results, strict=True)
+        return tuple(self._taken_in(operation, *pair) for pair in forms)
 
-    def _taken_in(self, value: Any, dtype: str) -> Any:
+    def routine(
+        self,
+        name: str,
+        operands: tuple[Any, ...],
+        kinds: tuple[str, ...],
+        attributes: Mapping[str, Any],
+        place: tuple[str, int, int] | tuple[()],
+    ) -> tuple[Any, ...]:
+        """Let the library run an operation, or a function without a body."""
+        from gpucodegen.runtime.library.given import Given
+        from gpucodegen.runtime.library.routines import routine
+
+        run = routine(name)
+        assert run is not None
+        contents = self._engine.contents
+        return run(Given(name, operands, kinds, attributes, place, contents))
+
+    def _taken_in(self, operation: str, value: Any, form: str) -> Any:
         """A handler's result as the program carries it."""
-        if not dtype.endswith("[]"):
+        dtype, bracket, extents = form.partition("[")
+        if not bracket:
             return value
-        buffer = self.alloc(tuple(value.shape), dtype.removesuffix("[]"))
-        self._engine.assign(buffer, value)
+        array = value if hasattr(value, "shape") else np.asarray(value)
+        shape = tuple(map(int, array.shape))
+        if not _fits(shape, extents.rstrip("]")):
+            raise errors.HandlerShape(
+                operation=operation, expected=f"[{extents}", actual=list(shape)
+            )
+        buffer = self.alloc(shape, dtype)
+        self._engine.assign(buffer, array)
         return buffer
 
     def dma_start(
@@ -354,6 +396,19 @@ class HostApi:
         if isinstance(value, Buffer):
             return self._engine.array(value)
         return scalar(value)
+
+
+def _fits(shape: Shape, extents: str) -> bool:
+    """Whether a shape is one of those that a text stands for.
+
+    >>> _fits((4, 3), "4,?"), _fits((4, 3), "4"), _fits((), ""), _fits((2,), "*")
+    (True, False, True, True)
+    """
+    if extents == "*":
+        return True
+    wanted = extents.split(",") if extents else []
+    pairs = zip(wanted, shape, strict=False)
+    return len(wanted) == len(shape) and all(w in ("?", str(n)) for w, n in pairs)
 
 
 def scalar(value: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.shared.combiners import atomic_kind
+from gpucodegen.dialects.shared.outside import CALLS, runs_outside
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     DenseArrayAttr,
@@ -32,29 +32,30 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
     """Accesses of a memory operation in order; None if the operation has none.
 
     An operation without an entry that is given buffers may touch all their cells; one
-    that is unknown, or a call, that is given none may do anything else.
+    that runs outside of the program, or a call, may do anything else.
     """
     entry = _TABLE.get(op.name)
     if entry is not None:
         return entry(op, env)
     if op.name in TRANSPARENT:
         return None
+    outside = [env.outside_access(op.location)] if is_opaque(op) else []
     if not any(map(is_memref, op.operands)):
-        return [env.outside_access(op.location)] if is_opaque(op) else None
-    return [
+        return outside or None
+    touched = [
         replace(access, assumed=is_opaque(op))
         for value in op.operands
         if is_memref(value)
         for access in whole(env, op, value, must=False)
     ]
+    return [*touched, *outside]
 
 
 def is_opaque(op: Operation) -> bool:
     """Whether the operation alone does not say what it does."""
-    return op.name in _CALLS or lookup(op.name) is None
+    return op.name in CALLS or runs_outside(op)
 
 
-_CALLS = frozenset({"func.call", "func.call_indirect"})
 TRANSPARENT = frozenset(
     {
         "memref.dim",

@@ -1,0 +1,3 @@
+"""The check dialect of IREE and StableHLO: what a program expects of its values."""
+
+from __future__ import annotations
