@@ -67,6 +67,8 @@ class Signature:
     def _buffer(self, value: Any, parameter: Parameter) -> Buffer:
         if parameter.dtype not in NUMPY_NAMES:
             raise errors.UnsupportedType(type=parameter.type, target=CALLER)
+        if parameter.is_unranked:
+            return self._of_any_rank(value, parameter)
         declared, vector = parameter.shape or (), parameter.vector
         rank, size = len(declared), prod(vector)
         given = tuple(getattr(value, "shape", ()))
@@ -89,6 +91,14 @@ class Signature:
                     otherwise="",
                 )
         return buffer
+
+    def _of_any_rank(self, value: Any, parameter: Parameter) -> Buffer:
+        """An array whatever its shape and strides."""
+        rank = len(getattr(value, "shape", ()))
+        expected = Expected(
+            parameter.name, parameter.dtype, (None,) * rank, (None,) * rank
+        )
+        return to_buffer(value, expected, self.function)
 
     def known(self, values: Sequence[Any], widest: int) -> tuple[Known | None, ...]:
         """What is known of these values; None where the type says all of it.
@@ -150,7 +160,7 @@ def _in_numbers(strides: Extents | None, vector: tuple[int, ...]) -> Extents | N
 
 
 def _known(parameter: Parameter, value: Any, widest: int) -> Known | None:
-    if parameter.shape is None:
+    if parameter.shape is None or parameter.is_unranked:
         return None
     alignment = widest and alignment_of(value.pointer, widest)
     if parameter.is_fixed:

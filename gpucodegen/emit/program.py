@@ -14,6 +14,7 @@ from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.shared.effects import declared
+from gpucodegen.emit.host.callbacks import is_buffer
 from gpucodegen.emit.host.context import Offered, nothing_offered
 from gpucodegen.emit.host.host import EmittedHost, emit_host
 from gpucodegen.emit.kernel.emissions import Emission
@@ -125,10 +126,13 @@ def emit_program(
             if name in needed:
                 raise
             continue
+    stores = _Stores.of(
+        module, kernels.emitted, lambda name: offered(name) and name not in handled
+    )
     return EmittedProgram(
         _join(header, [host.text for host in texts.values()]),
         tuple(kernel.source for kernel in kernels.emitted.values()),
-        _entries(hosts, python_names, texts, _Stores.of(module, kernels.emitted)),
+        _entries(hosts, python_names, texts, stores),
         {keys[name]: constant for name, constant in constants.items()},
         texts,
     )
@@ -212,9 +216,16 @@ class _Stores:
 
     kernels: Mapping[tuple[str, ...], EmittedKernel]
     stated: Mapping[str, frozenset[int]]
+    defined: frozenset[str]
+    only_reads: Offered
+    """Whether what runs outside of the program under a name writes to no buffer."""
 
     @staticmethod
-    def of(module: Module, kernels: Mapping[tuple[str, ...], EmittedKernel]) -> _Stores:
+    def of(
+        module: Module,
+        kernels: Mapping[tuple[str, ...], EmittedKernel],
+        only_reads: Offered,
+    ) -> _Stores:
         """Those of a module; ``stated`` holds the arguments that are written."""
         effects = ((name, declared(op)) for name, op in module.functions.items())
         stated = {
@@ -222,7 +233,12 @@ class _Stores:
             for name, found in effects
             if found is not None
         }
-        return _Stores(kernels, stated)
+        defined = frozenset(
+            name
+            for name, op in module.functions.items()
+            if not Function(op).is_external
+        )
+        return _Stores(kernels, stated, defined, only_reads)
 
     def by(self, op: Operation) -> list[Value]:
         """Memref operands that a call, launch or carried value may lead to a store."""
@@ -236,10 +252,16 @@ class _Stores:
             if name in self.stated:
                 return [arguments[position] for position in self.stated[name]]
             kernel = self.kernels.get((name,))
-        elif op.dialect == "memref" or op.name in _HARMLESS:
+            if name not in self.defined and self.only_reads(name):
+                return []
+        elif (
+            (op.name == "gcg.handle" and self.only_reads(op.string("operation")))
+            or op.dialect == "memref"
+            or op.name in _HARMLESS
+        ):
             return []
         if kernel is None:
-            return [v for v in arguments if isinstance(v.type, MemRefType)]
+            return [v for v in arguments if is_buffer(v.type)]
         params = kernel.source.params
         return [v for v, p in zip(arguments, params, strict=False) if p.writable]
 

@@ -52,7 +52,9 @@ def run_outside(
     """A call of the function of a name: the caller's, else the runtime's."""
     assert isinstance(e, HostEmitter)
     operands = tuple_text([e.text(value) for value in op.operands])
-    given = ", ".join(f"{key!r}: {_python(value)!r}" for key, value in attributes.items())
+    given = ", ".join(
+        f"{key!r}: {_python(value)!r}" for key, value in attributes.items()
+    )
     if e.handlers.get(name) is handled:
         results = tuple_text([Text(repr(_form(v))) for v in op.results])
         text = f"rt.handle({name!r}, {operands}, {{{given}}}, {results})"
@@ -73,7 +75,7 @@ def run_outside(
 
 def _take_in(e: Emitter, op: Operation, result: Value) -> None:
     """A number gets the width of its type."""
-    if _is_buffer(result.type):
+    if is_buffer(result.type):
         return
     function = "int" if is_index(result.type) else e.constructor(op, result)
     name = e.variable(result)
@@ -87,13 +89,14 @@ def _python(value: Attribute) -> object:
     return str(value)
 
 
-def _is_buffer(ty: Type) -> bool:
+def is_buffer(ty: Type) -> bool:
+    """Whether values of a type are memory."""
     return isinstance(ty, MemRefType | UnrankedMemRefType)
 
 
 def _kind(value: Value) -> str:
     """The type of a number, or of the elements of a buffer, with ``[]``."""
-    brackets = "[]" if _is_buffer(value.type) else ""
+    brackets = "[]" if is_buffer(value.type) else ""
     return f"{element_type(value.type)}{brackets}"
 
 

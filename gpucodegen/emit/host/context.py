@@ -12,7 +12,6 @@ from gpucodegen.emit.text.fragments import Text
 from gpucodegen.ir.affine.expressions import AffineExpr
 from gpucodegen.ir.operation import Value
 
-
 Offered = Callable[[str], bool]
 """Whether the runtime offers an operation or function of a name."""
 

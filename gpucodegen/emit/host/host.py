@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.func import Call, Function, named_function
-from gpucodegen.emit.host import callbacks, guards
+from gpucodegen.emit.host import callbacks, guards, views
 from gpucodegen.emit.host import memory as host_memory
 from gpucodegen.emit.host.context import (
     HostEmitter,
@@ -34,7 +34,7 @@ from gpucodegen.emit.text.header import Header, literal
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.errors import ExternalFunction
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 
 ROUNDED_BY_KERNELS = "f32 f64 i8 i16 i32 i64 si8 si16 si32 si64 ui8 ui16 ui32".split()
 """What kernels for the CPU take as a Python number, as its constructor would.
@@ -109,7 +109,8 @@ def _declare(
 ) -> None:
     """Arguments arrive as buffers and Python numbers; numbers get their width here."""
     e.rename(value, name)
-    if isinstance(value.type, MemRefType) or is_index(value.type):
+    is_buffer = isinstance(value.type, MemRefType | UnrankedMemRefType)
+    if is_buffer or is_index(value.type):
         return
     if used_here or str(value.type) not in ROUNDED_BY_KERNELS:
         e.writer.line(f"{name} = {e.constructor(op, value)}({name})")
@@ -253,6 +254,7 @@ HANDLERS: Handlers = (
     | scf_loops.HANDLERS
     | cfg.HANDLERS
     | host_memory.HANDLERS
+    | views.HANDLERS
     | guards.HOST_HANDLERS
     | {
         "func.call": function_call,

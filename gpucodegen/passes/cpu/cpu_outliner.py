@@ -15,6 +15,7 @@ from math import prod
 
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.gcg.alias_groups import with_groups
+from gpucodegen.dialects.memref.asking import asks_runtime
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.outside import CALLS, runs_outside
 from gpucodegen.ir.attributes import Attribute, StringAttr, SymbolRefAttr, TypeAttr
@@ -213,7 +214,8 @@ def needs_host(op: Operation) -> bool:
     or loop that yields a memref: kernels have no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
-    return op.name in _CALLS or runs_outside(op) or yields_memref
+    is_outside = runs_outside(op) or asks_runtime(op)
+    return op.name in _CALLS or is_outside or yields_memref
 
 
 STACK_BYTES = 1 << 16

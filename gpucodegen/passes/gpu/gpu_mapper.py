@@ -25,6 +25,7 @@ from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting.values.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.contraction.fusion.fusion_groups import (
     FusionGroups,
@@ -207,7 +208,8 @@ def _needs_host(op: Operation) -> bool:
 
 def _may_go_before(op: Operation) -> bool:
     """Whether the kernel that a run of operations becomes may follow an operation."""
-    return has_no_effect(op) or op.name in ALLOCATIONS
+    is_pure = has_no_effect(op) and op.name != TAKES_SHAPE
+    return is_pure or op.name in ALLOCATIONS
 
 
 def _holds_launch(op: Operation) -> bool:

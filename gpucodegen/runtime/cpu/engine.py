@@ -11,8 +11,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.runtime.devices.strides import row_major
 from gpucodegen.runtime.host.buffers import CPU, Buffer
-from gpucodegen.runtime.host.engines import Launcher, Maker, Shape, Ways, contents_of
+from gpucodegen.runtime.host.engines import (
+    Launcher,
+    Maker,
+    Shape,
+    Ways,
+    contents_of,
+    storage,
+)
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.workspace import Pool
 
@@ -109,19 +117,17 @@ class NumpyEngine:
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
         """A strided view; it must stay inside the allocation."""
-        (start, memory), size = _memory_of(buffer.array), buffer.array.itemsize
-        address = buffer.pointer + offset * size
-        at, in_bytes = address - start, tuple(stride * size for stride in strides)
-        try:
-            array = np.ndarray(shape, buffer.array.dtype, memory, at, in_bytes)
-        except (TypeError, ValueError) as problem:
-            raise errors.IndexOutOfBounds(
-                index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
-            ) from problem
-        array.flags.writeable = buffer.array.flags.writeable
+        address = buffer.pointer + offset * buffer.array.itemsize
+        array = _shown(buffer, address, buffer.array.dtype, shape, strides)
         return Buffer(
             array, buffer.dtype, shape, strides, address, CPU, buffer.writable
         )
+
+    def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
+        """Row-major elements of another type, which stay inside the allocation."""
+        address, strides = buffer.pointer + shift, row_major(shape)
+        array = _shown(buffer, address, storage(dtype), shape, strides)
+        return Buffer(array, dtype, shape, strides, address, CPU, buffer.writable)
 
     def constant(self, value: Any) -> Buffer:
         """A copy."""
@@ -202,6 +208,23 @@ def root_of(array: np.ndarray) -> np.ndarray:
     """The array that owns the memory, as far as NumPy knows."""
     while isinstance(array.base, np.ndarray):
         array = array.base
+    return array
+
+
+def _shown(
+    buffer: Buffer, address: int, kind: np.dtype, shape: Shape, strides: Shape
+) -> np.ndarray:
+    """Other elements of the memory that a buffer lies in."""
+    start, memory = _memory_of(buffer.array)
+    at, in_bytes = address - start, tuple(stride * kind.itemsize for stride in strides)
+    try:
+        array = np.ndarray(shape, kind, memory, at, in_bytes)
+    except (TypeError, ValueError) as problem:
+        first = (address - buffer.pointer) // buffer.array.itemsize
+        raise errors.IndexOutOfBounds(
+            index=first, buffer=f"a view of shape {shape}", shape=buffer.shape
+        ) from problem
+    array.flags.writeable = buffer.array.flags.writeable
     return array
 
 

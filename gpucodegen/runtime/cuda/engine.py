@@ -21,6 +21,7 @@ from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.devices.recording import Recording
+from gpucodegen.runtime.devices.strides import row_major
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import (
     Launcher,
@@ -131,15 +132,32 @@ class CudaEngine:
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
         """A strided view; it must stay inside the allocation."""
+        kind = buffer.array.dtype, buffer.dtype
+        return self._shown(buffer, offset * kind[0].itemsize, kind, shape, strides)
+
+    def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
+        """Row-major elements of another type, which stay inside the allocation."""
+        kind = storage(dtype), dtype
+        return self._shown(buffer, shift, kind, shape, row_major(shape))
+
+    def _shown(
+        self,
+        buffer: Buffer,
+        shift: int,
+        kind: tuple[np.dtype, str],
+        shape: Shape,
+        strides: Shape,
+    ) -> Buffer:
+        """Other elements of the memory that a buffer lies in, from a byte on."""
         array, device = buffer.array, self.device
-        size = array.itemsize
+        size = kind[0].itemsize
         in_bytes = tuple(stride * size for stride in strides)
-        address = buffer.pointer + offset * size
-        made = device.view(array, address, shape, in_bytes, array.dtype)
-        view = Buffer.of(made, buffer.dtype)
+        made = device.view(array, buffer.pointer + shift, shape, in_bytes, kind[0])
+        view = Buffer.of(made, kind[1])
         start, end = view.byte_range
         first, after = device.allocation(array)
         if start < end and not first <= start <= end <= after:
+            offset = shift // array.itemsize
             raise errors.IndexOutOfBounds(
                 index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
             )

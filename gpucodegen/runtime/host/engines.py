@@ -77,6 +77,10 @@ class Engine(Protocol):
         """Another shape over the same memory."""
         ...
 
+    def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
+        """Row-major elements of another type, so many bytes after the first."""
+        ...
+
     def constant(self, value: Any) -> Buffer:
         """A constant in this engine's memory."""
         ...

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
+from gpucodegen.runtime.devices.strides import row_major
 from gpucodegen.runtime.host.buffers import Buffer, Expected, check_strides
 from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
@@ -174,7 +176,9 @@ class HostApi:
         """
         _check_shape("memref.cast", shape, buffer)
         if strides != ():
-            wanted = Expected("source", buffer.dtype, tuple(shape), strides and tuple(strides))
+            wanted = Expected(
+                "source", buffer.dtype, tuple(shape), strides and tuple(strides)
+            )
             check_strides(buffer, wanted, "memref.cast")
         return buffer
 
@@ -189,6 +193,51 @@ class HostApi:
         made = self._engine.view(buffer, offset, shape, strides)
         made.origin = buffer.base
         return made
+
+    def reinterpret(
+        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
+    ) -> Buffer:
+        """The same from the start of the buffer that this is a view of."""
+        return self.view(buffer, offset - buffer.offset, shape, strides)
+
+    def whole(self, buffer: Buffer) -> Buffer:
+        """The first element of the buffer that this is a view of."""
+        return self.reinterpret(buffer, 0, (), ())
+
+    def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
+        """``memref.view``: elements of another type, so many bytes after the first."""
+        if any(extent < 0 for extent in shape):
+            raise errors.NegativeExtent(shape=shape)
+        made = self._engine.byte_view(buffer, shift, dtype, shape)
+        if made.pointer % made.array.itemsize:
+            align = made.array.itemsize
+            raise errors.MisalignedAccess(align=align, buffer="the view", index=0)
+        return made
+
+    def reshape(self, buffer: Buffer, shape: Buffer) -> Buffer:
+        """``memref.reshape``: all elements, in the shape that a buffer holds."""
+        wanted = tuple(map(int, self._engine.contents(shape).ravel()))
+        if prod(wanted) != prod(buffer.shape):
+            given = f"{list(buffer.shape)} is reshaped to {list(wanted)}"
+            raise errors.ShapesDisagree(problem=given)
+        return self.view(buffer, 0, wanted, row_major(wanted))
+
+    def realloc(self, buffer: Buffer, extent: int) -> Buffer:
+        """``memref.realloc``: another buffer with what both have room for."""
+        made = self.alloc((extent,), buffer.dtype)
+        both = (min(extent, buffer.shape[0]),)
+        parts = (self.view(part, 0, both, (1,)) for part in (buffer, made))
+        self._engine.copy(*parts)
+        self.dealloc(buffer)
+        return made
+
+    def offset(self, buffer: Buffer) -> int:
+        """Elements before the first one of a view, in its buffer."""
+        return buffer.offset
+
+    def base(self, buffer: Buffer) -> int:
+        """The address of the buffer that this is a view of."""
+        return buffer.base
 
     def constant(self, key: str) -> Buffer:
         """A ``memref.global``."""

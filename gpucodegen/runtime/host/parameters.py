@@ -46,6 +46,7 @@ class Parameter:
     count elements; None means row-major, None in it is any stride.  ``vector``: extents
     of the vectors that the array holds.  ``layout``: where in memory its elements lie,
     if that is neither row-major nor strided.  ``is_fixed``: calls can tell no more.
+    ``is_unranked``: an array of any rank and strides; its ``shape`` is empty.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Parameter:
     vector: tuple[int, ...] = ()
     layout: AffineMap | None = None
     is_fixed: bool = True
+    is_unranked: bool = False
 
 
 def parameters_of(function: Function) -> tuple[Parameter, ...]:
@@ -78,8 +80,19 @@ def _parameter(name: str, ty: Type) -> Parameter:
     from gpucodegen.dialects.shared.flat_elements import vector_in
     from gpucodegen.dialects.shared.storage import stored_by_map
     from gpucodegen.ir.attributes import StridedLayoutAttr
-    from gpucodegen.ir.types import MemRefType, TensorType, element_type
+    from gpucodegen.ir.types import (
+        MemRefType,
+        TensorType,
+        UnrankedMemRefType,
+        VectorType,
+        element_type,
+    )
 
+    if isinstance(ty, UnrankedMemRefType):
+        element = str(element_type(ty.element))
+        return Parameter(name, str(ty), element, (), (), is_unranked=True)
+    if isinstance(ty, VectorType) and not any(ty.scalable):
+        return Parameter(name, str(ty), str(ty.element), ty.shape)
     if not isinstance(ty, MemRefType | TensorType):
         return Parameter(name, str(ty), str(ty))
     vector = vector_in(ty)

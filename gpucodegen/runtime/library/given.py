@@ -25,7 +25,7 @@ class Given(NamedTuple):
     name: str
     operands: tuple[Any, ...] = ()
     kinds: tuple[str, ...] = ()
-    attributes: Mapping[str, Any] = {}  # noqa: RUF012 - never changed
+    attributes: Mapping[str, Any] = {}
     place: tuple[str, int, int] | tuple[()] = ()
     contents: Callable[[Any], np.ndarray] = np.asarray
 

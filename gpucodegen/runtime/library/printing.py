@@ -110,7 +110,7 @@ def data_text(array: Any, kind: str, vector: int = 0) -> str:
     """The elements of a buffer, whose last ``vector`` dimensions are one of vectors.
 
     >>> print(data_text(np.arange(6).reshape(2, 3), "i32"))
-    [[0,   1,   2], 
+    [[0,   1,   2],
      [3,   4,   5]]
     >>> data_text(np.arange(4).reshape(2, 2), "i32", vector=1)
     '[(0, 1),  (2, 3)]'
@@ -153,7 +153,7 @@ def memref_text(
 
     >>> found = np.arange(4.0)
     >>> print(*memref_text(found, "f64", shape_text(16, 0, (4,), (1,))), sep="")
-    Unranked Memref base@ = 0x10 rank = 1 offset = 0 sizes = [4] strides = [1] data = 
+    Unranked Memref base@ = 0x10 rank = 1 offset = 0 sizes = [4] strides = [1] data =
     [0,  1,  2,  3]
     <BLANKLINE>
     """  # noqa: W291 - MLIR writes a space before the end of a line

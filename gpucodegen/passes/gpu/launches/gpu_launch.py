@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpucodegen.dialects.gcg.alias_groups import with_groups
 from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, RESIDENT, Launch
+from gpucodegen.dialects.memref.asking import asks_runtime
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
@@ -91,7 +92,8 @@ VIEWS = frozenset(
 
 
 def _is_repeated(op: Operation) -> bool:
-    return op.name in REMATERIALISED | VIEWS or is_repeatable(op)
+    is_view = op.name in REMATERIALISED | VIEWS and not asks_runtime(op)
+    return is_view or is_repeatable(op)
 
 
 def isolate(

@@ -46,7 +46,9 @@ class OutsideCalls(ModulePass):
         def rewrite(op: Operation) -> Sequence[Operation] | None:
             if op.name == "func.call":
                 callee = named_function(op)
-                is_outside = callee in without_body and any(map(is_carried, _values(op)))
+                is_outside = callee in without_body and any(
+                    map(is_carried, _values(op))
+                )
                 return _handled(op, callee, {}) if is_outside else None
             if op.name == HANDLE or op.regions or not runs_outside(op):
                 return None

@@ -1,7 +1,8 @@
 """``memref.reinterpret_cast`` counts from the buffer, whatever view it is given.
 
 Comes in: reinterpretations of views. Goes out: the same elements as reinterpretations
-of the views' buffers, from their first element on.
+of the views' buffers, from their first element on.  Where nothing says which buffer it
+is, the runtime knows, and ``gcg.from_buffer`` says that it is asked.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Mixed, Slice
-from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.dialects.memref.asking import FROM_BUFFER
+from gpucodegen.ir.attributes import StridedLayoutAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.base import ModulePass
@@ -24,8 +25,8 @@ from gpucodegen.passes.prepare.memory.flat_views import with_columns
 CAST = "memref.reinterpret_cast"
 VIEWS = frozenset(
     "memref.assume_alignment memref.cast memref.collapse_shape memref.expand_shape "
-    "memref.memory_space_cast memref.reinterpret_cast memref.subview "
-    "memref.transpose".split()
+    "memref.extract_strided_metadata memref.memory_space_cast memref.reinterpret_cast "
+    "memref.reshape memref.subview memref.transpose".split()
 )
 """Operations whose result has the buffer of their first operand."""
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
@@ -70,12 +71,7 @@ def _rebased(
         base = views[base].operands[0]
     skipped = 0 if base in whole and _offset(base) is None else _offset(base)
     if skipped is None:
-        raise errors.UnsupportedOperation(
-            op.location,
-            operation=op.name,
-            target="buffers",
-            advice="Reinterpret the buffer itself: where this view starts is not known",
-        )
+        return [op.with_attribute(FROM_BUFFER, UnitAttr())]
     if base is buffer and not skipped:
         return None
     view, b = Slice(op), Builder(op.location)

@@ -259,6 +259,15 @@ def _copy(op: Operation, env: Environment) -> Accesses:
     return [*whole(env, op, source, (READ,)), *whole(env, op, target, (WRITE,))]
 
 
+TAKES_SHAPE = "memref.reshape"
+"""The view whose extents are elements of a buffer, its second operand."""
+
+
+def shape_read(op: Operation, env: Environment) -> Accesses:
+    """What a view reads to know its extents."""
+    return whole(env, op, op.operands[1], (READ,)) if op.name == TAKES_SHAPE else []
+
+
 def _prefetch(op: Operation, env: Environment) -> Accesses:
     del op, env
     return []

@@ -247,6 +247,7 @@ _TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
     "memref.memory_space_cast": _same,
     "memref.subview": _subview,
     "memref.reinterpret_cast": _unknown,
+    "memref.extract_strided_metadata": _unknown,
     "memref.expand_shape": _unknown,
     COLLAPSE: _unknown,
 }

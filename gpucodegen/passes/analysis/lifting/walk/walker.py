@@ -20,7 +20,10 @@ from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
 from gpucodegen.passes.analysis.lifting.values import views
-from gpucodegen.passes.analysis.lifting.values.accesses import accesses_of
+from gpucodegen.passes.analysis.lifting.values.accesses import (
+    accesses_of,
+    shape_read,
+)
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.index_values import index_text
 from gpucodegen.passes.analysis.lifting.walk import structure, transfers
@@ -85,6 +88,7 @@ class Lifter(Walk):
 
     def _plain(self, op: Operation, nodes: Nodes) -> None:
         if views.define(op, self.env, self.definitions):
+            self._pending += [(op, access) for access in shape_read(op, self.env)]
             return
         accesses = accesses_of(op, self.env)
         if accesses is None:
