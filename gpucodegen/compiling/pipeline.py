@@ -50,6 +50,7 @@ from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransf
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
+from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -98,7 +99,8 @@ def _loops(r: Request) -> Sequence[ModulePass]:
 def _affine(r: Request) -> Sequence[ModulePass]:
     del r
     branches = [Canonicalize(), PropagateAliases(), InlineBranches()]
-    return [*branches, RaiseToAffine(), FlattenElements(), Canonicalize()]
+    vectors = [VectorsToMemory(), RaiseToAffine(), FlattenElements()]
+    return [*branches, *vectors, Canonicalize()]
 
 
 def _accesses(r: Request) -> Sequence[ModulePass]:

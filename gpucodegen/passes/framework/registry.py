@@ -76,6 +76,7 @@ PASSES: dict[str, str] = {
     "unroll": "loops.iterations.unroll:Unroll",
     "unroll-and-jam": "loops.iterations.unroll_and_jam:UnrollAndJam",
     "vectorize": "cpu.vectorize:Vectorize",
+    "vectors-to-memory": "prepare.vectors.vectors_to_memory:VectorsToMemory",
     "vector-contract": "prepare.linalg.contract_vectors:VectorContract",
     "verify-kernels": "checks.kernels:VerifyKernels",
     "wavefront": "loops.tiling.wavefront:Wavefront",
