@@ -64,6 +64,7 @@ TRANSPARENT = frozenset(
         "func.return",
         "cf.br",
         "cf.cond_br",
+        "cf.switch",
     }
 )
 
