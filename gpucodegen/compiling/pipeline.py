@@ -25,6 +25,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
 from gpucodegen.passes.gpu.collectives import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
 from gpucodegen.passes.prepare.boundaries.outside_calls import OutsideCalls
 from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignments
@@ -77,7 +78,7 @@ class Request:
 
 def _calls(r: Request) -> Sequence[ModulePass]:
     launches = [] if r.runs_launches else [LaunchesToLoops()]
-    ranks = [CheckEffects(), SpecializeRanks()]
+    ranks = [CheckEffects(), IndexToArith(), SpecializeRanks()]
     return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, Inline()]
 
 

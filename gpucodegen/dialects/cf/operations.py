@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen import errors
+from gpucodegen.dialects.cf import case_values
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import always, op
 from gpucodegen.dialects.framework.definition import Trait
@@ -103,7 +104,7 @@ def _parse_switch(r: Reader, state: State) -> None:
 def _print_switch(w: Writer, o: Operation) -> None:
     flag = o.operands[0]
     w.write(f" {w.name(flag)} : {flag.type}, [")
-    cases = _case_values(o)
+    cases = case_values(o)
     labels = ["default", *map(str, cases)]
     for i, (label, successor) in enumerate(zip(labels, o.successors, strict=True)):
         w.write(f"{', ' if i else ''}{label}: {w.successor(successor)}")
@@ -111,17 +112,8 @@ def _print_switch(w: Writer, o: Operation) -> None:
     w.attr_dict(o, ("case_values",))
 
 
-def _case_values(o: Operation) -> tuple[int, ...]:
-    value = o.attributes.get("case_values")
-    if not isinstance(value, DenseElementsAttr):
-        return ()
-    count = len(o.successors) - 1
-    values = value.values * count if value.is_splat else value.values
-    return tuple(int(str(v)) for v in values)
-
-
 def _check_switch(o: Operation) -> None:
-    cases, flag = _case_values(o), o.operands[0].type
+    cases, flag = case_values(o), o.operands[0].type
     if len(cases) != len(o.successors) - 1:
         raise errors.WrongSuccessorCount(
             o.location,

@@ -14,6 +14,7 @@ from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
+from gpucodegen.emit.kernel.index_widths import needs_words
 from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import Spelling
 from gpucodegen.emit.tables.arithmetic import complexes, scalars
@@ -32,7 +33,7 @@ from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
+from gpucodegen.ir.types import MemRefType
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     names.reserve(PLAIN_NAMES)
     names.reserve([name])
     spelling = emission.spelling
-    if emission.wide is not None and any(map(_holds_index, body)):
+    if emission.wide is not None and needs_words(op, blocks):
         spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
@@ -127,21 +128,6 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
-
-
-def _holds_index(root: Operation) -> bool:
-    """Whether indices are data here: elements, or cast from or to wide integers."""
-    for op in root.walk():
-        types = [value.type for value in (*op.operands, *op.results)]
-        if op.name in _INDEX_CASTS:
-            if any(isinstance(t, IntegerType) and t.width > 32 for t in types):
-                return True
-        elif any(element_type(element_type(t)) == INDEX != t for t in types):
-            return True
-    return False
-
-
-_INDEX_CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
 
 
 PLAIN_NAMES = frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.intrinsics.framework.lowering import (
+    I32,
     Face,
     Lowering,
     carrier,
@@ -78,7 +79,10 @@ def _to_integer(low: Lowering, x: Any, target: ir.Type, *, signed: bool) -> Any:
     is_nan = builder.fcmp_unordered("uno", x, x)
     outside = builder.or_(builder.or_(is_low, is_high), is_nan)
     safe = builder.select(outside, number(x.type, 0.0), x)
-    value = (builder.fptosi if signed else builder.fptoui)(safe, target)
+    # LLVM's code for one bit on NVIDIA's GPUs answers the opposite.
+    wide = shaped_like(I32, target) if width == 1 else target
+    value = (builder.fptosi if signed else builder.fptoui)(safe, wide)
+    value = value if wide == target else builder.trunc(value, target)
     top = (1 << (width - 1)) - 1 if signed else -1
     bottom = -(1 << (width - 1)) if signed else 0
     value = builder.select(is_high, number(target, top), value)

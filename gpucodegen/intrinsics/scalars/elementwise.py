@@ -157,6 +157,18 @@ def _remf(low: Lowering, a: Any, b: Any) -> Any:
     return low.face.function(low, "fmod", None, (a, b))
 
 
+def _number_first(extreme: Build) -> Build:
+    """An extreme that a NaN loses to any number."""
+
+    def build(low: Lowering, a: Any, b: Any) -> Any:
+        builder = low.builder
+        first, second = (builder.fcmp_unordered("uno", x, x) for x in (a, b))
+        both = builder.select(second, a, extreme(low, a, b))
+        return builder.select(first, b, both)
+
+    return build
+
+
 ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "addi": (2, _plain("add")),
     "subi": (2, _plain("sub")),
@@ -194,6 +206,8 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "fma": (3, _llvm("fma")),
     "maximumf": (2, largest),
     "minimumf": (2, smallest),
+    "maximumnumf": (2, _number_first(largest)),
+    "minimumnumf": (2, _number_first(smallest)),
     "maxnumf": (2, _llvm("maxnum")),
     "minnumf": (2, _llvm("minnum")),
     "copysign": (2, _copysign),

@@ -62,12 +62,19 @@ def power(face: Face, name: str) -> Any:
     is_float = name == "fpowi"
 
     def typing_rule(base: Any, exponent: Any) -> Any:
-        if isinstance(base, Tile) or isinstance(exponent, Tile):
-            return None
-        return signature(types.unliteral(base), base, types.int64)
+        base = types.unliteral(base)
+        if isinstance(base, Tile):
+            return signature(base, base, exponent)
+        return signature(base, base, types.int64)
 
     def lower(low: Lowering, base: Any, exponent: Any) -> Any:
-        return _power(low, base, exponent, is_float=is_float)
+        ty, counts = low.signature.return_type, low.signature.args[1]
+        if not isinstance(ty, Tile):
+            return _power(low, base, exponent, is_float=is_float)
+        rows = zip(low.elements(ty, base), low.elements(counts, exponent), strict=True)
+        return low.from_elements(
+            ty, [_power(low, *row, is_float=is_float) for row in rows]
+        )
 
     return face.define(name, 2, typing_rule, lower)
 
@@ -77,7 +84,10 @@ def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
     multiply = builder.fmul if is_float else builder.mul
     one = number(base.type, 1)
     product, negative = repeated_product(low, base, exponent, one, multiply)
-    inverse = builder.fdiv(one, product) if is_float else _integer_inverse(low, base)
+    if is_float:
+        inverse = builder.fdiv(one, product)
+    else:
+        inverse = _integer_inverse(low, base, exponent)
     return builder.select(negative, inverse, product)
 
 
@@ -94,7 +104,7 @@ def repeated_product(
     builder.branch(head)
     builder.position_at_end(head)
     left, factor, product = (builder.phi(t) for t in (count.type, base.type, base.type))
-    more = builder.icmp_signed(">", left, number(left.type, 0))
+    more = builder.icmp_unsigned("!=", left, number(left.type, 0))
     builder.cbranch(more, body, done)
     builder.position_at_end(body)
     odd = builder.trunc(left, low.value_type(types.boolean))
@@ -114,10 +124,11 @@ def repeated_product(
     return product, negative
 
 
-def _integer_inverse(low: Lowering, base: Any) -> Any:
-    """An integer to a negative power: 1 and -1 stay units, anything else is 0.
-
-    The sign for -1 needs the exponent's parity; MLIR leaves only 1 and -1 non-zero.
-    """
-    is_one = low.builder.icmp_signed("==", base, number(base.type, 1))
-    return low.builder.zext(is_one, base.type)
+def _integer_inverse(low: Lowering, base: Any, exponent: Any) -> Any:
+    """An integer to a negative power: 1 and -1 stay units, anything else is 0."""
+    builder, ty = low.builder, base.type
+    one, minus, zero = (number(ty, value) for value in (1, -1, 0))
+    odd = builder.trunc(exponent, low.value_type(types.boolean))
+    unit = builder.select(odd, minus, one)
+    other = builder.select(builder.icmp_signed("==", base, minus), unit, zero)
+    return builder.select(builder.icmp_signed("==", base, one), one, other)

@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     "host-gpu-to-memref": "prepare.launches.host_gpu:HostGpuToMemref",
     "improve-locality": "loops.order.improve_locality:ImproveLocality",
     "inline": "prepare.functions.inline:Inline",
+    "index-to-arith": "prepare.affine.index_to_arith:IndexToArith",
     "inline-branches": "prepare.functions.inline_branches:InlineBranches",
     "inline-launches": "prepare.launches.inline_launches:InlineLaunches",
     "isolate-contractions": "contraction.recognition.isolate:IsolateContractions",

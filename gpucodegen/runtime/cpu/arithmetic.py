@@ -47,9 +47,21 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
+_WRAPPED: dict[type, Operation] = {
+    np.int8: int8,
+    np.int16: int16,
+    np.int32: int32,
+    np.int64: int64,
+}
+"""What makes a number of a type of any integer."""
+
+
 def ceildivsi(a: Any, b: Any) -> Any:
     """``arith.ceildivsi``, of which sizes of grids are made."""
-    return type(a)(-(-int(a) // int(b))) if b else type(a)(0)
+    if type(a) is bool:
+        return a and b
+    make = _WRAPPED.get(type(a), int)
+    return make(-(-int(a) // int(b))) if b else make(0)
 
 
 def cast(method: str, kind: str) -> Operation:

@@ -5,14 +5,16 @@ Python's operators where they mean the same as MLIR's predicates; else intrinsic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 
 from gpucodegen.dialects import arith
 from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.tables.vectors.types import vector_constant
 from gpucodegen.emit.text.fragments import Precedence, Text, binary, call
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.attributes import DenseElementsAttr
+from gpucodegen.ir.data.float_formats import FORMATS, NARROW
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import VectorType
+from gpucodegen.ir.types import F32, VectorType, element_type
 
 SIGNED_COMPARISONS = {
     "eq": "==",
@@ -73,41 +75,70 @@ def compare_floats(e: Emitter, op: Operation) -> None:
 
 
 def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
-    predicate = arith.predicate(op)
-    made = e.make(f"{factory}_{predicate}", factory, predicate)
+    made = _comparison(e, factory, arith.predicate(op))
     e.define(op.result, call(made, *(e.typed(value) for value in op.operands)))
+
+
+def _comparison(e: Emitter, factory: str, predicate: str) -> str:
+    """The intrinsic of one predicate."""
+    return e.make(f"{factory}_{predicate}", factory, predicate)
 
 
 def is_nan(e: Emitter, op: Operation) -> None:
     """``math.isnan``: only a NaN differs from itself."""
-    _test(e, op, lambda x, _: Text(f"{x} != {x}", Precedence.COMPARE))
-
-
-def is_infinite(e: Emitter, op: Operation) -> None:
-    """``math.isinf``."""
-    _test(
-        e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) == {inf}", Precedence.COMPARE)
-    )
-
-
-def is_finite(e: Emitter, op: Operation) -> None:
-    """``math.isfinite``."""
-    _test(
-        e, op, lambda x, inf: Text(f"{e.use('absf')}({x}) < {inf}", Precedence.COMPARE)
-    )
-
-
-def _test(e: Emitter, op: Operation, test: Callable[[str, str], Text]) -> None:
     (operand,) = op.operands
-    kind = e.dtype(op, operand)
-    infinity = e.constant(float("inf"), "f32" if kind in NARROW else kind)
-    e.define(op.result, test(e.text(operand).within(Precedence.ATOM), str(infinity)))
+    if isinstance(operand.type, VectorType):
+        _define_bits(e, op, ("uno", e.typed(operand), e.typed(operand)))
+        return
+    x = e.text(operand).within(Precedence.ATOM)
+    e.define(op.result, Text(f"{x} != {x}", Precedence.COMPARE))
+
+
+BOUNDS = {
+    "math.isinf": (("oeq", "infinity"),),
+    "math.isfinite": (("olt", "infinity"),),
+    "math.isnormal": (("oge", "smallest"), ("olt", "infinity")),
+}
+"""What holds of the absolute value: predicates, and what it is compared with."""
+
+
+def within_bounds(e: Emitter, op: Operation) -> None:
+    """``math.isinf``, ``math.isfinite`` and ``math.isnormal``."""
+    (operand,) = op.operands
+    smallest = 2.0 ** FORMATS[str(element_type(operand.type))].low
+    limits = {"infinity": math.inf, "smallest": smallest}
+    size = call(e.use("absf"), e.typed(operand))
+    tests = ((p, _same_everywhere(e, op, limits[n])) for p, n in BOUNDS[op.name])
+    _define_bits(e, op, *((predicate, size, limit) for predicate, limit in tests))
+
+
+def _same_everywhere(e: Emitter, op: Operation, value: float) -> Text:
+    """A number as the operand is carried, or a vector of it."""
+    ty = op.operands[0].type
+    element = element_type(ty)
+    carrier = F32 if str(element) in NARROW else element
+    if not isinstance(ty, VectorType):
+        return e.constant(value, str(carrier))
+    shape = VectorType(ty.shape, carrier)
+    return vector_constant(e, op, DenseElementsAttr((value,), shape, carrier))
+
+
+def _define_bits(e: Emitter, op: Operation, *tests: tuple[str, Text, Text]) -> None:
+    """A bit, or one for each element, where all comparisons hold."""
+    if isinstance(op.result.type, VectorType):
+        made = [call(_comparison(e, "cmpf", p), a, b) for p, a, b in tests]
+        text = made[0] if len(made) == 1 else call(e.use("andi"), *made)
+    else:
+        parts = (
+            FLOAT_COMPARISONS[p].format(a=a.within(Precedence.ATOM), b=b)
+            for p, a, b in tests
+        )
+        text = Text(" and ".join(parts), Precedence.NOT)
+    e.define(op.result, text)
 
 
 HANDLERS: dict[str, Handler] = {
     "arith.cmpi": compare_integers,
     "arith.cmpf": compare_floats,
     "math.isnan": is_nan,
-    "math.isinf": is_infinite,
-    "math.isfinite": is_finite,
-}
+} | dict.fromkeys(BOUNDS, within_bounds)

@@ -74,10 +74,11 @@ INTRINSICS = frozenset(
     "arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi "
     "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
     "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
-    "math.absi math.ctlz math.cttz math.ctpop math.ipowi math.fpowi".split()
+    "arith.maximumnumf arith.minimumnumf math.absi math.ctlz math.cttz math.ctpop math.ipowi math.fpowi".split()
 ).union(*map(math.names, (math.INSTRUCTIONS, math.POLYNOMIALS, math.LIBRARY)))
 EXACT = frozenset(
-    "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf math.absf".split()
+    "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
+    "arith.maximumnumf arith.minimumnumf math.absf".split()
 )
 """Operations whose result is a number of the operands' type, narrow as it may be."""
 EXACT_IN_HALVES = EXACT | frozenset(
@@ -217,6 +218,15 @@ def add_with_carry(e: Emitter, op: Operation) -> None:
     e.define(carry, call(below, e.text(total), lhs))
 
 
+def subtract_with_borrow(e: Emitter, op: Operation) -> None:
+    """``arith.subui_extended``: the borrow is set where the second is larger."""
+    lhs, rhs = (e.typed(value) for value in op.operands)
+    difference, borrow = op.results
+    below = e.make("cmpi_ult", "cmpi", "ult")
+    e.define(borrow, call(below, lhs, rhs))
+    e.define(difference, call(e.use("subi"), lhs, rhs))
+
+
 def wide_product(e: Emitter, op: Operation) -> None:
     """``arith.mulsi_extended`` and ``arith.mului_extended``: low and high half."""
     lhs, rhs = (e.typed(value) for value in op.operands)
@@ -236,6 +246,7 @@ HANDLERS: dict[str, Handler] = (
         "math.fma": fused,
         "arith.select": select,
         "arith.addui_extended": add_with_carry,
+        "arith.subui_extended": subtract_with_borrow,
         "arith.mulsi_extended": wide_product,
         "arith.mului_extended": wide_product,
         "math.clampf": clamp,

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpucodegen.dialects import cf
 from gpucodegen.emit.kernel.context import Emitter, Handler
+from gpucodegen.emit.kernel.kinds import in_range
 from gpucodegen.emit.tables.control.structured import body_of, declare, texts
+from gpucodegen.emit.text.fragments import Precedence
 from gpucodegen.ir.operation import Block, Operation, Successor
 
 
@@ -77,9 +80,25 @@ def conditional_branch(e: Emitter, op: Operation) -> None:
         _enter(e, op, op.successors[1])
 
 
+def switch(e: Emitter, op: Operation) -> None:
+    """``cf.switch``: the first target is the default."""
+    flag, (default, *others) = op.operands[0], op.successors
+    kind = e.dtype(op, flag)
+    selector = e.text(flag).within(Precedence.COMPARE + 1)
+    for number, (value, successor) in enumerate(
+        zip(cf.case_values(op), others, strict=True)
+    ):
+        case = bool(value) if kind == "i1" else int(in_range(value, kind))
+        with e.writer.block(f"{'elif' if number else 'if'} {selector} == {case}:"):
+            _enter(e, op, successor)
+    with e.writer.block("else:" if others else "if True:"):
+        _enter(e, op, default)
+
+
 HANDLERS: dict[str, Handler] = {
     "cf.br": branch,
     "cf.cond_br": conditional_branch,
+    "cf.switch": switch,
     "scf.execute_region": execute_region,
     "memref.alloca_scope": execute_region,
     "scf.yield": leave_region,

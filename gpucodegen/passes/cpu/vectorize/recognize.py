@@ -185,7 +185,13 @@ def recognize(iv: Value, operations: Sequence[Operation]) -> LoopBody | None:
 
 
 def _is_dead(op: Operation, body: LoopBody) -> bool:
-    """Whether only accesses use a position: their indices say what it is."""
-    users = (o for o in body.operations if o not in body.accesses)
+    """Whether only indices of accesses use a position: they say what it is."""
     folded = any(value in body.positions for value in op.results)
-    return folded and not any(op.result in user.operands for user in users)
+    return folded and not any(op.result in _data(o, body) for o in body.operations)
+
+
+def _data(op: Operation, body: LoopBody) -> Sequence[Value]:
+    """The operands of an operation that are no indices: what a store stores."""
+    if op not in body.accesses:
+        return op.operands
+    return () if op.results else op.operands[:1]

@@ -1,5 +1,6 @@
 """Loops, conditions and indices made affine, constants folded.
 
+- `index_to_arith`: the index dialect in arith's operations
 - `mem2reg`: cells of local buffers as values
 - `index_conditions`: conditions on indices
 - `raise_to_affine`: plain loops and accesses made affine

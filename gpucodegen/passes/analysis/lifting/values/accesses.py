@@ -65,6 +65,7 @@ TRANSPARENT = frozenset(
         "func.return",
         "cf.br",
         "cf.cond_br",
+        "cf.switch",
     }
 )
 
