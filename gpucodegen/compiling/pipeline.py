@@ -39,6 +39,8 @@ from gpucodegen.passes.prepare.launches.inline_launches import InlineLaunches
 from gpucodegen.passes.prepare.launches.launches_to_loops import LaunchesToLoops
 from gpucodegen.passes.prepare.linalg.contract_vectors import VectorContract
 from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
+from gpucodegen.passes.prepare.linalg.decompose_windows import DecomposeWindows
+from gpucodegen.passes.prepare.linalg.decompose_winograd import DecomposeWinograd
 from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
 from gpucodegen.passes.prepare.linalg.generalize import Generalize
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
@@ -86,7 +88,8 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 
 def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
-    return [*named, DecomposeSoftmax(), Generalize(), Bufferize()]
+    several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
+    return [*named, *several, Generalize(), Bufferize()]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:
