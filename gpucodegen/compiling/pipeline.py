@@ -51,6 +51,7 @@ from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransf
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
+from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -73,6 +74,11 @@ class Request:
     runs_launches: bool = True
     guard: bool = False
     alignments: tuple[int, ...] = ()
+
+
+def _others(r: Request) -> Sequence[ModulePass]:
+    del r
+    return [StablehloToLinalg()]
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
@@ -110,6 +116,7 @@ def _accesses(r: Request) -> Sequence[ModulePass]:
 
 
 FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
+    "StableHLO becomes linalg on tensors": _others,
     "launches and calls become one function": _calls,
     "views and lifetimes of buffers": _memory,
     "operations on tensors become loops over buffers of known extents": _tensors,
