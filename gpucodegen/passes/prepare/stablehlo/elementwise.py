@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.stablehlo.words import word
+from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
@@ -33,7 +34,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     splat,
 )
 
-_FLOAT, _SIGNED, _UNSIGNED, _TRUTH, _COMPLEX = range(5)
+_FLOAT, _SIGNED, UNSIGNED, _TRUTH, _COMPLEX = range(5)
 
 _ROWS = """
 add        | arith.addf      | arith.addi  | arith.addi  | arith.ori  | complex.add
@@ -97,7 +98,7 @@ def kind_of(ty: Type) -> int:
     if element == I1:
         return _TRUTH
     unsigned = isinstance(element, IntegerType) and str(element).startswith("u")
-    return _UNSIGNED if unsigned else _SIGNED
+    return UNSIGNED if unsigned else _SIGNED
 
 
 def table_rule(b: Builder, op: Operation) -> Sequence[Value]:
@@ -109,7 +110,19 @@ def table_rule(b: Builder, op: Operation) -> Sequence[Value]:
     if made == "-":
         element = element_type(op.operands[0].type)
         raise refusal(op, "Convert the operands to another type first", str(element))
-    return b.add(made, op.operands, [v.type for v in op.results])
+    return [_applied(b, made, op.operands, op.result.type)]
+
+
+def _applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Value:
+    """An operation on all elements; those of complex take numbers only."""
+    if not name.startswith("complex.") or not isinstance(ty, TensorType):
+        return b.add(name, operands, [ty])[0]
+
+    def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
+        return inner.add(name, elements[:-1], [ty.element])
+
+    whole = [Dim(d) for d in range(len(ty.shape))]
+    return mapped(b, operands, [whole] * len(operands), ty, body)
 
 
 def chlo_rule(b: Builder, op: Operation) -> Sequence[Value]:
@@ -147,7 +160,7 @@ def _negate(b: Builder, op: Operation) -> Sequence[Value]:
     kind = kind_of(x.type)
     if kind in (_FLOAT, _COMPLEX):
         name = "arith.negf" if kind == _FLOAT else "complex.neg"
-        return b.add(name, (x,), [x.type])
+        return [_applied(b, name, (x,), x.type)]
     return [_binary(b, "arith.subi", splat(b, 0, x.type), x)]
 
 
@@ -174,7 +187,7 @@ def _sign(b: Builder, op: Operation) -> Sequence[Value]:
         signed = _binary(b, "math.copysign", one, x)
         # Zeros keep their sign, and what is no number stays so.
         return [chosen(b, _compared(b, "one", x, zero), signed, x)]
-    if kind == _UNSIGNED:
+    if kind == UNSIGNED:
         return [_binary(b, "arith.minui", x, one)]
     above = _binary(b, "arith.minsi", x, one)
     return [_binary(b, "arith.maxsi", above, splat(b, -1, x.type))]
@@ -198,7 +211,7 @@ def _shift(name: str) -> Rule:
 
     def rule(b: Builder, op: Operation) -> Sequence[Value]:
         x, by = op.operands
-        width = bit_width(x.type)
+        width = bit_width(element_type(x.type))
         if name == "arith.shrsi":
             by = _binary(b, "arith.minui", by, splat(b, width - 1, x.type))
             return [_binary(b, name, x, by)]
@@ -218,7 +231,7 @@ def _compare(b: Builder, op: Operation) -> Sequence[Value]:
     kind = kind_of(x.type)
     if kind == _COMPLEX:
         name = {"eq": "complex.eq", "ne": "complex.neq"}[direction]
-        return b.add(name, (x, y), [op.result.type])
+        return [_applied(b, name, (x, y), op.result.type)]
     if kind == _FLOAT:
         predicate = "une" if direction == "ne" else f"o{direction}"
     elif direction in ("eq", "ne"):
@@ -281,7 +294,7 @@ def _cast(source: Type, target: Type) -> str | None:
             shorter = "arith.extf" if widths[0] < widths[1] else "arith.truncf"
             return None if same else shorter
         case FloatType(), IntegerType():
-            return "arith.fptoui" if kind_of(target) == _UNSIGNED else "arith.fptosi"
+            return "arith.fptoui" if kind_of(target) == UNSIGNED else "arith.fptosi"
         case IntegerType(), FloatType():
             return "arith.sitofp" if has_sign else "arith.uitofp"
         case IntegerType() as old, IntegerType() as new:
@@ -295,7 +308,7 @@ def _cast(source: Type, target: Type) -> str | None:
 
 def _bitcast(b: Builder, op: Operation) -> Sequence[Value]:
     (x,) = op.operands
-    if isinstance(x.type, TensorType) and x.type.shape != op.result.type.shape:  # type: ignore[attr-defined]
+    if shape(x) != shape(op.result):
         raise refusal(op, "Keep the width of the elements", "another width")
     return b.add("arith.bitcast", (x,), [op.result.type])
 

@@ -32,7 +32,11 @@ def refusal(op: Operation, advice: str, part: str = "") -> errors.Error:
 
 def shape(value: Value) -> tuple[int, ...]:
     """The extents of a tensor, all of which are known."""
-    ty = value.type
+    return shape_of(value.type)
+
+
+def shape_of(ty: Type) -> tuple[int, ...]:
+    """The extents of a tensor type, all of which are known."""
     extents = ty.shape if isinstance(ty, TensorType) else ()
     return tuple(-1 if n is None else n for n in extents)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects.linalg.named.definitions import numbers
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.stablehlo.words import listed, numbered
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elementwise import _UNSIGNED, kind_of
+from gpucodegen.passes.prepare.stablehlo.elementwise import UNSIGNED, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     extract,
@@ -20,50 +21,50 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     scalar,
     shape,
 )
-
-DYNAMIC = -(1 << 63)
-"""Stands for an operand in a list of static numbers."""
+from gpucodegen.passes.prepare.stablehlo.movement import part_of
 
 
 def _place(b: Builder, value: Value, last: int) -> Value:
     """A number as an index from 0 to ``last``: StableHLO moves slices inside."""
-    name = "arith.index_castui" if kind_of(value.type) == _UNSIGNED else "arith.index_cast"
+    name = "arith.index_castui" if kind_of(value.type) == UNSIGNED else "arith.index_cast"
     (place,) = b.add(name, (value,), [INDEX])
     zero, most = scalar(b, 0, INDEX), scalar(b, last, INDEX)
     (raised,) = b.add("arith.maxsi", (place, zero), [INDEX])
     return b.add("arith.minsi", (raised, most), [INDEX])[0]
 
 
-def _part(b: Builder, op: Operation, starts: Sequence[Value], sizes: Sequence[int]):
-    """Where a part begins, and the lists that say so."""
+def _starts(
+    b: Builder, op: Operation, starts: Sequence[Value], sizes: Sequence[int]
+) -> list[Value]:
+    """Where a part of the first operand begins."""
     extents = shape(op.operands[0])
-    places = [
+    return [
         _place(b, extract(b, start), n - size)
         for start, n, size in zip(starts, extents, sizes, strict=True)
     ]
-    lists = {
-        "static_offsets": (DYNAMIC,) * len(sizes),
-        "static_sizes": tuple(sizes),
-        "static_strides": (1,) * len(sizes),
-    }
-    attributes: dict[str, Attribute] = {
-        name: DenseArrayAttr(I64, entries) for name, entries in lists.items()
-    }
-    return places, attributes
 
 
 def dynamic_slice(b: Builder, op: Operation) -> Sequence[Value]:
     """A part of known extents from a place on."""
     x, *starts = op.operands
-    places, attributes = _part(b, op, starts, numbers(op, "slice_sizes"))
-    attributes["operandSegmentSizes"] = segment_counts(1, len(places), 0, 0)
-    return b.add("tensor.extract_slice", (x, *places), [op.result.type], attributes)
+    sizes = numbers(op, "slice_sizes")
+    places = _starts(b, op, starts, sizes)
+    return [part_of(b, x, places, (1,) * len(sizes), op.result.type)]
 
 
 def dynamic_update_slice(b: Builder, op: Operation) -> Sequence[Value]:
     """A part put in from a place on."""
     x, part, *starts = op.operands
-    places, attributes = _part(b, op, starts, shape(part))
+    sizes = shape(part)
+    places = _starts(b, op, starts, sizes)
+    lists = {
+        "static_offsets": (DYNAMIC_MARK,) * len(sizes),
+        "static_sizes": sizes,
+        "static_strides": (1,) * len(sizes),
+    }
+    attributes: dict[str, Attribute] = {
+        name: DenseArrayAttr(I64, entries) for name, entries in lists.items()
+    }
     attributes["operandSegmentSizes"] = segment_counts(1, 1, len(places), 0, 0)
     operands = (part, x, *places)
     return b.add("tensor.insert_slice", operands, [op.result.type], attributes)

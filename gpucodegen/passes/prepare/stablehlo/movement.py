@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 
 from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.affine.expressions import AffineExpr, Dim
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.segments import segment_counts
-from gpucodegen.ir.types import I64, INDEX, TensorType, element_type
+from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.elementwise import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
@@ -20,7 +20,9 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     filled,
     mapped,
     position,
+    scalar,
     shape,
+    shape_of,
     tensor,
 )
 
@@ -64,9 +66,40 @@ def transpose(b: Builder, op: Operation) -> Sequence[Value]:
 def slice_(b: Builder, op: Operation) -> Sequence[Value]:
     """Every step-th element from a start on."""
     starts, steps = numbers(op, "start_indices"), numbers(op, "strides")
-    pairs = enumerate(zip(starts, steps or (1,) * len(starts), strict=True))
-    places = [Dim(d) * step + start for d, (start, step) in pairs]
-    return [mapped(b, op.operands, [places], op.result.type)]
+    x, ty = op.operands[0], op.result.type
+    steps = steps or (1,) * len(starts)
+    return [part_of(b, x, starts, steps, ty)]
+
+
+def part_of(
+    b: Builder,
+    x: Value,
+    starts: Sequence[int | Value],
+    steps: Sequence[int],
+    ty: Type,
+) -> Value:
+    """Every step-th element from a place on, which may be told by index values."""
+    places = [
+        None if isinstance(start, Value) else Dim(d) * step + start
+        for d, (start, step) in enumerate(zip(starts, steps, strict=True))
+    ]
+    extents = zip(shape(x), shape_of(ty), places, strict=True)
+    # In a map, a loop alone says that it runs over all of the dimension.
+    if all(isinstance(p, AffineExpr) and (n == m or not isinstance(p, Dim)) for n, m, p in extents):
+        return mapped(b, [x], [[p for p in places if p is not None]], ty)
+
+    def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
+        at: list[Value] = []
+        for d, (start, step) in enumerate(zip(starts, steps, strict=True)):
+            place = position(inner, d)
+            if step != 1:
+                factor = scalar(inner, step, INDEX)
+                (place,) = inner.add("arith.muli", (place, factor), [INDEX])
+            offset = start if isinstance(start, Value) else scalar(inner, start, INDEX)
+            at += inner.add("arith.addi", (place, offset), [INDEX])
+        return [extract(inner, x, at)]
+
+    return mapped(b, [], [], ty, body)
 
 
 def reverse(b: Builder, op: Operation) -> Sequence[Value]:
@@ -190,8 +223,7 @@ def _spread_out(
         for n, e, a, s, first in zip(shape(x), whole, low, steps, firsts, strict=True)
     ]
     kept = tensor(counts, ty.element)
-    places = [Dim(d) + first for d, first in enumerate(firsts)]
-    part = mapped(b, [x], [places], kept)
+    part = part_of(b, x, firsts, (1,) * len(firsts), kept)
     starts = [a + f * s for a, f, s in zip(low, firsts, steps, strict=True)]
     lists = {"offsets": starts, "sizes": counts, "strides": steps}
     attributes: dict[str, Attribute] = {
