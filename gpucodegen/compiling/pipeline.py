@@ -41,6 +41,8 @@ from gpucodegen.passes.prepare.launches.inline_launches import InlineLaunches
 from gpucodegen.passes.prepare.launches.launches_to_loops import LaunchesToLoops
 from gpucodegen.passes.prepare.linalg.contract_vectors import VectorContract
 from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
+from gpucodegen.passes.prepare.linalg.decompose_windows import DecomposeWindows
+from gpucodegen.passes.prepare.linalg.decompose_winograd import DecomposeWinograd
 from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
 from gpucodegen.passes.prepare.linalg.generalize import Generalize
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
@@ -51,6 +53,7 @@ from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransf
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
+from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 
 ArgumentTypes = tuple[Type | None, ...]
@@ -76,6 +79,11 @@ class Request:
     alignments: tuple[int, ...] = ()
 
 
+def _others(r: Request) -> Sequence[ModulePass]:
+    del r
+    return [StablehloToLinalg()]
+
+
 def _calls(r: Request) -> Sequence[ModulePass]:
     launches = [] if r.runs_launches else [LaunchesToLoops()]
     ranks = [CheckEffects(), IndexToArith(), SpecializeRanks()]
@@ -89,7 +97,8 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 
 def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
-    return [*named, DecomposeSoftmax(), Generalize(), Bufferize()]
+    several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
+    return [*named, *several, Generalize(), Bufferize()]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:
@@ -111,6 +120,7 @@ def _accesses(r: Request) -> Sequence[ModulePass]:
 
 
 FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
+    "StableHLO becomes linalg on tensors": _others,
     "launches and calls become one function": _calls,
     "views and lifetimes of buffers": _memory,
     "operations on tensors become loops over buffers of known extents": _tensors,

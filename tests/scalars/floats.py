@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tests.scalars.table import Row
-from tests.scalars.values import FLOATS, Number, same, within
 
 Want = Callable[..., Any]
 PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true"
@@ -114,7 +113,7 @@ def arith(ty: str) -> list[Row]:
             "%r = arith.select %c, %x, %y : {i1}, {x}",
             two,
             (ty,),
-            lambda x, y: x if x < y else y,
+            lambda x, y: min(y, x),
         )
     )
     return rows

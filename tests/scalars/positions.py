@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 import gpucodegen as gcg
 from tests.scalars.table import Row
 from tests.scalars.values import (
@@ -84,7 +82,9 @@ def loop(rows: Sequence[Row], count: int, lanes: int = 0) -> str:
     lines: list[str] = []
     shape = f"{lanes}x" if lanes else ""
     for name, ty in zip(LETTERS, operands, strict=False):
-        lines.append(_load(f"%{name}", f"%in_{name}", f"memref<{count}x{ty}>", shape, ty))
+        lines.append(
+            _load(f"%{name}", f"%in_{name}", f"memref<{count}x{ty}>", shape, ty)
+        )
     for number, row in enumerate(rows):
         text = body(row, number, shape)
         lines.append(re.sub(r"%([xyz])_\d+", r"%\1", text))

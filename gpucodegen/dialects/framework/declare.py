@@ -34,7 +34,7 @@ from gpucodegen.ir.types import (
 def op(
     name: str,
     signature: str = "",
-    syntax: str | tuple[ParseOp, PrintOp] | None = "attr-dict",
+    syntax: str | tuple[ParseOp | None, PrintOp | None] | None = "attr-dict",
     *,
     attributes: Mapping[str, AttributeKind] | None = None,
     same: str = "",

@@ -74,8 +74,7 @@ def _check_relayout(o: Operation, rows: Shape, tiled: Shape) -> None:
             "The tiled side has one more dimension per tile",
         )
     expected = _tiled_shape(rows, positions, tiles, order)
-    outer = zip(expected[: len(rows)], tiled, strict=False)
-    if tiled[len(rows) :] != tiles or not all(_agree(a, b) for a, b in outer):
+    if not all(map(_agree, expected, tiled)):
         raise fail(
             o,
             f"the tiled shape is {_text(expected)}, found {_text(tiled)}",
@@ -156,7 +155,8 @@ def check_softmax(o: Operation) -> None:
 _SIZES = ((2, 3), (4, 3), (2, 5))
 
 
-def _sizes(o: Operation) -> tuple[int, int]:
+def winograd_sizes(o: Operation) -> tuple[int, int]:
+    """Points of a tile of the result, and taps of the filter, on one side."""
     fmr = o.attributes["fmr"]
     return _SIZES[fmr.value if isinstance(fmr, IntegerAttr) else 0]
 
@@ -183,7 +183,7 @@ def _require(o: Operation, output: Shape, expected: Shape) -> None:
 def _check_filter(o: Operation) -> None:
     """``f x r x r x c`` becomes ``a x a x c x f`` with ``a = m + r - 1``."""
     _check_rank(o, 4, 4)
-    m, r = _sizes(o)
+    m, r = winograd_sizes(o)
     (f, height, width, c), output = (_shape(v.type) for v in o.operands)
     for extent in (height, width):
         if extent not in (r, 1, None):
@@ -211,7 +211,7 @@ def _tile_count(extent: int | None, m: int, r: int) -> int | None:
 def _check_input(o: Operation) -> None:
     """``n x h x w x c`` becomes ``a x a x tiles x tiles x n x c``."""
     _check_rank(o, 4, 6)
-    m, r = _sizes(o)
+    m, r = winograd_sizes(o)
     (n, height, width, c), output = (_shape(v.type) for v in o.operands)
     alphas, counts = _tile_counts((height, width), m, r)
     _require(o, output, (*alphas, *counts, n, c))
@@ -220,7 +220,7 @@ def _check_input(o: Operation) -> None:
 def _check_output(o: Operation) -> None:
     """``a x a x tiles x tiles x n x f`` becomes ``n x h x w x f``."""
     _check_rank(o, 6, 4)
-    m, r = _sizes(o)
+    m, r = winograd_sizes(o)
     (high, wide, rows, columns, n, f), output = (_shape(v.type) for v in o.operands)
     extents: list[int | None] = []
     for alpha, count in ((high, rows), (wide, columns)):

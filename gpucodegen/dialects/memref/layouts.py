@@ -39,6 +39,22 @@ def strided_form(ty: MemRefType) -> Strided | None:
             return None
 
 
+def open_layout(ty: MemRefType) -> StridedLayoutAttr | None:
+    """The strided layout of an argument: a map with symbols says no more than that.
+
+    >>> from gpucodegen.ir.affine.expressions import Sym
+    >>> from gpucodegen.ir.types import F32
+    >>> rows = AffineMap(2, 1, (Dim(0) * Sym(0) + Dim(1),))
+    >>> print(open_layout(MemRefType((None, None), F32, AffineMapAttr(rows))))
+    strided<[?, 1]>
+    """
+    if isinstance(ty.layout, StridedLayoutAttr):
+        return ty.layout
+    is_open = isinstance(ty.layout, AffineMapAttr) and ty.layout.map.num_syms > 0
+    form = strided_form(ty) if is_open else None
+    return form and StridedLayoutAttr(form.strides, form.offset)
+
+
 def with_strides(ty: MemRefType, shape: Shape, form: Strided) -> MemRefType:
     """The type with another shape and a strided layout."""
     layout = StridedLayoutAttr(form.strides, form.offset)

@@ -66,7 +66,7 @@ class Index:
         """The quotient rounded up; the divisor must be positive."""
         return self._combine("ceildiv", divisor)
 
-    def __mod__(self, divisor: int) -> Index:
+    def __mod__(self, divisor: Index | Value | int) -> Index:
         return self._combine("mod", divisor)
 
     @property

@@ -77,9 +77,9 @@ def parameters_of(function: Function) -> tuple[Parameter, ...]:
 
 
 def _parameter(name: str, ty: Type) -> Parameter:
+    from gpucodegen.dialects.memref.layouts import open_layout
     from gpucodegen.dialects.shared.flat_elements import vector_in
     from gpucodegen.dialects.shared.storage import stored_by_map
-    from gpucodegen.ir.attributes import StridedLayoutAttr
     from gpucodegen.ir.types import (
         MemRefType,
         TensorType,
@@ -96,8 +96,8 @@ def _parameter(name: str, ty: Type) -> Parameter:
     if not isinstance(ty, MemRefType | TensorType):
         return Parameter(name, str(ty), str(ty))
     vector = vector_in(ty)
-    layout = ty.layout if isinstance(ty, MemRefType) else None
-    strided = layout if isinstance(layout, StridedLayoutAttr) else None
+    strided = open_layout(ty) if isinstance(ty, MemRefType) else None
+    by_map = isinstance(ty, MemRefType) and strided is None
     wanted = (*ty.shape, *(strided.strides if strided else ()))
     return Parameter(
         name,
@@ -106,7 +106,7 @@ def _parameter(name: str, ty: Type) -> Parameter:
         ty.shape,
         strided.strides if strided else None,
         () if vector is None else vector.shape,
-        stored_by_map(ty) if isinstance(ty, MemRefType) else None,
+        stored_by_map(ty) if by_map else None,
         None not in (*wanted, strided.offset if strided else 0),
     )
 
@@ -122,6 +122,7 @@ def specialized(
     """
     from dataclasses import replace
 
+    from gpucodegen.dialects.memref.layouts import open_layout
     from gpucodegen.ir.attributes import StridedLayoutAttr
     from gpucodegen.ir.types import MemRefType, TensorType
 
@@ -131,8 +132,8 @@ def specialized(
         shape, strides, _ = at
         if shape is None:
             return None
-        layout = ty.layout if isinstance(ty, MemRefType) else None
-        if strides is None or not isinstance(layout, StridedLayoutAttr):
+        layout = open_layout(ty) if isinstance(ty, MemRefType) else None
+        if strides is None or layout is None:
             return replace(ty, shape=shape)
         return replace(
             ty, shape=shape, layout=StridedLayoutAttr(strides, layout.offset or 0)

@@ -114,7 +114,7 @@ def data_text(array: Any, kind: str, vector: int = 0) -> str:
      [3,   4,   5]]
     >>> data_text(np.arange(4).reshape(2, 2), "i32", vector=1)
     '[(0, 1),  (2, 3)]'
-    """  # noqa: W291 - MLIR writes a space before the end of a line
+    """
     found = numbers(array, kind)
     rank = found.ndim - vector
 
@@ -156,6 +156,6 @@ def memref_text(
     Unranked Memref base@ = 0x10 rank = 1 offset = 0 sizes = [4] strides = [1] data =
     [0,  1,  2,  3]
     <BLANKLINE>
-    """  # noqa: W291 - MLIR writes a space before the end of a line
+    """
     yield f"{'Unranked ' if unranked else ''}Memref {descriptor} data = \n"
     yield data_text(array, kind, vector) + "\n"

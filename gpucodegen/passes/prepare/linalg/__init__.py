@@ -3,6 +3,8 @@
 - `elementwise`: arithmetic on whole tensors
 - `generalize`: named operations as generic ones
 - `decompose_softmax`: softmax as passes over a row
+- `decompose_windows`: convolutions and poolings of 2020
+- `decompose_winograd`: its transforms as products with the matrices of `winograd`
 - `contract_vectors`: contractions of whole vectors
 - `relayout`: pack and unpack
 - `linalg_to_affine`: all operations on buffers

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpucodegen import errors
 from gpucodegen.dialects import memref
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
@@ -27,21 +26,18 @@ class _Tiling:
     ``order``: the dimension that each tile number of the packed buffer belongs to.
     """
 
-    tiles: dict[int, int]
+    tiles: dict[int, Index]
     order: tuple[int, ...]
 
     @staticmethod
     def of(op: Operation, rank: int) -> _Tiling:
         """The tiling of one of the operations, whose rows have a rank."""
         positions = op.numbers("inner_dims_pos")
-        sizes = op.numbers("static_inner_tiles")
-        if memref.DYNAMIC_MARK in sizes:
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
-                target="affine loops",
-                advice="Give the tiles constant sizes",
-            )
+        given = iter(op.operands[len(op.operands) - _dynamic(op) :])
+        sizes = [
+            Index.of(next(given) if size == memref.DYNAMIC_MARK else size)
+            for size in op.numbers("static_inner_tiles")
+        ]
         order = op.numbers("outer_dims_perm") or tuple(range(rank))
         return _Tiling(dict(zip(positions, sizes, strict=True)), order)
 
@@ -60,6 +56,11 @@ class _Tiling:
             row[d] // self.tiles[d] if d in self.tiles else row[d] for d in self.order
         ]
         return numbers + [row[d] % tile for d, tile in self.tiles.items()]
+
+
+def _dynamic(op: Operation) -> int:
+    """How many tiles have a size that is an operand."""
+    return op.numbers("static_inner_tiles").count(memref.DYNAMIC_MARK)
 
 
 def pack(op: Operation) -> list[Operation]:
@@ -81,7 +82,7 @@ def pack(op: Operation) -> list[Operation]:
         )
         inner.store(value, target, place)
 
-    _each(b, _extents(b, target), copy)
+    each(b, _extents(b, target), copy)
     return b.operations
 
 
@@ -93,24 +94,24 @@ def unpack(op: Operation) -> list[Operation]:
     def copy(inner: Builder, place: Indices) -> None:
         inner.store(inner.load(source, tiling.packed(place)), target, place)
 
-    _each(b, _extents(b, target), copy)
+    each(b, _extents(b, target), copy)
     return b.operations
 
 
-def _each(
+def each(
     b: Builder,
     extents: Sequence[Index],
     body: Callable[[Builder, Indices], None],
     place: Sequence[Index] = (),
 ) -> None:
-    """The body in loops over all places."""
+    """The body in loops over all places of a box."""
     if len(place) == len(extents):
         body(b, [*place])
         return
     b.loop(
         0,
         extents[len(place)],
-        lambda inner, iv: _each(inner, extents, body, (*place, Index.of(iv))),
+        lambda inner, iv: each(inner, extents, body, (*place, Index.of(iv))),
         hint=f"d{len(place)}",
     )
 
@@ -130,5 +131,6 @@ def extent(b: Builder, buffer: Value, dimension: int) -> Index:
     return Index.of(size)
 
 
-def _divides(tile: int, extent: Index) -> bool:
-    return extent.constant is not None and extent.constant % tile == 0
+def _divides(tile: Index, extent: Index) -> bool:
+    whole, part = extent.constant, tile.constant
+    return whole is not None and part is not None and whole % part == 0

@@ -57,7 +57,7 @@ class _OuterLoopChoice:
         if body is None:
             return True
         range_ = range_of(loop)
-        lanes = self.machine.unit.lanes(max(32, *body.bits))
+        lanes = self.machine.unit.lanes(max((32, *body.bits)))
         return range_ is not None and is_short_inner_loop(
             self.rows.trips, range_.trips, lanes
         )

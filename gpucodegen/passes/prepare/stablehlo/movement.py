@@ -1,0 +1,255 @@
+"""Operations that only place elements: broadcasts, slices, transposes, pads, joins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from gpucodegen.dialects.linalg.named.definitions import numbers
+from gpucodegen.ir.affine.expressions import AffineExpr, Dim
+from gpucodegen.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, IntegerAttr
+from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.stablehlo.elementwise import converted
+from gpucodegen.passes.prepare.stablehlo.forms import (
+    Rule,
+    dims,
+    extract,
+    filled,
+    mapped,
+    position,
+    scalar,
+    shape,
+    shape_of,
+    tensor,
+)
+
+
+def constant(b: Builder, op: Operation) -> Sequence[Value]:
+    """A literal."""
+    return b.add("arith.constant", (), [op.result.type], op.attributes, hint="cst")
+
+
+def iota(b: Builder, op: Operation) -> Sequence[Value]:
+    """The position along a dimension."""
+    (dimension,) = numbers(op, "iota_dimension")
+
+    def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
+        here = position(inner, dimension)
+        (whole,) = inner.add("arith.index_cast", (here,), [I64])
+        return [converted(inner, whole, elements[-1].type)]
+
+    return [mapped(b, [], [], op.result.type, body)]
+
+
+def broadcast(b: Builder, op: Operation) -> Sequence[Value]:
+    """Dimension d of the operand is dimension ``dims[d]`` of the result."""
+    (x,) = op.operands
+    targets = numbers(op, "broadcast_dimensions")
+    wide = shape(op.result)
+    kept = [
+        -1 if n == 1 and wide[target] != 1 else target
+        for n, target in zip(shape(x), targets, strict=True)
+    ]
+    return [mapped(b, [x], [dims(kept)], op.result.type)]
+
+
+def transpose(b: Builder, op: Operation) -> Sequence[Value]:
+    """Dimension d of the result is dimension ``permutation[d]`` of the operand."""
+    order = numbers(op, "permutation")
+    places = [Dim(order.index(d)) for d in range(len(order))]
+    return [mapped(b, op.operands, [places], op.result.type)]
+
+
+def slice_(b: Builder, op: Operation) -> Sequence[Value]:
+    """Every step-th element from a start on."""
+    starts, steps = numbers(op, "start_indices"), numbers(op, "strides")
+    x, ty = op.operands[0], op.result.type
+    steps = steps or (1,) * len(starts)
+    return [part_of(b, x, starts, steps, ty)]
+
+
+def part_of(
+    b: Builder,
+    x: Value,
+    starts: Sequence[int | Value],
+    steps: Sequence[int],
+    ty: Type,
+) -> Value:
+    """Every step-th element from a place on, which may be told by index values."""
+    places = [
+        None if isinstance(start, Value) else Dim(d) * step + start
+        for d, (start, step) in enumerate(zip(starts, steps, strict=True))
+    ]
+    extents = zip(shape(x), shape_of(ty), places, strict=True)
+    # In a map, a loop alone says that it runs over all of the dimension.
+    if all(
+        isinstance(p, AffineExpr) and (n == m or not isinstance(p, Dim))
+        for n, m, p in extents
+    ):
+        return mapped(b, [x], [[p for p in places if p is not None]], ty)
+
+    def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
+        at: list[Value] = []
+        for d, (start, step) in enumerate(zip(starts, steps, strict=True)):
+            place = position(inner, d)
+            if step != 1:
+                factor = scalar(inner, step, INDEX)
+                (place,) = inner.add("arith.muli", (place, factor), [INDEX])
+            offset = start if isinstance(start, Value) else scalar(inner, start, INDEX)
+            at += inner.add("arith.addi", (place, offset), [INDEX])
+        return [extract(inner, x, at)]
+
+    return mapped(b, [], [], ty, body)
+
+
+def reverse(b: Builder, op: Operation) -> Sequence[Value]:
+    """The last element of some dimensions first."""
+    turned = numbers(op, "dimensions")
+    places = [
+        Dim(d) * -1 + (n - 1) if d in turned else Dim(d)
+        for d, n in enumerate(shape(op.result))
+    ]
+    return [mapped(b, op.operands, [places], op.result.type)]
+
+
+def concatenate(b: Builder, op: Operation) -> Sequence[Value]:
+    """One after the other along a dimension."""
+    (dimension,) = numbers(op, "dimension")
+    attributes = {"dim": IntegerAttr(dimension, I64)}
+    return b.add("tensor.concat", op.operands, [op.result.type], attributes)
+
+
+# -- reshapes --------------------------------------------------------------------------
+
+
+def reshape(b: Builder, op: Operation) -> Sequence[Value]:
+    """The same elements in the same order."""
+    return [reshaped(b, op.operands[0], shape(op.result))]
+
+
+def reshaped(b: Builder, x: Value, wanted: Sequence[int]) -> Value:
+    """A tensor in another shape: extents of 1 come and go, others fall together."""
+    if tuple(wanted) == shape(x):
+        return x
+    ty = tensor(wanted, element_type(x.type))
+    kept = [n for n in shape(x) if n != 1]
+    if kept == [n for n in wanted if n != 1]:
+        targets = iter(d for d, n in enumerate(wanted) if n != 1)
+        places = [-1 if n == 1 else next(targets) for n in shape(x)]
+        return mapped(b, [x], [dims(places)], ty)
+    flat = (prod(wanted),)
+    if len(shape(x)) > 1:
+        x = _regrouped(b, "collapse", x, flat, len(shape(x)))
+    return (
+        x if tuple(wanted) == flat else _regrouped(b, "expand", x, wanted, len(wanted))
+    )
+
+
+def _regrouped(
+    b: Builder, word: str, x: Value, wanted: Sequence[int], rank: int
+) -> Value:
+    group = ArrayAttr(tuple(IntegerAttr(d, I64) for d in range(rank)))
+    attributes: dict[str, Attribute] = {"reassociation": ArrayAttr((group,))}
+    if word == "expand":
+        attributes["static_output_shape"] = DenseArrayAttr(I64, tuple(wanted))
+    ty = tensor(wanted, element_type(x.type))
+    return b.add(f"tensor.{word}_shape", (x,), [ty], attributes)[0]
+
+
+# -- pads ------------------------------------------------------------------------------
+
+
+def pad(b: Builder, op: Operation) -> Sequence[Value]:
+    """Room around the operand, and between its elements."""
+    low, high = (numbers(op, f"edge_padding_{side}") for side in ("low", "high"))
+    inner = numbers(op, "interior_padding")
+    return [padded(b, op.operands[0], op.operands[1], low, high, inner)]
+
+
+def padded(
+    b: Builder,
+    x: Value,
+    value: Value,
+    low: Sequence[int],
+    high: Sequence[int],
+    between: Sequence[int] = (),
+) -> Value:
+    """A tensor with room around it, which holds a tensor of rank 0, or a number."""
+    between = tuple(between) or (0,) * len(low)
+    if not any((*low, *high, *between)):
+        return x
+    number = extract(b, value) if isinstance(value.type, TensorType) else value
+    spans = [n + max(n - 1, 0) * gap for n, gap in zip(shape(x), between, strict=True)]
+    whole = [n + a + c for n, a, c in zip(spans, low, high, strict=True)]
+    ty = tensor(whole, element_type(x.type))
+    if min((*low, *high), default=0) >= 0 and not any(between):
+        return _with_room(b, x, number, low, high, ty)
+    return _spread_out(b, x, number, low, between, ty)
+
+
+def _with_room(
+    b: Builder,
+    x: Value,
+    number: Value,
+    low: Sequence[int],
+    high: Sequence[int],
+    ty: TensorType,
+) -> Value:
+    inner = Builder(b.location)
+    inner.add("tensor.yield", (number,))
+    indices = [Value(INDEX, "i", b.location) for _ in low]
+    attributes: dict[str, Attribute] = {
+        "static_low": DenseArrayAttr(I64, tuple(low)),
+        "static_high": DenseArrayAttr(I64, tuple(high)),
+        "operandSegmentSizes": segment_counts(1, 0, 0),
+    }
+    region = single_block(inner.operations, indices)
+    return b.add("tensor.pad", (x,), [ty], attributes, [region])[0]
+
+
+def _spread_out(
+    b: Builder,
+    x: Value,
+    number: Value,
+    low: Sequence[int],
+    between: Sequence[int],
+    ty: TensorType,
+) -> Value:
+    """The elements that have a place put into a filled tensor, with gaps."""
+    steps = [gap + 1 for gap in between]
+    whole = [n or 0 for n in ty.shape]
+    # Element i lands at low + i * step, which must be at least 0 and below the extent.
+    firsts = [max(0, -(a // s)) for a, s in zip(low, steps, strict=True)]
+    counts = [
+        max(0, min(n, (e - 1 - a) // s + 1) - first)
+        for n, e, a, s, first in zip(shape(x), whole, low, steps, firsts, strict=True)
+    ]
+    kept = tensor(counts, ty.element)
+    part = part_of(b, x, firsts, (1,) * len(firsts), kept)
+    starts = [a + f * s for a, f, s in zip(low, firsts, steps, strict=True)]
+    lists = {"offsets": starts, "sizes": counts, "strides": steps}
+    attributes: dict[str, Attribute] = {
+        f"static_{name}": DenseArrayAttr(I64, tuple(v)) for name, v in lists.items()
+    }
+    attributes["operandSegmentSizes"] = segment_counts(1, 1, 0, 0, 0)
+    around = filled(b, number, ty)
+    return b.add("tensor.insert_slice", (part, around), [ty], attributes)[0]
+
+
+RULES: dict[str, Rule] = {
+    f"stablehlo.{name}": rule
+    for name, rule in {
+        "constant": constant,
+        "iota": iota,
+        "broadcast_in_dim": broadcast,
+        "reshape": reshape,
+        "transpose": transpose,
+        "slice": slice_,
+        "reverse": reverse,
+        "concatenate": concatenate,
+        "pad": pad,
+    }.items()
+}
