@@ -23,7 +23,7 @@ from gpucodegen.passes.checks.shapes import CheckShapes
 from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
-from gpucodegen.passes.gpu.collectives import LowerCollectives
+from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
 from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignments
@@ -149,7 +149,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
         *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),
         *([VerifyKernels()] if options.verify else []),
-        *([LowerCollectives()] if record.runs_launches else []),
+        *([LowerCollectives(options.verify)] if record.runs_launches else []),
     ]
 
 

@@ -46,7 +46,7 @@ PASSES: dict[str, str] = {
     "linalg-to-affine": "prepare.linalg.linalg_to_affine:LinalgToAffine",
     "lower-affine": "lower_affine:LowerAffine",
     "lower-affine-apply": "lower_affine:LowerAffineApply",
-    "lower-collectives": "gpu.collectives:LowerCollectives",
+    "lower-collectives": "gpu.collectives.lower:LowerCollectives",
     "lower-if-and-for": "lower_affine:LowerIfAndFor",
     "map-cpu": "cpu.map_cpu:MapCpu",
     "map-gpu": "gpu.map_gpu:MapGpu",
