@@ -15,6 +15,7 @@ from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 from gpucodegen.passes.checks.bounds import CheckBounds
 from gpucodegen.passes.checks.effects import CheckEffects
+from gpucodegen.passes.checks.exchanges import CheckExchanges
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.checks.lifetimes import CheckLifetimes
 from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
@@ -145,6 +146,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     record = find(target)
     return [
         CheckMemorySpaces(target),
+        *([CheckExchanges()] if record.runs_launches else []),
         NormalizeMemrefs(),
         *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),

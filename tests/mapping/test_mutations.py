@@ -111,7 +111,7 @@ def in_one_stage(module: Module) -> Module:
     text = str(module)
     for stage in ("%block mod 2", "(d0 - 1) mod 2"):
         assert stage in text
-        text = text.replace(stage, f"{stage[1:-6]} * 0" if stage[0] == "(" else "0")
+        text = text.replace(stage, stage.replace("mod 2", "* 0"))
     return gcg.parse(text)
 
 
