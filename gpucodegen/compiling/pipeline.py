@@ -15,6 +15,7 @@ from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 from gpucodegen.passes.checks.bounds import CheckBounds
 from gpucodegen.passes.checks.effects import CheckEffects
+from gpucodegen.passes.checks.exchanges import CheckExchanges
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.checks.lifetimes import CheckLifetimes
 from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
@@ -23,7 +24,7 @@ from gpucodegen.passes.checks.shapes import CheckShapes
 from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
-from gpucodegen.passes.gpu.collectives import LowerCollectives
+from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
@@ -159,11 +160,12 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     record = find(target)
     return [
         CheckMemorySpaces(target),
+        *([CheckExchanges()] if record.runs_launches else []),
         NormalizeMemrefs(),
         *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),
         *([VerifyKernels()] if options.verify else []),
-        *([LowerCollectives()] if record.runs_launches else []),
+        *([LowerCollectives(options.verify)] if record.runs_launches else []),
     ]
 
 

@@ -323,9 +323,17 @@ class ThreadsApart(RaceFound):
     template = "threads do not meet: {witness}"
     remedy = (
         "Move it out of the condition, so that all of them reach it; those without work"
-        " bring a value that changes nothing. A block's size must be a constant, or"
-        " stated as known_block_size"
+        " bring a value that changes nothing. A mask names just the lanes that come. A"
+        " block's size must be a constant, or stated as known_block_size"
     )
+
+
+class WrongLanes(CompileError):
+    """A warp exchanges values with lanes that it lacks, or that take no part."""
+
+    code = "C184"
+    template = "{operation}: {problem}"
+    remedy = "A width is from 1 to 32; a mask names every lane that another one reads"
 
 
 class NoDeviceFunction(CompileError):

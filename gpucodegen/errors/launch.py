@@ -63,7 +63,7 @@ class ReadOnlyArgument(LaunchError):
 
     code = "L007"
     template = "{function}: argument {argument} is read-only, but is written"
-    remedy = "Pass a writable copy"
+    remedy = "Pass a writable array: a copy, or numpy.array(x) for a number x of NumPy"
 
 
 class OverlappingArguments(LaunchError):

@@ -27,7 +27,7 @@ from gpucodegen.passes.analysis.launches import KernelLaunches, host_program
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.framework.reachable import reachable
-from gpucodegen.passes.gpu.collectives import LowerCollectives
+from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of

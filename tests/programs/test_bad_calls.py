@@ -63,6 +63,28 @@ def test_arguments(case: str, target: str) -> None:
     assert "scale" in str(caught.value)
 
 
+NUMBER = """func.func @f(%a: memref<f32>, %b: memref<f32>) {
+  %x = affine.load %a[] : memref<f32>
+  affine.store %x, %b[] : memref<f32>
+  return
+}"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_a_number_of_numpy_is_read_but_never_written(target: str) -> None:
+    """It is a copy: what a function would write there is lost."""
+    program, place = gcg.compile(NUMBER, target=target), np.zeros((), "f4")
+    program.f(np.float32(3), place)
+    assert place == 3
+    for _ in range(2):
+        with pytest.raises(errors.ReadOnlyArgument, match=r"argument b.*numpy\.array"):
+            program.f(np.float32(3), np.ones(2, "f4")[1])
+    with pytest.raises(errors.ReadOnlyArgument):
+        program.f.bind(np.float32(3), np.float32(1))
+    with pytest.raises(errors.WrongArgumentType):
+        program.f(np.float32(3), 1.0)
+
+
 def test_read_only_inputs_are_fine() -> None:
     source, target, factor = arrays()
     source.flags.writeable = False

@@ -238,6 +238,27 @@ def test_an_order_that_nothing_fixes_is_a_fault(
     device.synchronize()
 
 
+@pytest.mark.parametrize("clash", ["a launch", "a copy"])
+def test_work_before_the_first_other_stream_counts(
+    clash: str, device: Any, double: Any
+) -> None:
+    a, b, c = (xp.asarray(numbers()) for _ in "abc")
+    if clash == "a launch":
+        device.synchronize()
+        double(a, b)
+    double(b, c, stream=xp.cuda.Stream())  # the default stream comes before it
+    device.synchronize()
+    a.set(numbers())
+    double(a, b)
+    stream = xp.cuda.Stream(non_blocking=True)
+    first = {"a launch": b, "a copy": a}[clash]
+    message = {"a launch": "kernel double_k0", "a copy": "a copy from main"}[clash]
+    double(first, c, stream=stream)
+    with pytest.raises(errors.UnorderedStreams, match=f"{message}.* on stream 0"):
+        device.synchronize()
+    device.synchronize()
+
+
 def test_contents_that_another_stream_writes_are_not_fetched(
     device: Any, double: Any
 ) -> None:
@@ -287,6 +308,7 @@ def test_operations_of_a_stream_that_is_gone_are_waited_for(
 
 def test_a_stream_that_is_gone_orders_nothing(double: Any, device: Any) -> None:
     a, b, c = xp.asarray(numbers()), xp.zeros((8,), "f4"), xp.zeros((8,), "f4")
+    device.synchronize()
     double(a, b, stream=xp.cuda.Stream())
     with xp.cuda.Stream(non_blocking=True):
         double(b, c)

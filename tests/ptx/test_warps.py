@@ -44,6 +44,27 @@ def test_shuffles_need_their_lanes(edit: tuple[str, str]) -> None:
     assert problem.kind == faults.INCOMPLETE_WARP
 
 
+OUTSIDE = {
+    "shuffle": "shfl.sync.idx.b32 %r9, %r1, 20, 31, %r5",
+    "elect": "elect.sync %r9|%p4, %r5",
+}
+
+
+@pytest.mark.parametrize("what", OUTSIDE)
+@pytest.mark.parametrize("mask", ["0xffff", "-1"])
+def test_lanes_beyond_the_mask_are_not_read(what: str, mask: str) -> None:
+    """Two halves of a warp, each with a mask of its own, or with that of all."""
+    halves = f"""mov.u32 %r1, %laneid; setp.lt.u32 %p1, %r1, 16; mov.u32 %r5, {mask};
+    @!%p1 mov.u32 %r5, {"0xffff0000" if mask != "-1" else mask};
+    {OUTSIDE[what]}; ret;"""
+    if mask == "-1":
+        launch(entry("u64", halves), 1, 32, np.zeros(1, "i4"))
+        return
+    text = halves if what == "shuffle" else halves.replace("!%p1", "%p1")
+    problem = fault(entry("u64", text), 1, 32, np.zeros(1, "i4"))
+    assert problem.kind == faults.INCOMPLETE_WARP
+
+
 def each_lane(line: str, count: int = 32) -> list[int]:
     """%r9 of each lane, after a line in which %r1 is the lane and %r2 its square."""
     body = f"""mov.u32 %r1, %laneid; mul.lo.s32 %r2, %r1, %r1; ld.param.u64 %d1, [k_0];

@@ -167,8 +167,9 @@ class Barrier:
 
     ``lanes`` has a bit for each lane of a warp that has to come; None stands for all
     threads of the block, or of all blocks where these meet too: ``of_grid``.
-    ``orders`` are the memories whose accesses before it are over: ``shared`` by a
-    block, ``global``.  ``what`` is what the program calls it.
+    ``alone``: no lane may come that it does not name.  ``orders`` are the memories
+    whose accesses before it are over: ``shared`` by a block, ``global``.  ``what`` is
+    what the program calls it.
     """
 
     loc: object = None
@@ -176,6 +177,7 @@ class Barrier:
     orders: frozenset[str] = frozenset({"shared", "global"})
     what: str = "barrier"
     of_grid: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,10 +154,16 @@ class Warps:
         source = np.arange(lanes) - self.lane + np.where(inside, other, self.lane)
         there = (source < lanes) & (source < (self.batch.row + 1) * self.batch.threads)
         source = np.where(there, source, np.arange(lanes))
-        silent = live & ~(live[source] & there)
-        if silent.any():
-            text, lane = "shuffle from an inactive lane", int(np.argmax(silent))
-            self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
+        words = np.broadcast_to(member, lanes).view("u4")
+        named = words >> self.lane[source].astype("u4") & np.uint32(1) != 0
+        for kind, wrong in (
+            ("an inactive lane", live & ~(live[source] & there)),
+            ("a lane that the member mask leaves out", live & ~named),
+        ):
+            if wrong.any():
+                lane = int(np.argmax(wrong))
+                text = f"shuffle from {kind}"
+                self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
         return np.broadcast_to(value, lanes)[source], inside
 
     def ballot(self, predicate: Value, mask: Mask) -> Array:
@@ -243,6 +249,7 @@ class Warps:
 
     def elect(self, index: int, member: Value, mask: Mask) -> tuple[Array, Array]:
         """The lane that leads those of a member mask, and whether a lane is it."""
+        self._named(index, member, mask)
         self._named(index, member, mask)
         words = np.broadcast_to(member, self.batch.lanes).view("u4")
         low = words & (~words + np.uint32(1))

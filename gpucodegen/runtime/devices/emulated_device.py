@@ -150,8 +150,7 @@ class EmulatedDevice:
     ) -> None:
         """An operation on arrays in the current stream; raises the last fault."""
         self._raise_fault()
-        if not self.streams.is_one:
-            self._fault = self.streams.note(name, _bytes_of(reads), _bytes_of(writes))
+        self._fault = self.streams.note(name, _bytes_of(reads), _bytes_of(writes))
 
     def copy(self, target: EmulatedArray, source: EmulatedArray) -> None:
         """One array's contents to another."""
@@ -199,7 +198,7 @@ class EmulatedDevice:
 
             self._fault = error_of(fault, self)
             return
-        if not self.streams.is_one and run.marks is not None:
+        if run.marks is not None:
             size = 1 << run.marks.shift
             touched = [self._bytes(cells, size) for cells in run.marks.touched()]
             self._fault = self.streams.note(f"kernel {name}", *touched, stream)
@@ -287,6 +286,10 @@ def _bytes_of(arrays: Sequence[EmulatedArray]) -> Runs:
     """The bytes of arrays, from the start of the device's memory."""
     found = [NOTHING]
     for array in arrays:
+        if array.size and array.flags.c_contiguous:
+            start = array.data.ptr - _ptx().memory.BASE
+            found.append(np.array([[start, start + array.size * array.itemsize]]))
+            continue
         first, touched = array.touched()
         found.append(runs(touched, first - _ptx().memory.BASE))
     return np.concatenate(found)

@@ -149,7 +149,7 @@ class Streams:
     @property
     def is_one(self) -> bool:
         """Whether only the default stream is at work, in which all is ordered."""
-        return len(self._clocks) == 1 and not self._past
+        return len(self._clocks) == 1 and all(p.stream == 0 for p in self._past)
 
     def before(self, stream: EmulatedStream) -> Clock:
         """What comes before the next operation of a stream."""

@@ -142,6 +142,8 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
     """The NumPy or device array of anything that offers its memory, without a copy."""
     if isinstance(value, np.ndarray):
         return value
+    if isinstance(value, np.generic):
+        return _of_number(value)
     from gpucodegen.runtime.devices import choice
 
     if choice.is_device_array(value):
@@ -165,6 +167,17 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
         expected="an array, as numpy.asarray makes",
         actual=type(value).__name__,
     )
+
+
+def _of_number(value: np.generic) -> Any:
+    """A number of NumPy as an array of rank 0: a copy, so nothing may be written.
+
+    >>> _of_number(np.float32(2)).flags.writeable
+    False
+    """
+    array = np.asarray(value)
+    array.flags.writeable = False
+    return array
 
 
 def offers(value: object, protocol: str) -> bool:

@@ -13,7 +13,7 @@ from functools import reduce
 from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, common_loops
 from gpucodegen.tiling.model.scop import Barrier, Role
-from gpucodegen.tiling.proof.kernels.lanes import same_warp
+from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES, same_warp
 
 
 def everything(a: Instances, b: Instances) -> Map:
@@ -156,6 +156,26 @@ def left_out(model: Model, barrier: Instances) -> Map:
         return missing
     wanted = _wanted(model, barrier, lanes)
     return missing if wanted is None else missing.intersect_domain(wanted)
+
+
+def uninvited(model: Model, barrier: Instances) -> Map:
+    """Threads (trips -> values) that reach a barrier of lanes that names others alone.
+
+    { (B, T, s) in domain : T not among the lanes }
+    """
+    node = barrier.node
+    if (
+        not isinstance(node, Barrier)
+        or not node.alone
+        or node.lanes in (None, ALL_LANES)
+    ):
+        return barrier.values.intersect_domain(Set.empty(barrier.domain.get_space()))
+    named = same_warp(model, barrier, barrier, node.lanes)
+    return (
+        barrier.values
+        if named is None
+        else barrier.values.subtract_domain(named.domain())
+    )
 
 
 def _wanted(model: Model, barrier: Instances, lanes: int) -> Set | None:

@@ -22,6 +22,7 @@ Required are
     unfinished: every copy is followed by a wait on its tag
     divergence: every barrier is reached by all threads of the block or by none,
                 one of a warp by all its lanes that have to come or by none,
+                one that names lanes by no others,
                 one of the grid by all threads of all blocks or by none.
 
 Where a kernel has barriers of the grid, blocks may use one cell on both sides of one:
@@ -52,7 +53,12 @@ from gpucodegen.tiling.proof.kernels.conflicts import (
     groups_of,
 )
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
-from gpucodegen.tiling.proof.kernels.ordering import left_out, of_grid, unfinished
+from gpucodegen.tiling.proof.kernels.ordering import (
+    left_out,
+    of_grid,
+    unfinished,
+    uninvited,
+)
 from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
 
@@ -244,10 +250,13 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
             places = (barrier.node.loc, doubt.loc)
             yield Race("divergence", f"{reason}: {doubt.what}", locations=places)
             continue
-        reason = f"not all {_meeting(barrier)} reach a {barrier.name}"
-        missing = model.solver.ask(lambda b=barrier: left_out(model, b), None)
-        if missing is None or not model.solver.is_empty(missing):
-            yield _event_race(model, "divergence", reason, barrier, missing)
+        for reason, threads in (
+            (f"not all {_meeting(barrier)} reach a {barrier.name}", left_out),
+            (f"a lane that is not named reaches a {barrier.name}", uninvited),
+        ):
+            bad = model.solver.ask(partial(threads, model, barrier), None)
+            if bad is None or not model.solver.is_empty(bad):
+                yield _event_race(model, "divergence", reason, barrier, bad)
 
 
 def _meeting(barrier: Instances) -> str:

@@ -26,6 +26,7 @@ class Meeting:
 
     ``lanes`` has a bit for each lane of a warp that must come; None stands for all
     threads of the block, or of all blocks where these meet too: ``of_grid``.
+    ``alone``: no other lane may come.
 
     >>> shuffle = Operation("gpu.subgroup_reduce")
     >>> meeting(shuffle, lambda value: None) == Meeting(ALL_LANES)
@@ -35,6 +36,7 @@ class Meeting:
     lanes: int | None
     orders: frozenset[str] = NOTHING
     of_grid: bool = False
+    alone: bool = False
 
 
 def meeting(op: Operation, constants: Constants) -> Meeting | None:
@@ -84,7 +86,9 @@ def _masked(position: int, orders: frozenset[str] = NOTHING) -> _Rule:
 
     def rule(op: Operation, constants: Constants) -> Meeting:
         mask = constants(op.operands[position])
-        return Meeting(ALL_LANES if mask is None else mask & ALL_LANES, orders)
+        if mask is None:
+            return Meeting(ALL_LANES, orders)
+        return Meeting(mask & ALL_LANES, orders, alone=True)
 
     return rule
 

@@ -134,6 +134,8 @@ class Environment:
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
     """Thread loops of a kernel: its buffers in private memory are another in each."""
+    blocks: tuple[str, ...] | None = None
+    """Block loops of a kernel: a block's memory is one and the same in all it does."""
     trusts_indices: bool = False
     """Indices lie within their dimensions, also where views make one of several."""
 
@@ -228,7 +230,8 @@ class Environment:
         name = self.names.fresh(memref.name, "m")
         if private is None:
             private = _is_private(getattr(memref.type, "memory_space", None))
-        own = (*self.threads, *self.lifetime) if private else self.lifetime
+        of_block = self.lifetime if self.blocks is None else self.blocks
+        own = (*self.threads, *self.lifetime) if private else of_block
         scope = own if local else ()
         self.arrays[memref] = Array(
             name,

@@ -20,12 +20,12 @@ from gpucodegen.ptx.execution.order.clocks import (
     WARP_CODE,
     Clocks,
 )
+from gpucodegen.ptx.execution.order.lane_readers import WarpReaders
 from gpucodegen.ptx.execution.order.readers import (
     SEVERAL_BLOCKS,
     BlockReaders,
     LastReaders,
     Touch,
-    WarpReaders,
 )
 from gpucodegen.ptx.execution.order.releases import Published
 from gpucodegen.ptx.types import Array

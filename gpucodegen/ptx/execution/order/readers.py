@@ -1,7 +1,7 @@
 """Accesses to a cell that a later access must know of: one word for each cell.
 
 A word holds the last of them, or says that several threads were there.  Kernels whose
-order is finer than the block's barrier keep one word for each warp in shared memory.
+order is finer than the block's barrier have `lane_readers` in shared memory.
 """
 
 from __future__ import annotations
@@ -156,70 +156,3 @@ class BlockReaders:
 def _warp(code: Array) -> Array:
     """The warp of a thread's code, or of several threads' that are of one warp."""
     return np.where(code >= WARP_CODE, code - WARP_CODE, (code - 1) // WARP)
-
-
-class WarpReaders:
-    """For each warp and cell: the last stamp of a read, and the lanes that read.
-
-    Blocks of a cluster have warps of their own here; each has one row more, which
-    stands for engines.
-    """
-
-    def __init__(self, cells: int, clocks: Clocks) -> None:
-        self.clocks, self.rows = clocks, clocks.warps + 1
-        self.words = np.zeros((clocks.together * self.rows, cells), np.int64)
-
-    def _homes(self, touch: Touch) -> Array:
-        """The row of the batch of each lane's block."""
-        row = self.clocks.row if touch.lanes is None else self.clocks.row[touch.lanes]
-        return row.reshape(-1, *[1] * (touch.mine.ndim - 1))
-
-    def races(self, touch: Touch, clocks: Clocks) -> tuple[Array, Array]:
-        """Where a read of the past is not ordered before this access, and its mark."""
-        cells, shape = touch.cells, touch.cells.shape
-        found, marks = np.zeros(shape, bool), np.zeros(shape, np.int64)
-        home = self._homes(touch)
-        ranks = home % clocks.together
-        for row, words in enumerate(self.words):
-            there = words[cells]
-            if not there.any():
-                continue
-            rank, warp = divmod(row, self.rows)
-            same = ranks == rank
-            stamp = there >> WARP
-            lane = np.where(same, touch.mine & CODE, 0) - 1 - warp * WARP
-            mine = np.where((lane >= 0) & (lane < WARP), 1 << (lane & 31), 0)
-            bits = there & 0xFFFFFFFF & ~mine
-            least = np.where(same, touch.low >> STAMP & STAMPS, 0)
-            block = clocks.prefix(home - ranks + rank)
-            for bit in range(WARP):
-                near = (bits >> bit & 1 != 0) & (stamp >= least)
-                if not near.any():
-                    continue
-                others = block | (stamp << STAMP) | (warp * WARP + bit + 1)
-                races = clocks.unordered(near, others, touch.lanes)
-                marks = np.where(races & ~found, others, marks)
-                found |= races
-        return found, marks
-
-    def note(self, touch: Touch, clocks: Clocks) -> None:
-        """Note reads of lanes."""
-        del clocks
-        column = (touch.mine & CODE) - 1 + self.column(self._homes(touch))
-        code = np.broadcast_to(column, touch.cells.shape)
-        self.add(touch.cells, code, int(touch.mine.flat[0]) >> STAMP & STAMPS)
-
-    def column(self, home: Array) -> Array:
-        """The first column of the block in a row of the batch."""
-        return home % self.clocks.together * self.rows * WARP
-
-    def add(self, cells: Array, columns: Array, stamp: int) -> None:
-        """Note reads at a stamp by threads, or engines, with these columns."""
-        flat, width = self.words.reshape(-1), self.words.shape[1]
-        at = (columns // WARP * width + cells).reshape(-1)
-        flat[at] = (flat[at] & 0xFFFFFFFF) | (stamp << WARP)
-        np.bitwise_or.at(flat, at, np.int64(1) << (columns % WARP).reshape(-1))
-
-    def forget(self, cells: Array) -> None:
-        """A write that is ordered behind all of them makes them past."""
-        self.words[:, cells] = 0

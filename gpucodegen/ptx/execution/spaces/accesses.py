@@ -15,8 +15,9 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.counting.counters import Counters
 from gpucodegen.ptx.execution.order.clocks import Clocks
+from gpucodegen.ptx.execution.order.lane_readers import WarpReaders
 from gpucodegen.ptx.execution.order.marks import Clash, Marks
-from gpucodegen.ptx.execution.order.readers import LastReaders, Touch, WarpReaders
+from gpucodegen.ptx.execution.order.readers import LastReaders, Touch
 from gpucodegen.ptx.execution.order.releases import Releases
 from gpucodegen.ptx.execution.spaces.clusters import Clusters
 from gpucodegen.ptx.execution.warps import Warps

@@ -39,6 +39,7 @@ def within_grid(
                 if is_same and gpu.dimension_of(nested) == dimension:
                     env.texts[nested.results[0]] = loop[0]
     env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
+    env.blocks = env.scope
     env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
     _declare_buffers(op, env)
     return nest(around, body())

@@ -168,9 +168,8 @@ class Lifter(Walk):
         assert found is not None
         is_plain = found.lanes is None and found.orders and not found.of_grid
         what = "barrier" if is_plain else op.name
-        nodes.append(
-            Barrier(op.location, found.lanes, found.orders, what, found.of_grid)
-        )
+        who = found.of_grid, found.alone
+        nodes.append(Barrier(op.location, found.lanes, found.orders, what, *who))
         self.env.forget(op)
 
     def _number(self, value: Value) -> int | None:

@@ -1,0 +1,8 @@
+"""Reductions among threads, rotations and broadcasts, as shuffles and shared memory.
+
+- `warp`: what a lane does
+- `operations`: what each operation becomes
+- `lower`: the pass
+"""
+
+from __future__ import annotations

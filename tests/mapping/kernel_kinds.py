@@ -1,0 +1,182 @@
+"""Programs whose kernels are of one kind each, and what must not be taken from these.
+
+`KINDS` is the table: what orders the threads of each kernel, counted.  Without one of
+these a kernel races, or the table says why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import gpucodegen as gcg
+from examples.polybench.catalogue import KERNELS
+from tests.passes.stencil_texts import STENCILS
+from tests.programs.test_gpu_reductions import LAYERNORM, argmax, reduction, softmax
+
+REGISTERS = "the row stays in registers: no thread reads what another has written"
+TREE = "the tree's barrier lies between the reads of the cell and its write, too"
+ONE_READS = "the barrier of the tree lies between, and thread 0 alone writes"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A program with kernels of a kind.
+
+    ``counts``: how many of each operation of `EDITED` its kernels have.  ``harmless``:
+    which barriers may be left out, with the reason.  ``team``: blocks and threads that
+    walk steps.
+    """
+
+    text: str
+    arguments: Callable[[], Sequence[Any]]
+    counts: Mapping[str, int]
+    harmless: Mapping[int, str] = field(default_factory=dict[int, str])
+    entry: str = "f"
+    team: tuple[int, int] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def compiled(self) -> Callable[..., Any]:
+        """The function of the program, on the emulated device."""
+        program = gcg.compile(self.text, target="sim", **self.options)
+        return program[self.entry]
+
+
+def arrays(*shapes: tuple[int, ...], last: str = "f4") -> Callable[[], list[Any]]:
+    """Small integers, so that no order of sums rounds."""
+
+    def made() -> list[Any]:
+        rng = np.random.default_rng(0)
+        *first, end = (np.array(rng.integers(-4, 5, shape)) for shape in shapes)
+        return [*(a.astype("f4") for a in first), end.astype(last)]
+
+    return made
+
+
+def matmul(m: int, n: int, k: int) -> str:
+    a, b, c = (f"memref<{s}xf32>" for s in (f"{m}x{k}", f"{k}x{n}", f"{m}x{n}"))
+    return f"""func.func @f(%a: {a}, %b: {b}, %c: {c}) {{
+  linalg.matmul ins(%a, %b : {a}, {b}) outs(%c : {c})
+  return
+}}"""
+
+
+def layernorm(length: int) -> str:
+    text = LAYERNORM.replace("xLx", f"x{length}x").replace("L.0", f"{length}.0")
+    text = text.replace("<Lx", f"<{length}x").replace("to L", f"to {length}")
+    return text.replace("%OUT", "%y")
+
+
+TRANSPOSE = """func.func @f(%a: memref<40x72xf32>, %b: memref<72x40xf32>) {
+  linalg.transpose ins(%a : memref<40x72xf32>) outs(%b : memref<72x40xf32>)
+    permutation = [1, 0]
+  return
+}"""
+COPY = """func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>) {
+  linalg.copy ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>)
+  return
+}"""
+REPEATED = """
+gpu.module @m {
+  gpu.func @k(%a: memref<64xf32>, %b: memref<3xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %t = gpu.thread_id x
+    %v = affine.load %a[%t] : memref<64xf32>
+    affine.for %k = 0 to 3 iter_args(%x = %v) -> (f32) {
+      %s = gpu.all_reduce add %x {} : (f32) -> f32
+      affine.if affine_set<(d0) : (-d0 >= 0)>(%t) {
+        affine.store %s, %b[%k] : memref<3xf32>
+      }
+      %y = arith.addf %x, %v : f32
+      affine.yield %y : f32
+    }
+    gpu.return
+  }
+}
+func.func @f(%a: memref<64xf32>, %b: memref<3xf32>) {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  gpu.launch_func @m::@k blocks in (%c1, %c1, %c1)
+    threads in (%c64, %c1, %c1) args(%a : memref<64xf32>, %b : memref<3xf32>)
+  return
+}"""
+LU = KERNELS["lu"]
+LINE = STENCILS["jacobi_1d"]
+
+
+def factors() -> list[Any]:
+    n = 20
+    return [np.random.default_rng(0).random((n, n)) + 4 * np.eye(n)]
+
+
+def line() -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [4, *(rng.random(300, np.float32) for _ in "AB")]
+
+
+BARRIER, GRID, SHUFFLE = "gpu.barrier", "gcg.grid_barrier", "gpu.shuffle"
+STAGE = "stage"
+KINDS = {
+    "columns": Kind(
+        reduction((500, 70), (0,), "addf f32"), arrays((500, 70), (70,)), {BARRIER: 1}
+    ),
+    "rows": Kind(
+        reduction((70, 1000), (1,), "addf f32"),
+        arrays((70, 1000), (70,)),
+        {BARRIER: 2, SHUFFLE: 5},
+        {1: TREE},
+    ),
+    "full sum": Kind(
+        reduction((300, 1024), (0, 1), "addf f32"),
+        arrays((300, 1024), ()),
+        {BARRIER: 4, SHUFFLE: 10},
+        {1: TREE, 3: TREE},
+    ),
+    "softmax in a warp": Kind(
+        softmax(150, 37),
+        arrays(*[(150, 37)] * 2),
+        {BARRIER: 2, SHUFFLE: 10},
+        {0: REGISTERS, 1: REGISTERS},
+    ),
+    "softmax in a block": Kind(
+        softmax(140, 1500),
+        arrays(*[(140, 1500)] * 2),
+        {BARRIER: 4, SHUFFLE: 10},
+        {1: REGISTERS, 3: REGISTERS},
+    ),
+    "layernorm": Kind(
+        layernorm(333),
+        arrays((140, 333), (333,), (140, 333)),
+        {BARRIER: 2, SHUFFLE: 10},
+        options={"reassociate": True},
+    ),
+    "argmax": Kind(
+        argmax(9, 1000, "ogt"),
+        arrays((9, 1000), (9,), (9,), last="i4"),
+        {BARRIER: 3, SHUFFLE: 10},
+        {2: TREE},
+    ),
+    "tree in a loop": Kind(REPEATED, arrays((64,), (3,)), {BARRIER: 2, SHUFFLE: 5}),
+    "product": Kind(
+        matmul(64, 64, 80),
+        arrays((64, 80), (80, 64), (64, 64)),
+        {BARRIER: 2, STAGE: 1},
+    ),
+    "split product": Kind(
+        matmul(16, 64, 512),
+        arrays((16, 512), (512, 64), (16, 64)),
+        {BARRIER: 2, STAGE: 1},
+    ),
+    "transpose": Kind(TRANSPOSE, arrays((40, 72), (72, 40)), {BARRIER: 1}),
+    "stream": Kind(COPY, arrays((64, 64), (64, 64)), {}),
+    "time tiles": Kind(LINE.mlir("f32"), line, {BARRIER: 3}, entry=LINE.name),
+    "steps of a block": Kind(
+        LU.text, factors, {BARRIER: 2}, entry=LU.entry, team=(1, 64)
+    ),
+    "steps of the grid": Kind(
+        LU.text, factors, {GRID: 2}, entry=LU.entry, team=(3, 32)
+    ),
+}
