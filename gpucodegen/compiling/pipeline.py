@@ -42,13 +42,14 @@ from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
 from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
 from gpucodegen.passes.prepare.linalg.generalize import Generalize
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
-from gpucodegen.passes.prepare.memory.bufferize import Bufferize
 from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
 from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
 from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
+from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
+from gpucodegen.passes.prepare.tensors.forall_to_loops import ForallToLoops
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -86,7 +87,7 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 
 def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
-    return [*named, DecomposeSoftmax(), Generalize(), Bufferize()]
+    return [*named, DecomposeSoftmax(), Generalize(), Bufferize(), ForallToLoops()]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:
