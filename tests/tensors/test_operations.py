@@ -146,7 +146,9 @@ CASES = [
         "concat",
     ),
     case(
-        """func.func @f(%a: tensor<?xf32>, %n: index) -> tensor<?x3xf32> {
+        """func.func @f(%a: tensor<?xf32>) -> tensor<?x3xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %a, %zero : tensor<?xf32>
   %r = tensor.generate %n {
   ^bb0(%i: index, %j: index):
     %x = tensor.extract %a[%i] : tensor<?xf32>
@@ -157,8 +159,8 @@ CASES = [
   } : tensor<?x3xf32>
   return %r : tensor<?x3xf32>
 }""",
-        [line(5), 4],
-        lambda a, n: a[:n, None] + line(3),
+        [line(5)],
+        lambda a: a[:, None] + line(3),
         "generate",
     ),
     case(
@@ -214,6 +216,15 @@ CASES = [
         [square(2, 6)],
         lambda a: a.reshape(3, 4),
         "reshape",
+    ),
+    case(
+        """func.func @f(%a: tensor<?x6xf32>, %s: tensor<2xindex>) -> tensor<?x?xf32> {
+  %r = tensor.reshape %a(%s) : (tensor<?x6xf32>, tensor<2xindex>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}""",
+        [square(2, 6), np.array([3, 4])],
+        lambda a, s: a.reshape(3, 4),
+        "reshape-to-given-extents",
     ),
     case(
         """func.func @f(%a: tensor<4xf32>) -> tensor<4xi32> {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpucodegen import errors
+from gpucodegen.dialects.memref import Mixed
 from gpucodegen.dialects.memref.layouts import (
     Extent,
     Strided,
@@ -16,8 +17,9 @@ from gpucodegen.dialects.memref.layouts import (
 )
 from gpucodegen.dialects.memref.shape_syntax import groups_of
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType, Shape, UnrankedTensorType, element_type
+from gpucodegen.ir.types import INDEX, MemRefType, Shape, UnrankedTensorType, element_type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.memory.flat_views import with_columns
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Step
 from gpucodegen.passes.prepare.tensors.constants import buffer_type
 from gpucodegen.passes.prepare.tensors.rewriter import Rewriter, extent
@@ -130,9 +132,14 @@ def reshape(r: Rewriter, b: Builder, op: Operation) -> None:
     assert isinstance(held, MemRefType)
     if not is_row_major(held):
         source = r.copied(b, op.operands[0])
-    operands = (source.value, r.plain(b, op.operands[1]))
     ty = buffer_type(op.result.type)
-    (view,) = b.add("memref.reshape", operands, [ty], hint=op.result.name)
+    assert isinstance(ty, MemRefType)
+    sizes = _sizes(r, b, op, ty.shape)
+    steps: list[Mixed] = [1]
+    for size in reversed(sizes[1:]):
+        steps.insert(0, _times(b, steps[0], size))
+    (view,) = b.add("memref.reinterpret_cast", (source.value,), [ty])
+    b.operations[-1] = with_columns(b.operations[-1], ([0], sizes, steps[: ty.rank]))
     step: Step = (op.name, op)
     follow(r, op, Buffer(view, source.storage, (*source.steps, step)))
 
@@ -150,3 +157,24 @@ def bitcast(r: Rewriter, b: Builder, op: Operation) -> None:
 
     elementwise(b, (source.value,), buffer.value, body)
     r.bind(op.result, buffer)
+
+
+def _sizes(r: Rewriter, b: Builder, op: Operation, shape: Shape) -> list[Mixed]:
+    """The extents of a reshaped tensor: numbers, or elements of the shape."""
+    sizes: list[Mixed] = []
+    given = r.memref(op.operands[1])
+    for d, known in enumerate(shape):
+        if known is not None:
+            sizes.append(known)
+            continue
+        at = b.constant(d, INDEX)
+        (size,) = b.add("memref.load", (given, at), [element_type(given.type)])
+        is_index = size.type == INDEX
+        sizes.append(size if is_index else b.add("arith.index_cast", (size,), [INDEX])[0])
+    return sizes
+
+
+def _times(b: Builder, one: Mixed, other: Mixed) -> Mixed:
+    if isinstance(one, int) and isinstance(other, int):
+        return one * other
+    return b.add("arith.muli", (b.index(one), b.index(other)), [INDEX])[0]

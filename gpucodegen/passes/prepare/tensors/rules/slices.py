@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Part
@@ -55,10 +56,29 @@ def insert(r: Rewriter, b: Builder, op: Operation) -> None:
 
 def transfer_write(r: Rewriter, b: Builder, op: Operation) -> None:
     """``vector.transfer_write`` into a tensor."""
+    start = len(b.operations)
     into = r.writable(b, Write(op, 1))
+    _before_vectors(b, start)
     operands: tuple[Value, ...] = (op.operands[0], into.value, *op.operands[2:])
     b.operations.append(replace(op, operands=operands, results=()))
     r.bind(op.result, into)
+
+
+def _before_vectors(b: Builder, start: int) -> None:
+    """Put what was built from ``start`` on in front of the first vector here.
+
+    Vectors live in kernels, and copies of whole buffers do not.  The contents of a
+    tensor are there from the beginning, as nothing has overwritten them.
+    """
+    before, built = b.operations[:start], b.operations[start:]
+    first = next((n for n, op in enumerate(before) if _has_vectors(op)), start)
+    later = {v for op in before[first:] for v in op.results}
+    if not any(v in later for op in built for v in op.operands):
+        b.operations[:] = [*before[:first], *built, *before[first:]]
+
+
+def _has_vectors(op: Operation) -> bool:
+    return any(isinstance(v.type, VectorType) for v in op.results)
 
 
 def reading(r: Rewriter, b: Builder, op: Operation) -> None:
