@@ -56,7 +56,9 @@ CASES = [
         "pad",
     ),
     case(
-        """func.func @f(%a: tensor<?x?xf32>, %n: index) -> tensor<?x?xf32> {
+        """func.func @f(%a: tensor<?x?xf32>, %b: tensor<?xf32>) -> tensor<?x?xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %b, %zero : tensor<?xf32>
   %v = arith.constant 7.0 : f32
   %p = tensor.pad %a low[%n, 0] high[2, 3] {
   ^bb0(%i: index, %j: index):
@@ -64,8 +66,8 @@ CASES = [
   } : tensor<?x?xf32> to tensor<?x?xf32>
   return %p : tensor<?x?xf32>
 }""",
-        [square(3, 4), 1],
-        lambda a, n: padded(a),
+        [square(3, 4), line(1)],
+        lambda a, b: padded(a),
         "pad-dynamic",
     ),
     case(

@@ -21,7 +21,13 @@ from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.memory.specialize_views import view_type
-from gpucodegen.passes.prepare.tensors.types import tensor_type, with_kept_sizes
+from gpucodegen.passes.prepare.tensors.analysis.conflicts import INSERTIONS
+from gpucodegen.passes.prepare.tensors.types import (
+    put_in,
+    tensor_type,
+    with_kept_sizes,
+    with_known_part,
+)
 
 ROUNDS = 3
 """An extent may become constant only after another one did."""
@@ -109,6 +115,8 @@ class _Renamer:
             types: Sequence[Type] | None = None
             if op is block.operations[-1] and around is not None:
                 types = self._passed(op, around)
+            elif op.name in INSERTIONS:
+                types = put_in(rebuilt)
             elif op.name in _KEPT or self._is_closed(rebuilt):
                 types = [v.type for v in op.operands]
             operations += [rebuilt] if types is None else _with_types(rebuilt, types)
@@ -132,6 +140,7 @@ class _Renamer:
         value = op.attributes.get("value")
         if op.name == "arith.constant" and isinstance(value, IntegerAttr):
             self.constants[op.result] = value.value
+        rebuilt = with_known_part(rebuilt, self.constants)
         infer, view = _RESULT_TYPES.get(op.name), view_type(rebuilt)
         tensor = tensor_type(rebuilt, self.constants)
         if tensor is not None:
@@ -143,7 +152,7 @@ class _Renamer:
             rebuilt = self.retyped(rebuilt, [view])
         elif op.dialect == "linalg" and op.results and op.name != "linalg.index":
             rebuilt = self.follow_outputs(rebuilt)
-        self._carry(rebuilt)
+        rebuilt = self._carry(rebuilt)
         if not op.regions:
             return rebuilt
         regions = (self.region(region, op) for region in op.regions)
@@ -174,17 +183,17 @@ class _Renamer:
         outputs = destinations(op, len(op.results))
         return self.retyped(op, [v.type for v in outputs])
 
-    def _carry(self, op: Operation) -> None:
+    def _carry(self, op: Operation) -> Operation:
         """Loop-carried arguments and results follow their initial values."""
         if op.name not in {*_LOOPS, "scf.forall"} or not op.results:
-            return
+            return op
         count = len(op.results)
         inits = op.operands[len(op.operands) - count :]
         arguments = op.body.arguments[len(op.body.arguments) - count :]
-        for init, argument, result in zip(inits, arguments, op.results, strict=True):
+        for init, argument in zip(inits, arguments, strict=True):
             if init.type != argument.type:
                 self.values[argument] = argument.renewed(init.type)
-                self.values[result] = result.renewed(init.type)
+        return self.retyped(op, [init.type for init in inits])
 
 
 _KEPT = frozenset({"func.call", "func.call_indirect", "scf.while"})

@@ -6,16 +6,18 @@ have; it gives the shape of the result as far as it is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed, Slice
 from gpucodegen.dialects.memref.layouts import Extent, plus, product
 from gpucodegen.dialects.memref.shape_syntax import groups_of
+from gpucodegen.dialects.memref.view_checks import static
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import I64, Shape, TensorType, Type
+from gpucodegen.passes.prepare.memory.flat_views import with_entries
 from gpucodegen.passes.prepare.tensors.views import kept_dimensions, shape_of
 
 Constants = Mapping[Value, int]
@@ -54,9 +56,10 @@ def _updated(op: Operation, constants: Constants) -> Shape:
 
 
 def _slice(op: Operation, constants: Constants) -> Shape:
+    del constants
     sizes = Slice(op).sizes
     kept = kept_dimensions(sizes, shape_of(op.result.type))
-    return tuple(_number(constants, sizes[d]) for d in kept)
+    return tuple(static(sizes)[d] for d in kept)
 
 
 def _padded(op: Operation, constants: Constants) -> Shape:
@@ -131,6 +134,34 @@ _SHAPES: Mapping[str, Callable[[Operation, Constants], Shape | None]] = {
     "tensor.splat": _sized(1),
     "tensor.generate": _sized(0),
 }
+
+
+SLICES = frozenset(
+    {"tensor.extract_slice", "tensor.insert_slice", "tensor.parallel_insert_slice"}
+)
+
+
+def with_known_part(op: Operation, constants: Constants) -> Operation:
+    """A slice with numbers in place of the values that are constants."""
+    if op.name not in SLICES:
+        return op
+    view = Slice(op)
+    columns = [
+        [entry if (n := _number(constants, entry)) is None else n for entry in entries]
+        for entries in (view.offsets, view.sizes, view.strides)
+    ]
+    count = 1 if op.name == "tensor.extract_slice" else 2
+    return with_entries(op, columns, count)
+
+
+def put_in(op: Operation) -> Sequence[Type]:
+    """The operand types of an insertion: what is put in has the sizes of the slice."""
+    source, target, *others = (v.type for v in op.operands)
+    assert isinstance(source, TensorType)
+    sizes = Slice(op).sizes
+    kept = kept_dimensions(sizes, source.shape)
+    shape = tuple(static(sizes)[d] for d in kept)
+    return [replace(source, shape=shape), target, *others]
 
 
 def with_kept_sizes(op: Operation, result: Value) -> Operation:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter, refusal
-from gpucodegen.passes.prepare.tensors.rules.loops import leave
+from gpucodegen.passes.prepare.tensors.rules.loops import End, leave
 
 
 def chosen(r: Rewriter, b: Builder, op: Operation) -> None:
@@ -30,12 +29,12 @@ def chosen(r: Rewriter, b: Builder, op: Operation) -> None:
     b.operations.append(op.with_(results=results, regions=regions))
     for result, end in zip(op.results, ends, strict=True):
         if end is not None:
-            r.bind(result, end)
+            r.bind(result, end.buffer)
 
 
 def _end(
     r: Rewriter, b: Builder, op: Operation, n: int, values: Sequence[Value]
-) -> Buffer | None:
+) -> End | None:
     """Where a result lies: the place that all branches yield, or a new one."""
     if not isinstance(op.results[n].type, TENSORS):
         return None
@@ -50,5 +49,5 @@ def _end(
         )
         outside = next(found, None)
         if outside is not None:
-            return outside
-    return r.allocate_outside(b, op, values[0])
+            return End(outside)
+    return End(r.allocate_outside(b, op, values[0]))

@@ -7,6 +7,7 @@ one iteration happen at once: what another one would overwrite first is set asid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
@@ -32,7 +33,7 @@ def counted(r: Rewriter, b: Builder, op: Operation) -> None:
             is_kept = value is argument
             uses = (argument, op.results[n])
             held[argument] = _entered(r, b, op, first + n, settled, uses, is_kept)
-    ends = [held.get(argument) for argument in arguments]
+    ends = [_end(argument, held) for argument in arguments]
 
     def finish(inner: Builder, last: Operation) -> None:
         leave(r, inner, last, ends)
@@ -48,7 +49,11 @@ def counted(r: Rewriter, b: Builder, op: Operation) -> None:
     b.operations.append(_segmented(rebuilt, len(inits)))
     for result, end in zip(op.results, ends, strict=True):
         if end is not None:
-            r.bind(result, end)
+            r.bind(result, end.buffer)
+
+
+def _end(argument: Value, held: Mapping[Value, Buffer]) -> End | None:
+    return End(held[argument], argument) if argument in held else None
 
 
 def _segmented(op: Operation, inits: int) -> Operation:
@@ -85,40 +90,41 @@ def _entered(
     return buffer
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where a block leaves a tensor; ``like`` lies there already and has its shape."""
+
+    buffer: Buffer
+    like: Value | None = None
+
+
 def leave(
-    r: Rewriter, b: Builder, last: Operation, ends: Sequence[Buffer | None], skip: int = 0
+    r: Rewriter, b: Builder, last: Operation, ends: Sequence[End | None], skip: int = 0
 ) -> None:
     """Copy what a block passes on to where it belongs; scalars are passed on."""
     passed = last.operands[skip:]
     moves: list[tuple[Value, Buffer]] = []
     for value, end in zip(passed, ends, strict=True):
-        if end is not None and not _is_there(r, value, end):
-            _check_extents(r, last, value, end)
-            moves.append((value, end))
-    targets = {end.storage for _, end in moves}
+        if end is None or end.like in r.conflicts.undefined:
+            continue
+        if not r.buffers[value].is_at(end.buffer):
+            _check_extents(r, last, value, end.like)
+            moves.append((value, end.buffer))
+    targets = {into.storage for _, into in moves}
     sources = [
         r.copied(b, value)
         if len(moves) > 1 and r.buffers[value].storage in targets
         else r.buffers[value]
         for value, _ in moves
     ]
-    for source, (_, end) in zip(sources, moves, strict=True):
-        b.add("memref.copy", (source.value, end.value))
+    for source, (_, into) in zip(sources, moves, strict=True):
+        b.add("memref.copy", (source.value, into.value))
     rest = _scalars(passed)
     b.operations.append(last.with_(operands=(*last.operands[:skip], *rest)))
 
 
-def _is_there(r: Rewriter, value: Value, end: Buffer) -> bool:
-    """Whether nothing has to be copied."""
-    if r.buffers[value].is_at(end):
-        return True
-    around = [m for m in end.storage.members if r.buffers[m] is end]
-    return all(m in r.conflicts.undefined for m in around) and bool(around)
-
-
-def _check_extents(r: Rewriter, last: Operation, value: Value, end: Buffer) -> None:
+def _check_extents(r: Rewriter, last: Operation, value: Value, like: Value | None) -> None:
     """A buffer has room for one shape."""
-    like = next((m for m in end.storage.members if r.buffers[m] is end), None)
     for d in range(len(shape_of(value.type))):
         mine = origin(r.conflicts, value, d)
         if like is not None and mine != origin(r.conflicts, like, d):
@@ -152,9 +158,9 @@ def while_(r: Rewriter, b: Builder, op: Operation) -> None:
         after.arguments, op.results, passed, strict=True
     ):
         if buffer is not None:
-            r.bind(argument, buffer)
-            r.bind(result, buffer)
-    ends = [held.get(v) for v in before.arguments]
+            r.bind(argument, buffer.buffer)
+            r.bind(result, buffer.buffer)
+    ends = [_end(v, held) for v in before.arguments]
     body = r.body(
         after,
         _scalars(after.arguments),
@@ -172,10 +178,10 @@ def while_(r: Rewriter, b: Builder, op: Operation) -> None:
 
 def _passed(
     r: Rewriter, b: Builder, op: Operation, value: Value, held: Mapping[Value, Buffer]
-) -> Buffer | None:
+) -> End | None:
     """Where a value that the condition passes on is found afterwards."""
     if not isinstance(value.type, TENSORS):
         return None
     buffer = r.buffers[value]
     there = next((end for end in held.values() if buffer.is_at(end)), None)
-    return there or r.allocate_outside(b, op, value)
+    return End(there or r.allocate_outside(b, op, value))
