@@ -55,6 +55,10 @@ class _Raiser:
     """One walk; ``indices`` holds the affine form of index values."""
 
     indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    extremes: dict[Value, tuple[str, list[Index]]] = field(
+        default_factory=dict[Value, tuple[str, list[Index]]]
+    )
+    """Smallest and largest of several affine forms: bounds of loops."""
     conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
 
@@ -100,6 +104,10 @@ class _Raiser:
 
     def _learn(self, op: Operation) -> None:
         self.conditions.learn(op, self.indices)
+        several = _SEVERAL.get(op.name)
+        found = several(self, op) if several else None
+        if found is not None:
+            self.extremes[op.results[0]] = op.name.split(".")[1][:3], found
         evaluate = _INDICES.get(op.name)
         index = evaluate(self, op) if evaluate else None
         if index is not None:
@@ -111,6 +119,14 @@ class _Raiser:
         """Affine forms of all values, or None if one has none."""
         found = [self.indices[v] for v in values if v in self.indices]
         return found if len(found) == len(values) else None
+
+
+    def bound(self, value: Value, extreme: str) -> list[Index] | None:
+        """Affine forms whose extreme a bound of a loop is."""
+        if value in self.indices:
+            return [self.indices[value]]
+        kind, found = self.extremes.get(value, ("", []))
+        return found if kind == extreme else None
 
 
 def _keep(raiser: _Raiser, op: Operation) -> Operation:
@@ -135,12 +151,14 @@ def _access(name: str, first: int) -> Callable[[_Raiser, Operation], Operation]:
 
 def _loop(raiser: _Raiser, op: Operation) -> Operation:
     """``scf.for`` with affine bounds and a positive constant step."""
-    found = raiser.known(op.operands[:3])
-    step = found[2].constant if found else None
-    if found is None or step is None or step <= 0:
+    first, last, by = op.operands[:3]
+    above, below = raiser.bound(first, "max"), raiser.bound(last, "min")
+    found = raiser.known([by])
+    step = found[0].constant if found else None
+    if above is None or below is None or step is None or step <= 0:
         return op
-    lower_map, lower = as_map(found[:1])
-    upper_map, upper = as_map(found[1:2])
+    lower_map, lower = as_map(above)
+    upper_map, upper = as_map(below)
     inits = op.operands[3:]
     terminator = op.body.operations[-1].with_(name=affine.TERMINATOR)
     return op.with_(
@@ -246,6 +264,26 @@ _DIVISORS: dict[str, Callable[[int], int]] = {
 }
 """What else divides: masks of low bits, and shifts."""
 
+
+def _results(raiser: _Raiser, op: Operation) -> list[Index] | None:
+    """``affine.min`` and ``affine.max``."""
+    operands = raiser.known(op.operands)
+    if operands is None:
+        return None
+    known = dict(zip(op.operands, operands, strict=True))
+    return [substituted(i, known) for i in from_map(affine.map_of(op), op.operands)]
+
+
+def _pair(raiser: _Raiser, op: Operation) -> list[Index] | None:
+    return raiser.known(op.operands) if op.result.type == INDEX else None
+
+
+_SEVERAL: dict[str, Callable[[_Raiser, Operation], list[Index] | None]] = {
+    "affine.min": _results,
+    "affine.max": _results,
+    "arith.minsi": _pair,
+    "arith.maxsi": _pair,
+}
 _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     "arith.constant": _constant,
     "affine.apply": _apply,
