@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
-from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.ir.types import INDEX, MemRefType, element_type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Part
 from gpucodegen.passes.prepare.tensors.constants import buffer_type
+from gpucodegen.passes.prepare.tensors.nests import loops
 from gpucodegen.passes.prepare.tensors.rewriter import Rewriter
 from gpucodegen.passes.prepare.tensors.rules.structured import (
     filled,
@@ -40,9 +42,24 @@ def pad(r: Rewriter, b: Builder, op: Operation) -> None:
         generated(r, b, op, buffer.value)
     else:
         filled(b, border, buffer.value)
-    part = Part(tuple(before), tuple(sizes), (1,) * len(sizes))
-    transferred(b, source, part_of(b, buffer, part, shape_of(source.type)).value)
+    _put_inside(b, source, buffer.value, before)
     r.bind(op.result, buffer)
+
+
+def _put_inside(
+    b: Builder, source: Value, padded: Value, before: Sequence[Mixed]
+) -> None:
+    """Copy a tensor between its borders, element by element."""
+
+    def body(inner: Builder, ivs: Sequence[Value]) -> None:
+        element = element_type(source.type)
+        (value,) = inner.add("memref.load", (source, *ivs), [element])
+        places = [
+            inner.index(Index.of(iv) + low) for iv, low in zip(ivs, before, strict=True)
+        ]
+        inner.add("memref.store", (value, padded, *places))
+
+    loops(b, dimensions(b, source), body)
 
 
 def _border(op: Operation) -> Value | None:
