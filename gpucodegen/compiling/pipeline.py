@@ -47,7 +47,6 @@ from gpucodegen.passes.prepare.linalg.decompose_winograd import DecomposeWinogra
 from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
 from gpucodegen.passes.prepare.linalg.generalize import Generalize
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
-from gpucodegen.passes.prepare.memory.bufferize import Bufferize
 from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
 from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
 from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
@@ -56,6 +55,8 @@ from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
+from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
+from gpucodegen.passes.prepare.tensors.forall_to_loops import ForallToLoops
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -99,7 +100,7 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
-    return [*named, *several, Generalize(), Bufferize()]
+    return [*named, *several, Generalize(), Bufferize(), ForallToLoops()]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:

@@ -8,8 +8,8 @@ from importlib import import_module
 from gpucodegen.dialects.framework.definition import Op
 
 DIALECTS = (
-    "affine arith bufferization builtin cf check chlo complex func gcg gpu index linalg math"
-    " memref nvgpu nvvm scf shape stablehlo tensor ub vector"
+    "affine arith bufferization builtin cf check chlo complex func gcg gpu index linalg"
+    " math memref nvgpu nvvm scf shape stablehlo tensor ub vector"
 ).split()
 
 _TABLE: dict[str, Op | None] = {}

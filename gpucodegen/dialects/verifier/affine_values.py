@@ -38,7 +38,7 @@ def check_affine_values(root: Operation) -> None:
     """Look at every operand of every affine operation."""
     if not any(op.dialect == "affine" for op in root.walk()):
         return
-    checker = _Checker(root)
+    checker = AffineValues(root)
     for op in root.walk():
         for num_dims, operands in _GROUPS.get(op.name, _no_groups)(op):
             checker.check(op, num_dims, operands)
@@ -48,7 +48,7 @@ def check_affine_values(root: Operation) -> None:
 
 def variable_symbols(root: Operation) -> Iterator[Value]:
     """Values that are used as symbols and may be dimensions only."""
-    checker = _Checker(root)
+    checker = AffineValues(root)
     for op in root.walk():
         for num_dims, operands in _GROUPS.get(op.name, _of_function)(op):
             scope = checker.scope(op)
@@ -115,7 +115,7 @@ _GROUPS: dict[str, Callable[[Operation], Iterator[Group]]] = {
 # -- the rule --------------------------------------------------------------------------
 
 
-class _Checker:
+class AffineValues:
     """Where every value is defined."""
 
     def __init__(self, root: Operation) -> None:
@@ -205,16 +205,29 @@ class _Checker:
         """Whether the size of a result along a constant dimension is a symbol."""
         constant = self.definition.get(index)
         number = constant.attributes.get("value") if constant else None
+        known = isinstance(number, IntegerAttr)
+        return known and self._is_symbolic_size(made, number.value, scope)
+
+    def _is_symbolic_size(self, made: Operation, number: int, scope: Operation) -> bool:
         definition, ty = registry.lookup(made.name), made.result.type
-        if not isinstance(number, IntegerAttr) or not isinstance(ty, MemRefType):
+        if not isinstance(ty, MemRefType):
             return False
-        if definition is None or not 0 <= number.value < ty.rank:
+        if definition is None or not 0 <= number < ty.rank:
             return False
-        if ty.shape[number.value] is not None:
+        if ty.shape[number] is not None:
             return True
         sizes = definition.operand_groups(made)[_SIZES[made.name]]
-        position = ty.shape[: number.value].count(None)
+        position = ty.shape[:number].count(None)
         return position < len(sizes) and self.is_symbol(sizes[position], scope)
+
+    def is_extent(self, op: Operation, memref: Value, dimension: int) -> bool:
+        """Whether an extent may bound an affine loop in place of an operation."""
+        if self._is_top_level(memref):
+            return True
+        scope, made = self.scope(op), self.definition.get(memref)
+        if scope is None or made is None or made.name not in _SIZES:
+            return scope is None
+        return self._is_symbolic_size(made, dimension, scope)
 
     def is_dimension(self, value: Value, scope: Operation | None) -> bool:
         """Whether the value is a symbol or an affine function of loop variables."""

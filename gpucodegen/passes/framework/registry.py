@@ -9,7 +9,7 @@ from gpucodegen.passes.framework.base import ModulePass
 
 PASSES: dict[str, str] = {
     "assume-alignments": "prepare.functions.assume_alignments:AssumeAlignments",
-    "bufferize": "prepare.memory.bufferize:Bufferize",
+    "bufferize": "prepare.tensors.bufferize:Bufferize",
     "canonicalize": "prepare.affine.canonicalize:Canonicalize",
     "carry-stores": "loops.cells.carry_stores:CarryStores",
     "check-bounds": "checks.bounds:CheckBounds",
@@ -29,6 +29,7 @@ PASSES: dict[str, str] = {
     "elementwise-to-linalg": "prepare.linalg.elementwise:ElementwiseToLinalg",
     "expand-copies": "prepare.memory.expand_copies:ExpandCopies",
     "flatten-elements": "prepare.memory.flatten_elements:FlattenElements",
+    "forall-to-loops": "prepare.tensors.forall_to_loops:ForallToLoops",
     "forward-ranks": "prepare.functions.forward_ranks:ForwardRanks",
     "fuse-elementwise": "loops.order.fuse_elementwise:FuseElementwise",
     "fuse": "loops.order.fuse:Fuse",

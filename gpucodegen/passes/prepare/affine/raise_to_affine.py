@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.memref import Mixed, Slice
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import (
@@ -24,7 +25,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.segments import segment_counts
-from gpucodegen.ir.types import INDEX
+from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import (
     Index,
@@ -34,6 +35,7 @@ from gpucodegen.passes.framework.indexing import (
     substituted,
 )
 from gpucodegen.passes.prepare.affine.index_conditions import Conditions
+from gpucodegen.passes.prepare.tensors.views import kept_dimensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class _Raiser:
     """One walk; ``indices`` holds the affine form of index values."""
 
     indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    extremes: dict[Value, tuple[str, list[Index]]] = field(
+        default_factory=dict[Value, tuple[str, list[Index]]]
+    )
+    """Smallest and largest of several affine forms: bounds of loops."""
+    parts: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
 
@@ -100,6 +107,12 @@ class _Raiser:
 
     def _learn(self, op: Operation) -> None:
         self.conditions.learn(op, self.indices)
+        several = _SEVERAL.get(op.name)
+        found = several(self, op) if several else None
+        if found is not None:
+            self.extremes[op.results[0]] = found
+        if op.name == "memref.subview":
+            self.parts[op.result] = op
         evaluate = _INDICES.get(op.name)
         index = evaluate(self, op) if evaluate else None
         if index is not None:
@@ -111,6 +124,14 @@ class _Raiser:
         """Affine forms of all values, or None if one has none."""
         found = [self.indices[v] for v in values if v in self.indices]
         return found if len(found) == len(values) else None
+
+
+    def bound(self, value: Value, extreme: str) -> list[Index] | None:
+        """Affine forms whose extreme a bound of a loop is."""
+        if value in self.indices:
+            return [self.indices[value]]
+        kind, found = self.extremes.get(value, ("", []))
+        return found if kind == extreme else None
 
 
 def _keep(raiser: _Raiser, op: Operation) -> Operation:
@@ -135,12 +156,14 @@ def _access(name: str, first: int) -> Callable[[_Raiser, Operation], Operation]:
 
 def _loop(raiser: _Raiser, op: Operation) -> Operation:
     """``scf.for`` with affine bounds and a positive constant step."""
-    found = raiser.known(op.operands[:3])
-    step = found[2].constant if found else None
-    if found is None or step is None or step <= 0:
+    first, last, by = op.operands[:3]
+    above, below = raiser.bound(first, "max"), raiser.bound(last, "min")
+    found = raiser.known([by])
+    step = found[0].constant if found else None
+    if above is None or below is None or step is None or step <= 0:
         return op
-    lower_map, lower = as_map(found[:1])
-    upper_map, upper = as_map(found[1:2])
+    lower_map, lower = as_map(above)
+    upper_map, upper = as_map(below)
     inits = op.operands[3:]
     terminator = op.body.operations[-1].with_(name=affine.TERMINATOR)
     return op.with_(
@@ -246,8 +269,59 @@ _DIVISORS: dict[str, Callable[[int], int]] = {
 }
 """What else divides: masks of low bits, and shifts."""
 
+
+Several = tuple[str, list[Index]]
+
+
+def _results(raiser: _Raiser, op: Operation) -> Several | None:
+    """``affine.min`` and ``affine.max``."""
+    operands = raiser.known(op.operands)
+    if operands is None:
+        return None
+    known = dict(zip(op.operands, operands, strict=True))
+    results = from_map(affine.map_of(op), op.operands)
+    return op.name[-3:], [substituted(index, known) for index in results]
+
+
+def _pair(raiser: _Raiser, op: Operation) -> Several | None:
+    found = raiser.known(op.operands) if op.result.type == INDEX else None
+    return None if found is None else (op.name.removeprefix("arith.")[:3], found)
+
+
+def _size(raiser: _Raiser, op: Operation) -> Mixed | None:
+    """The size of a part of a buffer that a ``memref.dim`` asks for."""
+    part, number = raiser.parts.get(op.operands[0]), raiser.indices.get(op.operands[1])
+    if part is None or number is None or number.constant is None:
+        return None
+    sizes, ty = Slice(part).sizes, part.result.type
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+    if not 0 <= number.constant < len(shape):
+        return None
+    return sizes[kept_dimensions(sizes, shape)[number.constant]]
+
+
+def _extent(raiser: _Raiser, op: Operation) -> Index | None:
+    size = _size(raiser, op)
+    if isinstance(size, int):
+        return Index(Const(size))
+    return None if size is None else raiser.indices.get(size)
+
+
+def _extents(raiser: _Raiser, op: Operation) -> Several | None:
+    size = _size(raiser, op)
+    return raiser.extremes.get(size) if isinstance(size, Value) else None
+
+
+_SEVERAL: dict[str, Callable[[_Raiser, Operation], Several | None]] = {
+    "memref.dim": _extents,
+    "affine.min": _results,
+    "affine.max": _results,
+    "arith.minsi": _pair,
+    "arith.maxsi": _pair,
+}
 _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     "arith.constant": _constant,
+    "memref.dim": _extent,
     "affine.apply": _apply,
     "arith.addi": _sum(1),
     "arith.subi": _sum(-1),

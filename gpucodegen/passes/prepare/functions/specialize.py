@@ -21,6 +21,13 @@ from gpucodegen.ir.types import FunctionType, MemRefType, TensorType, Type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.memory.specialize_views import view_type
+from gpucodegen.passes.prepare.tensors.analysis.conflicts import INSERTIONS
+from gpucodegen.passes.prepare.tensors.types import (
+    put_in,
+    tensor_type,
+    with_kept_sizes,
+    with_known_part,
+)
 
 ROUNDS = 3
 """An extent may become constant only after another one did."""
@@ -96,19 +103,32 @@ class _Renamer:
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     constants: dict[Value, int] = field(default_factory=dict[Value, int])
 
-    def region(self, region: Region, *, chooses: bool = False) -> Region:
-        """``chooses``: results of the operation around keep their types."""
-        return Region(tuple(self._block(b, chooses) for b in region.blocks))
+    def region(self, region: Region, around: Operation | None = None) -> Region:
+        """The region of an operation whose results keep their types, or follow."""
+        return Region(tuple(self._block(b, around) for b in region.blocks))
 
-    def _block(self, block: Block, chooses: bool) -> Block:
+    def _block(self, block: Block, around: Operation | None) -> Block:
         arguments = tuple(self.values.get(v, v) for v in block.arguments)
         operations: list[Operation] = []
         for op in block.operations:
             rebuilt = self._operation(op)
-            keeps = op.name in _CALLS or (chooses and op is block.operations[-1])
-            keeps = keeps or self._is_closed(rebuilt)
-            operations += _as_before(op, rebuilt) if keeps else [rebuilt]
+            types: Sequence[Type] | None = None
+            if op is block.operations[-1] and around is not None:
+                types = self._passed(op, around)
+            elif op.name in INSERTIONS:
+                types = put_in(rebuilt)
+            elif op.name in _KEPT or self._is_closed(rebuilt):
+                types = [v.type for v in op.operands]
+            operations += [rebuilt] if types is None else _with_types(rebuilt, types)
         return Block(arguments, tuple(operations), block.label)
+
+    def _passed(self, last: Operation, around: Operation) -> Sequence[Type] | None:
+        """Types that a region passes on: those that were, or the carried ones."""
+        if around.name in _CHOICES:
+            return [v.type for v in last.operands]
+        if around.name in _LOOPS and around.results:
+            return [self.values.get(v, v).type for v in around.results]
+        return None
 
     def _operation(self, op: Operation) -> Operation:
         operands = tuple(self.values.get(v, v) for v in op.operands)
@@ -120,25 +140,30 @@ class _Renamer:
         value = op.attributes.get("value")
         if op.name == "arith.constant" and isinstance(value, IntegerAttr):
             self.constants[op.result] = value.value
+        rebuilt = with_known_part(rebuilt, self.constants)
         infer, view = _RESULT_TYPES.get(op.name), view_type(rebuilt)
-        if infer is not None:
+        tensor = tensor_type(rebuilt, self.constants)
+        if tensor is not None:
+            sized = self.retyped(rebuilt, [tensor])
+            rebuilt = with_kept_sizes(rebuilt, sized.result)
+        elif infer is not None:
             rebuilt = infer(self, rebuilt)
         elif view is not None:
             rebuilt = self.retyped(rebuilt, [view])
         elif op.dialect == "linalg" and op.results and op.name != "linalg.index":
             rebuilt = self.follow_outputs(rebuilt)
-        self._carry(rebuilt)
+        rebuilt = self._carry(rebuilt)
         if not op.regions:
             return rebuilt
-        chooses = op.name in _CHOICES
-        regions = (self.region(region, chooses=chooses) for region in op.regions)
+        regions = (self.region(region, op) for region in op.regions)
         return rebuilt.with_(regions=tuple(regions))
 
     def _is_closed(self, op: Operation) -> bool:
         """Whether buffers come out of it whose types are not known to follow."""
         made = any(isinstance(v.type, MemRefType | TensorType) for v in op.results)
         follows = op.name in _RESULT_TYPES or op.dialect == "linalg" or op.regions
-        return made and not follows and view_type(op) is None
+        known = view_type(op) or tensor_type(op, self.constants)
+        return made and not follows and known is None
 
     def retyped(self, op: Operation, types: Sequence[Type]) -> Operation:
         """The operation with results of other types; its old results are renamed."""
@@ -158,32 +183,37 @@ class _Renamer:
         outputs = destinations(op, len(op.results))
         return self.retyped(op, [v.type for v in outputs])
 
-    def _carry(self, op: Operation) -> None:
+    def _carry(self, op: Operation) -> Operation:
         """Loop-carried arguments and results follow their initial values."""
-        if op.name not in {"affine.for", "scf.for"} or not op.results:
-            return
-        inits = op.operands[len(op.operands) - len(op.results) :]
-        arguments = op.body.arguments[1:]
-        for init, argument, result in zip(inits, arguments, op.results, strict=True):
+        if op.name not in {*_LOOPS, "scf.forall"} or not op.results:
+            return op
+        count = len(op.results)
+        inits = op.operands[len(op.operands) - count :]
+        arguments = op.body.arguments[len(op.body.arguments) - count :]
+        for init, argument in zip(inits, arguments, strict=True):
             if init.type != argument.type:
                 self.values[argument] = argument.renewed(init.type)
-                self.values[result] = result.renewed(init.type)
+        return self.retyped(op, [init.type for init in inits])
 
 
-_CALLS = frozenset({"func.call", "func.call_indirect"})
-_CHOICES = frozenset({"scf.if", "affine.if", "scf.index_switch"})
+_KEPT = frozenset({"func.call", "func.call_indirect", "scf.while"})
+"""Operations whose operands and results keep their types."""
+_CHOICES = frozenset(
+    {"scf.if", "affine.if", "scf.index_switch", "scf.execute_region", "scf.while"}
+)
+_LOOPS = frozenset({"affine.for", "scf.for"})
 
 
-def _as_before(before: Operation, op: Operation) -> list[Operation]:
-    """The operation with operands of the types that it had."""
+def _with_types(op: Operation, types: Sequence[Type]) -> list[Operation]:
+    """The operation with operands of these types."""
     casts: list[Operation] = []
     operands: list[Value] = []
-    for old, new in zip(before.operands, op.operands, strict=True):
-        if old.type == new.type:
+    for ty, new in zip(types, op.operands, strict=True):
+        if ty == new.type:
             operands.append(new)
             continue
         dialect = "memref" if isinstance(new.type, MemRefType) else "tensor"
-        given = new.renewed(old.type)
+        given = new.renewed(ty)
         casts.append(Operation(f"{dialect}.cast", (new,), (given,)))
         operands.append(given)
     return [*casts, op.with_(operands=tuple(operands))]

@@ -1,5 +1,7 @@
 """linalg operations on buffers as affine nests, one loop per iterator, in order.
 
+Where an extent is no affine size, the loops are ``scf.for``.
+
 The combining operation of a floating-point reduction may be reassociated, which linalg
 permits; it is marked with ``fastmath<reassoc,contract>``.
 """
@@ -13,6 +15,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.verifier.affine_values import AffineValues
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
@@ -22,6 +25,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.prepare.linalg import relayout
+from gpucodegen.passes.prepare.linalg.plain_builder import PlainBuilder
 
 REASSOCIABLE = OpaqueAttr("#arith.fastmath<reassoc,contract>")
 
@@ -36,23 +40,35 @@ class LinalgToAffine(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Rewrite all functions."""
-        (root,) = rewrite_bottom_up(module.operation, _lowered)
+        values = AffineValues(module.operation)
+        (root,) = rewrite_bottom_up(module.operation, lambda op: _lowered(op, values))
         return Module(root)
 
 
-def _lowered(op: Operation) -> list[Operation] | None:
+def _lowered(op: Operation, values: AffineValues) -> list[Operation] | None:
     if op.name in _RELAYOUTS and not op.results:
         return _RELAYOUTS[op.name](op)
     if op.name != "linalg.generic" or op.results:
         return None
     generic = linalg.Structured(op)
-    b = Builder(op.location)
     operands = (*generic.inputs, *generic.outputs)
+    b = Builder(op.location) if _is_affine(op, values) else PlainBuilder(op.location)
     if not all(isinstance(v.type, MemRefType) for v in generic.outputs):
         return None
     extents = _extents(op, operands, b)
     _nest(b, op, operands, extents, [])
     return b.operations
+
+
+def _is_affine(op: Operation, values: AffineValues) -> bool:
+    """Whether all extents may bound affine loops."""
+    return all(
+        values.is_extent(op, value, d)
+        for value in op.operands
+        if isinstance(value.type, MemRefType)
+        for d, known in enumerate(value.type.shape)
+        if known is None
+    )
 
 
 def _extents(op: Operation, operands: Sequence[Value], b: Builder) -> list[Index]:

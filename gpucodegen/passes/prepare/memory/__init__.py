@@ -1,7 +1,5 @@
 """Tensors and memrefs of any layout as plain row-major buffers.
 
-- `tensor_buffers`: the buffers that stand for tensors
-- `bufferize`: tensors as buffers
 - `place_allocations`: allocations at fixed addresses
 - `heap_allocations`: large buffers of loops
 - `slices_to_views`: slices of 2019

@@ -75,6 +75,13 @@ COLUMNS = ("static_offsets", "static_sizes", "static_strides")
 
 def with_columns(view: Operation, columns: Sequence[Sequence[Mixed]]) -> Operation:
     """The view with other offsets, sizes and strides, numbers or values."""
+    return with_entries(view, columns, 1)
+
+
+def with_entries(
+    op: Operation, columns: Sequence[Sequence[Mixed]], first: int
+) -> Operation:
+    """The same of an operation whose offsets come after ``first`` operands."""
     dynamic = [[e for e in entries if isinstance(e, Value)] for entries in columns]
     attributes = {
         name: DenseArrayAttr(
@@ -82,10 +89,11 @@ def with_columns(view: Operation, columns: Sequence[Sequence[Mixed]]) -> Operati
         )
         for name, entries in zip(COLUMNS, columns, strict=True)
     }
-    segments = segment_counts(1, *map(len, dynamic))
-    return view.with_(
-        operands=(view.operands[0], *(value for values in dynamic for value in values)),
-        attributes={**view.attributes, **attributes, "operandSegmentSizes": segments},
+    segments = segment_counts(*[1] * first, *map(len, dynamic))
+    values = (value for values in dynamic for value in values)
+    return op.with_(
+        operands=(*op.operands[:first], *values),
+        attributes={**op.attributes, **attributes, "operandSegmentSizes": segments},
     )
 
 

@@ -1,8 +1,8 @@
 """The buffers that stand for tensors: their types, and those of constants.
 
 Comes in: the type of a tensor, or the value of a constant and the memref it becomes.
-Goes out: the type of the buffer, operations that make it, and the ``memref.global``
-operations that belong into the module.
+Goes out: the type of the buffer, and the ``memref.global`` operations that belong into
+the module.
 """
 
 from __future__ import annotations
@@ -69,25 +69,11 @@ class Globals:
         return buffer
 
 
-def fill(b: Builder, buffer: Value, value: object, ty: MemRefType) -> None:
-    """Store one number in every element of a buffer of static shape."""
-    scalar = _scalar(b, value, ty.element)
-    _fill(b, scalar, buffer, tuple(n or 0 for n in ty.shape), [])
-
-
-def _scalar(b: Builder, value: object, ty: Type) -> Value:
-    if not isinstance(ty, ComplexType):
-        return b.constant(float(str(value)), ty)
-    number = value if isinstance(value, int | float | complex) else 0
-    b.operations.append(complex_.constant(number, ty, name="c", location=b.location))
-    return b.operations[-1].result
-
-
-def _fill(
-    b: Builder, scalar: Value, buffer: Value, shape: tuple[int, ...], ivs: list[Value]
-) -> None:
-    if len(ivs) == len(shape):
-        b.store(scalar, buffer, ivs)
-        return
-    extent = shape[len(ivs)]
-    b.loop(0, extent, lambda i, iv: _fill(i, scalar, buffer, shape, [*ivs, iv]))
+def scalar_constant(b: Builder, value: object, ty: Type) -> Value:
+    """One number of a constant."""
+    if isinstance(ty, ComplexType):
+        given = value if isinstance(value, int | float | complex) else 0
+        b.operations.append(complex_.constant(given, ty, name="c", location=b.location))
+        return b.operations[-1].result
+    is_number = isinstance(value, int | float)
+    return b.constant(value if is_number else float(str(value)), ty)

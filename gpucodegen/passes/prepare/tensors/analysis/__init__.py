@@ -1,0 +1,9 @@
+"""Which tensors may be updated in place.
+
+- `order`: what may run after what
+- `effects`: what operations read of their operands
+- `places`: where in memory a tensor lies
+- `conflicts`: reads that a write in place would spoil
+"""
+
+from __future__ import annotations
