@@ -15,9 +15,10 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
+from gpucodegen.interp.memory.memref import allocated
 from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
 from gpucodegen.interp.values.elements import element
-from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import (
     I1,
     AnyShaped,
@@ -149,6 +150,9 @@ def _buffer(array: Any, ty: MemRefType, parameter: Parameter) -> MemRef:
         box = Box(layout, array.shape[: len(layout.results)])
         return replace(line, shape=shape, strides=contiguous(shape), box=box)
     made = memref_of(array, ty.element)
+    if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.num_syms:
+        like = allocated(replace(ty, shape=made.shape), ())
+        return replace(like, memory=made.memory)
     is_strided = isinstance(ty.layout, StridedLayoutAttr)
     offset = (ty.layout.offset or 0) if is_strided else 0  # type: ignore[union-attr]
     return replace(made, base=made.start - offset)
@@ -175,7 +179,7 @@ def memref_of(array: Any, ty: Type) -> MemRef:
     )  # fmt: skip
     lowest = tuple(slice(n - 1, None) if s < 0 else slice(None) for n, s in zip(shape, strides, strict=True))
     memory = np.lib.stride_tricks.as_strided(
-        array[lowest], (above - below + 1, *inner), (unit, *array.strides[rank:])
+        array[(*lowest, ...)], (above - below + 1, *inner), (unit, *array.strides[rank:])
     )
     return MemRef(memory, ty, shape, strides, -below, -below)
 

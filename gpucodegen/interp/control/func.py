@@ -12,8 +12,6 @@ from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.interp.handlers import called
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
-from gpucodegen.interp.values.buffers import MemRef
-from gpucodegen.interp.values.elements import canonical
 from gpucodegen.ir.operation import Operation
 
 MAX_DEPTH = 200
@@ -42,9 +40,19 @@ _DEPTH = ""
 """Where the number of calls under way stands, among globals: no symbol is empty."""
 
 
+def named(m: Machine, name: str) -> Operation | None:
+    """The function of a name: of the module, or of one inside it."""
+    found = m.shared.module.functions.get(name)
+    if found is not None:
+        return found
+    kinds = {"func.func", "gpu.func"}
+    inner = (o for o in m.shared.module.walk() if o.name in kinds)
+    return next((o for o in inner if Function(o).name == name), None)
+
+
 def invoke(m: Machine, op: Operation, name: str, arguments: Sequence[Any]) -> Any:
     """Call the function of a name, or what stands for one without a body."""
-    function = m.shared.module.functions.get(name)
+    function = named(m, name)
     if function is None:
         raise errors.ExternalFunction(name=name)
     if not Function(function).is_external:
@@ -74,14 +82,10 @@ def _constant(_: Machine, op: Operation) -> str:
 
 
 def _cast(_: Machine, op: Operation, *values: Any) -> Any:
-    """Between types of one and the same value."""
-    made: list[Any] = []
-    for value, result in zip(values, op.results, strict=False):
-        is_number = not isinstance(value, np.ndarray | MemRef)
-        made.append(canonical(value, result.type) if is_number else value)
-    if len(made) != len(op.results):
+    """The same values under other types."""
+    if len(values) != len(op.results):
         raise errors.UnsupportedOperation(operation=op.name, target="interp")
-    return made[0] if len(made) == 1 else tuple(made)
+    return values[0] if len(values) == 1 else values
 
 
 OPERATIONS: dict[str, Evaluate] = {

@@ -15,6 +15,7 @@ from gpucodegen.dialects.framework.registry import operations
 from gpucodegen.dialects.linalg import Structured
 from gpucodegen.dialects.linalg.named.definitions import generalized, is_structured
 from gpucodegen.interp.control.scf import given
+from gpucodegen.interp.handlers import called
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
@@ -86,6 +87,9 @@ def extents(
 
 def structured(m: Machine, op: Operation, *values: Any) -> Any:
     """Run any operation whose maps, loops and body are known."""
+    callee = m.shared.handlers.get(op.string("library_call"))
+    if callee is not None and not op.results:
+        return called(op.string("library_call"), callee, values, {}, ())
     generic: Structured = m.once(op, _generic_of)
     body, maps = generic.operation.regions[0], generic.indexing_maps
     made = [v.copy() if isinstance(v, np.ndarray) else v for v in values]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gpucodegen import errors
+from gpucodegen.dialects.memref import ADDRESS
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.dialects.shared.storage import box, stored_by_map
 from gpucodegen.interp.control.scf import given
@@ -41,41 +45,35 @@ def allocated(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> Me
     assert isinstance(ty, MemRefType)
     shape = filled_in(ty.shape, sizes)
     made = MemRef.allocated(shape, ty.element)
-    layout = stored_by_map(ty)
-    form = strided_form(ty)
-    if layout is not None and (form is None or None in form.strides):
+    layout, form = stored_by_map(ty), strided_form(ty)
+    if isinstance(ty.layout, AffineMapAttr) and form is not None:
+        zero = [0] * len(shape)
+        (first,) = ty.layout.map.evaluate(zero, symbols)
+        units = [[int(i == d) for i in range(len(shape))] for d in range(len(shape))]
+        steps = [ty.layout.map.evaluate(u, symbols)[0] - first for u in units]
+        if first >= 0 and all(step >= 0 for step in steps):
+            return _strided(ty, shape, steps, first)
+    if layout is not None:
         extents = [evaluate(e, (), symbols) for e in box(layout, list(map(Const, shape)))]
         memory = MemRef.allocated(extents, ty.element).memory
         at = Box(layout, tuple(extents), tuple(symbols))
         return MemRef(memory, ty.element, shape, contiguous(shape), box=at)
-    if form is not None and ty.layout is not None:
-        return _strided(ty, shape, form.strides, form.offset, symbols)
+    if isinstance(ty.layout, StridedLayoutAttr) and form is not None:
+        rows = zip(form.strides, contiguous(shape), strict=True)
+        return _strided(ty, shape, [r if s is None else s for s, r in rows], form.offset or 0)
     if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.is_identity:
         return _permuted(ty, shape)
     return made
 
 
 def _strided(
-    ty: MemRefType,
-    shape: tuple[int, ...],
-    strides: Sequence[int | None],
-    offset: int | None,
-    symbols: Sequence[int],
+    ty: MemRefType, shape: tuple[int, ...], steps: Sequence[int], first: int
 ) -> MemRef:
-    """What a layout leaves open are its symbols, the offset first."""
-    unknown = iter(symbols)
-    if isinstance(ty.layout, StridedLayoutAttr) or not symbols:
-        rows = contiguous(shape)
-        first = 0 if offset is None else offset
-        steps = tuple(
-            row if s is None else s for s, row in zip(strides, rows, strict=True)
-        )
-    else:
-        first = next(unknown) if offset is None else offset
-        steps = tuple(next(unknown) if s is None else s for s in strides)
+    """Memory up to the last element."""
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     count = first + last + 1 if all(shape) else 0
-    return MemRef(empty((count,), ty.element), ty.element, shape, steps, first)
+    memory = empty((count,), ty.element)
+    return MemRef(memory, ty.element, shape, tuple(steps), first)
 
 
 def _permuted(ty: MemRefType, shape: tuple[int, ...]) -> MemRef:
@@ -90,7 +88,24 @@ def _permuted(ty: MemRefType, shape: tuple[int, ...]) -> MemRef:
 
 def _alloc(m: Machine, op: Operation, *_: int) -> MemRef:
     groups = m.groups(op)
-    return allocated(op.results[0].type, groups["dynamicSizes"], groups["symbolOperands"])
+    sizes, symbols = groups["dynamicSizes"], groups["symbolOperands"]
+    made = allocated(op.results[0].type, sizes, symbols)
+    return _at_address(m, made, op.integer(ADDRESS)) if ADDRESS in op.attributes else made
+
+
+_ARENA = 1 << 24
+"""Bytes that have addresses of their own."""
+
+
+def _at_address(m: Machine, made: MemRef, address: int) -> MemRef:
+    """The buffer in memory that all allocations with addresses share."""
+    size = made.memory.nbytes
+    if address < 0 or address + size > _ARENA or made.memory.dtype.kind == "O":
+        raise errors.OutOfMemory(size=address + size)
+    arena = m.shared.globals.setdefault(ADDRESS, np.zeros(_ARENA, np.uint8))
+    bytes_ = arena[address : address + size]
+    memory = bytes_.view(made.memory.dtype).reshape(made.memory.shape)
+    return replace(made, memory=memory)
 
 
 def _realloc(_: Machine, op: Operation, source: MemRef, *size: int) -> MemRef:
