@@ -134,7 +134,10 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
     def one(argument: Any) -> Any:
         if not hasattr(argument, "shape") or isinstance(argument, np.generic):
             return argument
-        view = memref_of(np.asarray(argument), I8)
+        array = np.asarray(argument)
+        if not array.size:
+            return array.copy()
+        view = memref_of(array, I8)
         return replace(view, memory=view.memory.copy()).array()
 
     for argument in arguments:
