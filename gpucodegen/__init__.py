@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpucodegen import kernels
     from gpucodegen.analysis import analyze
     from gpucodegen.api import compile, parse  # noqa: A004 - the public name
+    from gpucodegen.checking import check
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.errors import (
         CompileError,
@@ -49,6 +50,7 @@ __all__ = [
     "Program",
     "VerifyError",
     "analyze",
+    "check",
     "compile",
     "explain",
     "kernels",
@@ -65,6 +67,7 @@ _HOMES: dict[str, str] = {
     "Program": "program",
     "VerifyError": "errors",
     "analyze": "analysis",
+    "check": "checking",
     "compile": "api",
     "explain": "report.explanation",
     "kernels": "",

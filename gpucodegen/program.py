@@ -34,6 +34,12 @@ class Program:
         """The verified module."""
         return self._source.module
 
+    def with_target(self, target: str) -> Program:
+        """The same functions on another target, with the other options as they are."""
+        from dataclasses import replace
+
+        return Program(self._source, replace(self.options, target=target))
+
     @property
     def names(self) -> tuple[str, ...]:
         """Public functions with a body, in order."""

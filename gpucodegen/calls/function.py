@@ -158,6 +158,8 @@ class Function:
     ) -> Callable[[], Any]:
         """A call after all checks; the next of its form follows its plan."""
         signature, target = self.signature, self._target(arguments)
+        if registry.find(target).interprets:
+            return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
         widest = registry.find(target).widest
         executable = self.executable(target, signature.known(values, widest))
@@ -179,6 +181,17 @@ class Function:
         self._plans[form], self._entry = plan, plan.entry
         return plan.bound(arguments, words, place)
 
+    def _interpreted(
+        self, arguments: tuple[Any, ...], stream: object, *, graph: bool
+    ) -> Callable[[], Any]:
+        """A call of the interpreter, which keeps no plans and has no streams."""
+        from gpucodegen.calls.interpreted import launcher
+
+        if graph or stream is not None:
+            option = "graph" if graph else "stream"
+            raise errors.NoStreams(target="interp", option=option)
+        return launcher(self.source.module, self.signature, self.options, arguments)
+
     def executable(
         self, target: str = "", known: tuple[Known | None, ...] | None = None
     ) -> Executable:
@@ -189,6 +202,8 @@ class Function:
         if not target and self._last is not None:
             return self._last
         key = self._key(target or self._target(()), known)
+        if registry.find(key[0]).interprets:
+            raise errors.NothingCompiled(target=key[0])
         made = self._executables
         if key not in made and len(made) >= MAX_SPECIALIZATIONS:
             key = key[0], (None,) * len(self.signature.parameters)

@@ -96,6 +96,14 @@ class TargetExists(CompileError):
     remedy = "Choose another name, or call unregister first"
 
 
+class NothingCompiled(CompileError):
+    """Code of a target that compiles nothing."""
+
+    code = "C027"
+    template = "target '{target}' compiles nothing: it runs the module as written"
+    remedy = "Ask for it with another target"
+
+
 class NoDevice(CompileError):
     """CUDA was asked for and there is none."""
 

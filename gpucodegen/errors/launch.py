@@ -264,3 +264,38 @@ class UnorderedStreams(LaunchError):
     code = "L166"
     template = "{one} and {other} touch the same bytes of {device} in no fixed order"
     remedy = "Record an event after the first, and let the other's stream wait for it"
+
+
+class AssertionFailed(LaunchError):
+    """A condition that a program states does not hold."""
+
+    code = "L180"
+    template = "assertion failed: {text}"
+    remedy = "Pass arguments for which it holds"
+
+
+class InvalidLoopStep(LaunchError):
+    """A loop whose step is not positive."""
+
+    code = "L181"
+    template = "a loop has step {step}"
+    remedy = "Steps are positive"
+
+
+class BarrierMissed(LaunchError):
+    """Threads of a block of which some wait where others have ended."""
+
+    code = "L182"
+    template = "{waiting} of {count} threads of a block wait at '{operation}' for ever"
+    remedy = "Let all threads of a block reach the same barriers"
+
+
+class ResultsDiffer(LaunchError):
+    """A target computes other results than the interpreter."""
+
+    code = "L183"
+    template = (
+        "{function} on target '{target}': {what} differs{place}:"
+        " {actual}, the interpreter has {expected} (bound {bound})"
+    )
+    remedy = "Report it with the program: one of the two is wrong"

@@ -1,7 +1,7 @@
 """The targets by their names, and which one a call runs on.  Nothing heavy at import.
 
 >>> names()
-('cpu', 'cuda', 'sim')
+('cpu', 'cuda', 'interp', 'sim')
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from gpucodegen import errors
 from gpucodegen.compiling.targets.cpu import CPU
 from gpucodegen.compiling.targets.cuda import CUDA
+from gpucodegen.compiling.targets.interp import INTERP
 from gpucodegen.compiling.targets.record import Target
 from gpucodegen.compiling.targets.sim import SIM
 
@@ -19,7 +20,7 @@ AUTO = "auto"
 HOST_ARRAYS, DEVICE_ARRAYS = CPU, CUDA
 """What they choose."""
 
-_KNOWN = {target.name: target for target in (CUDA, SIM, CPU)}
+_KNOWN = {target.name: target for target in (CUDA, SIM, CPU, INTERP)}
 
 
 def names() -> tuple[str, ...]:
@@ -40,7 +41,8 @@ def mappings() -> tuple[str, ...]:
     """
     first: dict[object, str] = {}
     for target in _KNOWN.values():
-        first.setdefault(target.passes, target.name)
+        if not target.interprets:
+            first.setdefault(target.passes, target.name)
     return tuple(first.values())
 
 

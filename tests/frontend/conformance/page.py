@@ -29,7 +29,7 @@ A cell counts the tests of one kind:
 |---|---|
 | **P** | the construct parses, prints as today's MLIR and parses back |
 | **V** | breaking its rule is an error with line and column |
-| **X** | it runs, on the CPU and on the emulated device |
+| **X** | it runs, on the CPU, on the emulated device and in the interpreter |
 | **A** | the dependence analysis models it |
 
 A dash says that no test is needed. **open** says that one is missing, for a reason

@@ -1,0 +1,198 @@
+"""Calls that the interpreter makes: arrays and numbers become values of its machine.
+
+Besides what compiled targets take, arguments may be vectors, buffers of any rank, and
+integers of odd widths in the next larger type of NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.calls.signature import Signature
+from gpucodegen.interp.memory.memref import allocated
+from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
+from gpucodegen.interp.values.elements import element
+from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
+from gpucodegen.ir.types import (
+    I1,
+    AnyShaped,
+    MemRefType,
+    TensorType,
+    Type,
+    UnrankedMemRefType,
+    element_type,
+)
+from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer
+from gpucodegen.runtime.host.parameters import Parameter
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.options import Options
+
+
+def launcher(
+    module: Module, signature: Signature, options: Options, arguments: Sequence[Any]
+) -> Callable[[], Any]:
+    """A call, checked now; it runs when it is called."""
+    from gpucodegen.dialects.func import Function
+
+    view = Function(module.functions[signature.function])
+    types, count = view.type.inputs, len(signature.parameters)
+    if len(arguments) != count:
+        signature.convert(arguments)
+    values = [
+        _value(signature.function, p, ty, a)
+        for p, ty, a in zip(signature.parameters, types, arguments, strict=True)
+    ]
+
+    def call() -> Any:
+        from gpucodegen.interp.program import interpret
+
+        fresh = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+        try:
+            made = interpret(module, signature.function, fresh, options.handlers)
+        except ValueError as problem:
+            raise _read_only(signature, values) or problem from problem
+        pairs = zip(made, view.type.results, strict=True)
+        shown = tuple(_returned(v, ty, values, arguments) for v, ty in pairs)
+        return None if not shown else shown[0] if len(shown) == 1 else shown
+
+    return call
+
+
+def _read_only(signature: Signature, values: Sequence[Any]) -> errors.Error | None:
+    """NumPy refuses to write: the first array that must not be written."""
+    for p, value in zip(signature.parameters, values, strict=True):
+        if isinstance(value, MemRef) and not value.memory.flags.writeable:
+            return errors.ReadOnlyArgument(
+                function=signature.function, argument=p.name
+            )
+    return None
+
+
+def _value(function: str, parameter: Parameter, ty: Type, argument: Any) -> Any:
+    is_known = parameter.dtype in NUMPY_NAMES and parameter.shape is not None
+    if isinstance(ty, AnyShaped) and not is_known:
+        return _other(function, parameter, ty, argument)
+    one = Signature(function, (parameter,))
+    (value,) = one.convert((argument,))
+    if not isinstance(value, Buffer):
+        return int(value) if ty == I1 else value
+    if not isinstance(value.array, np.ndarray):
+        raise errors.WrongDevice(
+            function=function,
+            argument=parameter.name,
+            actual=value.device,
+            expected="the CPU",
+        )
+    if isinstance(ty, TensorType):
+        return value.array.copy()
+    assert isinstance(ty, MemRefType)
+    return _buffer(value.array, ty, parameter)
+
+
+def _other(function: str, parameter: Parameter, ty: Type, argument: Any) -> Any:
+    """Vectors, buffers and tensors of any rank, elements of odd widths."""
+    stored = element(element_type(ty))
+    array = np.asarray(argument)
+    if array.dtype != stored.dtype:
+        raise errors.WrongDtype(
+            function=function,
+            argument=parameter.name,
+            expected=stored.dtype,
+            actual=array.dtype,
+        )
+    shape = getattr(ty, "shape", None)
+    if shape is not None:
+        _check_shape(function, parameter, shape, array.shape)
+    if isinstance(ty, MemRefType | UnrankedMemRefType):
+        return memref_of(array, element_type(ty))
+    return array
+
+
+def _check_shape(
+    function: str,
+    parameter: Parameter,
+    wanted: Sequence[int | None],
+    shape: Sequence[int],
+) -> None:
+    if len(wanted) != len(shape):
+        raise errors.WrongArgumentRank(
+            function=function,
+            argument=parameter.name,
+            expected=len(wanted),
+            actual=len(shape),
+        )
+    for d, (want, have) in enumerate(zip(wanted, shape, strict=True)):
+        if want not in (None, have):
+            raise errors.WrongExtent(
+                function=function,
+                argument=parameter.name,
+                expected=want,
+                dimension=d,
+                actual=have,
+                shape=tuple(wanted),
+            )
+
+
+def _buffer(array: Any, ty: MemRefType, parameter: Parameter) -> MemRef:
+    """The memory of an array; its layout may be a map."""
+    layout = parameter.layout
+    if layout is not None and not layout.num_syms and None not in ty.shape:
+        shape = tuple(n or 0 for n in ty.shape)
+        line = memref_of(array, ty.element)
+        box = Box(layout, array.shape[: len(layout.results)])
+        return replace(line, shape=shape, strides=contiguous(shape), box=box)
+    made = memref_of(array, ty.element)
+    if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.num_syms:
+        like = allocated(replace(ty, shape=made.shape), ())
+        return replace(like, memory=made.memory)
+    is_strided = isinstance(ty.layout, StridedLayoutAttr)
+    offset = (ty.layout.offset or 0) if is_strided else 0  # type: ignore[union-attr]
+    return replace(made, base=made.start - offset)
+
+
+def memref_of(array: Any, ty: Type) -> MemRef:
+    """A view of all memory between the first and the last element of an array.
+
+    >>> from gpucodegen.ir.types import F32
+    >>> m = memref_of(np.arange(6, dtype="f4")[::-2], F32)
+    >>> m.shape, m.strides, m.start, m.load((1,))
+    ((3,), (-2,), 4, 3.0)
+    """
+    inner = element(ty).inner
+    rank = array.ndim - len(inner)
+    unit = array.itemsize * prod(inner)
+    shape = array.shape[:rank]
+    if not array.size:
+        return MemRef(array.reshape((0, *inner)), ty, shape, contiguous(shape))
+    strides = tuple(s // unit for s in array.strides[:rank])
+    reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    below, above = (
+        sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
+    )  # fmt: skip
+    lowest = tuple(slice(n - 1, None) if s < 0 else slice(None) for n, s in zip(shape, strides, strict=True))
+    memory = np.lib.stride_tricks.as_strided(
+        array[(*lowest, ...)], (above - below + 1, *inner), (unit, *array.strides[rank:])
+    )
+    return MemRef(memory, ty, shape, strides, -below, -below)
+
+
+def _returned(
+    value: Any, ty: Type, values: Sequence[Any], arguments: Sequence[Any]
+) -> Any:
+    """An argument that returns is the argument; other arrays are fresh."""
+    if isinstance(value, MemRef):
+        for given, argument in zip(values, arguments, strict=True):
+            if given is value:
+                return argument
+        return value.array().copy()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return bool(value) if ty == I1 else value

@@ -1,0 +1,216 @@
+"""``gpucodegen.check``: what a target computes against what the program says.
+
+The interpreter runs the module as it is written.  Integers must agree; floats up to a
+bound, as compilers may reorder sums and fuse products with them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.program import Program
+
+PLACES = 256
+"""Units in the last place of the largest number of an array by which floats may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A function on which both agree: how many numbers, and by how much at most.
+
+    ``places``: the largest difference, in units in the last place of the largest number
+    of its array.
+    """
+
+    function: str
+    target: str
+    numbers: int
+    places: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.function} on target '{self.target}': {self.numbers} numbers agree"
+            f" with the interpreter, floats within {self.places:.3g} places"
+        )
+
+
+def check(
+    program: Program | str | os.PathLike[str] | Module,
+    *arguments: Any,
+    function: str = "",
+    target: str = "cpu",
+    places: float = PLACES,
+) -> Checked:
+    """Call a function on a target and in the interpreter, and compare.
+
+    Both get copies of the arguments.  All arrays are compared after the call, and all
+    results.  ``function``: its name, where the program has several.  ``places``: floats
+    may differ by so many units in the last place of the largest number of their array.
+    Raises ResultsDiffer with the index of the first difference, and whatever a call
+    raises.
+
+    >>> text = '''func.func @twice(%a: memref<3xf32>) {
+    ...   affine.for %i = 0 to 3 {
+    ...     %v = affine.load %a[%i] : memref<3xf32>
+    ...     %w = arith.addf %v, %v : f32
+    ...     affine.store %w, %a[%i] : memref<3xf32>
+    ...   }
+    ...   return
+    ... }'''
+    >>> print(check(text, np.ones(3, np.float32)))
+    twice on target 'cpu': 3 numbers agree with the interpreter, floats within 0 places
+    """
+    from gpucodegen.calls.interpreted import launcher
+
+    whole = _program(program)
+    name = function or _only(whole)
+    compiled = whole.with_target(target)[name]
+    ours, theirs = _copied(arguments), _copied(arguments)
+    expected = launcher(whole.module, compiled.signature, whole.options, theirs)()
+    actual = compiled(*ours)
+    types = compiled.view.type
+    rows = [
+        (p.name, ty, a, b)
+        for p, ty, a, b in zip(
+            compiled.signature.parameters, types.inputs, ours, theirs, strict=True
+        )
+        if isinstance(a, np.ndarray)
+    ]
+    results = zip(types.results, _several(actual), _several(expected), strict=True)
+    rows += [(f"result {n}", ty, a, b) for n, (ty, a, b) in enumerate(results)]
+    count, largest = 0, 0.0
+    for what, ty, a, b in rows:
+        try:
+            size, furthest = _compared(ty, a, b, places)
+        except _Difference as found:
+            raise errors.ResultsDiffer(
+                function=name, target=target, what=what, **found.details
+            ) from None
+        count, largest = count + size, max(largest, furthest)
+    return Checked(name, target, count, largest)
+
+
+def _program(program: Any) -> Program:
+    from gpucodegen.api import compile as compile_
+    from gpucodegen.program import Program
+
+    return program if isinstance(program, Program) else compile_(program)
+
+
+def _only(program: Program) -> str:
+    """The one public function.  Raises UnknownFunction."""
+    names = program.names
+    if len(names) != 1:
+        raise errors.UnknownFunction(
+            name="",
+            known=errors.one_of(names) or "none",
+            advice=f"Pass function=, one of {errors.one_of(names) or 'none'}",
+        )
+    return names[0]
+
+
+def _several(result: Any) -> tuple[Any, ...]:
+    return () if result is None else result if isinstance(result, tuple) else (result,)
+
+
+def _copied(arguments: Sequence[Any]) -> list[Any]:
+    """Arrays with memory of their own, and the same strides."""
+    from gpucodegen.calls.interpreted import memref_of
+
+    made: dict[int, Any] = {}
+
+    def one(argument: Any) -> Any:
+        if not hasattr(argument, "shape") or isinstance(argument, np.generic):
+            return argument
+        array = np.asarray(argument)
+        if not array.size:
+            return array.copy()
+        view = memref_of(array, I8)
+        return replace(view, memory=view.memory.copy()).array()
+
+    for argument in arguments:
+        if id(argument) not in made:
+            made[id(argument)] = one(argument)
+    return [made[id(argument)] for argument in arguments]
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+class _Difference(Exception):  # noqa: N818 - becomes an error with names
+    """Where two arrays differ."""
+
+    def __init__(self, place: str, actual: Any, expected: Any, bound: float) -> None:
+        self.details = {
+            "place": place,
+            "actual": actual,
+            "expected": expected,
+            "bound": bound,
+        }
+        super().__init__(place)
+
+
+def _flat(value: Any, ty: Type) -> list[Any]:
+    from gpucodegen.interp.values.elements import numbers, scalar_type
+
+    if isinstance(value, np.ndarray):
+        return numbers(value, scalar_type(element_type(ty)))
+    return [value]
+
+
+def _parts(value: Any) -> Iterator[float]:
+    if isinstance(value, complex):
+        yield value.real
+        yield value.imag
+    else:
+        yield value
+
+
+def _unit(ty: Type) -> float:
+    """One unit in the last place of one; zero of integers."""
+    ty = ty.element if isinstance(ty, ComplexType) else ty
+    if not isinstance(ty, FloatType):
+        return 0.0
+    return math.ldexp(1.0, 1 - FORMATS[ty.name].precision)
+
+
+def _compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, float]:
+    """How many numbers, and the largest difference in places.  Raises _Difference."""
+    from gpucodegen.interp.values.elements import scalar_type
+
+    shape = getattr(expected, "shape", ())
+    if getattr(actual, "shape", ()) != shape:
+        raise _Difference(" in shape", getattr(actual, "shape", ()), shape, 0)
+    ours, theirs = _flat(actual, ty), _flat(expected, ty)
+    parts = [abs(p) for value in theirs for p in _parts(value)]
+    scale = max((p for p in parts if math.isfinite(p)), default=0)
+    unit = _unit(scalar_type(element_type(ty))) * scale
+    furthest = 0.0
+    for n, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        gap = max(_gap(x, y) for x, y in zip(_parts(a), _parts(b), strict=True))
+        if gap > unit * places:
+            index = tuple(map(int, np.unravel_index(n, shape))) if shape else ()
+            place = f" at {list(index)}" if shape else ""
+            raise _Difference(place, a, b, unit * places)
+        furthest = max(furthest, gap / unit if unit else 0.0)
+    return len(ours), furthest
+
+
+def _gap(a: float, b: float) -> float:
+    """How far two numbers are apart; NaN is NaN, and infinities are themselves."""
+    if a == b or (a != a and b != b):  # noqa: PLR0124
+        return 0.0
+    gap = abs(a - b)
+    return gap if math.isfinite(gap) else math.inf

@@ -1,0 +1,46 @@
+"""No machine at all: the interpreter runs the module as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from gpucodegen import errors
+from gpucodegen.compiling.targets.record import Target
+
+if TYPE_CHECKING:
+    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.options import Options
+    from gpucodegen.passes.framework.base import ModulePass
+    from gpucodegen.runtime.host.engines import Engine
+    from gpucodegen.runtime.host.spec import KernelSpec
+
+
+def passes(options: Options) -> Sequence[ModulePass]:
+    """None."""
+    del options
+    return ()
+
+
+def _nothing() -> NoReturn:
+    """Nothing is compiled.  Raises NothingCompiled."""
+    raise errors.NothingCompiled(target="interp")
+
+
+def emission() -> Emission:
+    """Nothing is written."""
+    _nothing()
+
+
+def engine() -> Engine:
+    """Nothing is launched."""
+    _nothing()
+
+
+def assembly(spec: KernelSpec) -> str:
+    """Nothing is assembled."""
+    del spec
+    _nothing()
+
+
+INTERP = Target("interp", passes, emission, engine, assembly, interprets=True)

@@ -1,0 +1,225 @@
+"""memref: allocations, globals, copies, extents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.dialects.memref import ADDRESS
+from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.dialects.shared.storage import box, stored_by_map
+from gpucodegen.interp.control.scf import given
+from gpucodegen.interp.machine import Machine
+from gpucodegen.interp.registry import Evaluate
+from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
+from gpucodegen.interp.values.constants import constant
+from gpucodegen.interp.values.elements import canonical, empty
+from gpucodegen.ir.affine.evaluation import evaluate
+from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr, SymbolRefAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import INDEX, IndexType, MemRefType, Type
+
+
+def name_of(value: Value) -> str:
+    """How errors call a buffer."""
+    return f"%{value.name}" if value.name else "the buffer"
+
+
+def filled_in(shape: Sequence[int | None], sizes: Sequence[int]) -> tuple[int, ...]:
+    """The extents of a type, its question marks replaced in order.
+
+    >>> filled_in((None, 3), [2])
+    (2, 3)
+    """
+    dynamic = iter(sizes)
+    return tuple(next(dynamic) if n is None else n for n in shape)
+
+
+def allocated(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> MemRef:
+    """Fresh memory for a memref type, as large as its layout needs."""
+    assert isinstance(ty, MemRefType)
+    shape = filled_in(ty.shape, sizes)
+    made = MemRef.allocated(shape, ty.element)
+    layout, form = stored_by_map(ty), strided_form(ty)
+    if isinstance(ty.layout, AffineMapAttr) and form is not None:
+        zero = [0] * len(shape)
+        (first,) = ty.layout.map.evaluate(zero, symbols)
+        units = [[int(i == d) for i in range(len(shape))] for d in range(len(shape))]
+        steps = [ty.layout.map.evaluate(u, symbols)[0] - first for u in units]
+        if first >= 0 and all(step >= 0 for step in steps):
+            return _strided(ty, shape, steps, first)
+    if layout is not None:
+        extents = [evaluate(e, (), symbols) for e in box(layout, list(map(Const, shape)))]
+        memory = MemRef.allocated(extents, ty.element).memory
+        at = Box(layout, tuple(extents), tuple(symbols))
+        return MemRef(memory, ty.element, shape, contiguous(shape), box=at)
+    if isinstance(ty.layout, StridedLayoutAttr) and form is not None:
+        rows = zip(form.strides, contiguous(shape), strict=True)
+        return _strided(ty, shape, [r if s is None else s for s, r in rows], form.offset or 0)
+    if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.is_identity:
+        return _permuted(ty, shape)
+    return made
+
+
+def _strided(
+    ty: MemRefType, shape: tuple[int, ...], steps: Sequence[int], first: int
+) -> MemRef:
+    """Memory up to the last element."""
+    last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    count = first + last + 1 if all(shape) else 0
+    memory = empty((count,), ty.element)
+    return MemRef(memory, ty.element, shape, tuple(steps), first)
+
+
+def _permuted(ty: MemRefType, shape: tuple[int, ...]) -> MemRef:
+    """Rows of the map's results."""
+    assert isinstance(ty.layout, AffineMapAttr)
+    order = [getattr(e, "position", 0) for e in ty.layout.map.results]
+    rows = contiguous([shape[d] for d in order])
+    strides = tuple(rows[order.index(d)] for d in range(len(shape)))
+    memory = MemRef.allocated(shape, ty.element).memory
+    return MemRef(memory, ty.element, shape, strides)
+
+
+def _alloc(m: Machine, op: Operation, *_: int) -> MemRef:
+    groups = m.groups(op)
+    sizes, symbols = groups["dynamicSizes"], groups["symbolOperands"]
+    made = allocated(op.results[0].type, sizes, symbols)
+    return _at_address(m, made, op.integer(ADDRESS)) if ADDRESS in op.attributes else made
+
+
+_ARENA = 1 << 24
+"""Bytes that have addresses of their own."""
+
+
+def _at_address(m: Machine, made: MemRef, address: int) -> MemRef:
+    """The buffer in memory that all allocations with addresses share."""
+    size = made.memory.nbytes
+    if address < 0 or address + size > _ARENA or made.memory.dtype.kind == "O":
+        raise errors.OutOfMemory(size=address + size)
+    arena = m.shared.globals.setdefault(ADDRESS, np.zeros(_ARENA, np.uint8))
+    bytes_ = arena[address : address + size]
+    memory = bytes_.view(made.memory.dtype).reshape(made.memory.shape)
+    return replace(made, memory=memory)
+
+
+def _realloc(_: Machine, op: Operation, source: MemRef, *size: int) -> MemRef:
+    """What fits is kept."""
+    ty = op.results[0].type
+    made = allocated(ty, size)
+    kept = min(made.shape[0], source.shape[0])
+    for i in range(kept):
+        made.store((i,), source.load((i,)))
+    return made
+
+
+def _scope(m: Machine, op: Operation) -> Any:
+    return given(m.results(op.regions[0]))
+
+
+def _nothing(*_: Any) -> None:
+    """Memory lives as long as something sees it."""
+
+
+def dim(_: Machine, op: Operation, source: Any, index: int) -> int:
+    """An extent.  Raises IndexOutOfBounds."""
+    shape = source.shape
+    if not 0 <= index < len(shape):
+        raise errors.IndexOutOfBounds(
+            index=index, buffer=name_of(op.operands[0]), shape=shape
+        )
+    return shape[index]
+
+
+def rank(_: Machine, __: Operation, source: Any) -> int:
+    """The number of dimensions."""
+    return len(source.shape)
+
+
+def copy(_: Machine, op: Operation, source: MemRef, target: MemRef) -> None:
+    """All elements, as they were before."""
+    values = source.array(name_of(op.operands[0])).copy()
+    if values.shape != target.array(name_of(op.operands[1])).shape:
+        raise errors.ShapesDisagree(
+            problem=f"'{op.name}' copies {source.shape} to {target.shape}"
+        )
+    target.write(values)
+
+
+def _get_global(m: Machine, op: Operation) -> MemRef:
+    """One buffer for each global, made when first asked for."""
+    path = op.attributes.get("name")
+    name = path.path[-1] if isinstance(path, SymbolRefAttr) else ""
+    found = m.shared.globals
+    if name not in found:
+        found[name] = _made_global(m, name)
+    return found[name]
+
+
+def _made_global(m: Machine, name: str) -> MemRef:
+    from gpucodegen.ir.attributes import ElementsAttr, TypeAttr
+
+    op = next(
+        o
+        for o in m.shared.module.walk()
+        if o.name == "memref.global" and o.string("sym_name") == name
+    )
+    attribute = op.attributes["type"]
+    assert isinstance(attribute, TypeAttr)
+    ty = attribute.type
+    made = allocated(ty, ())
+    initial = op.attributes.get("initial_value")
+    if isinstance(initial, ElementsAttr):
+        made.write(constant(initial, ty))
+    return made
+
+
+def extent_of(value: Any, ty: Type) -> int:
+    """A number as an index."""
+    return value if isinstance(ty, IndexType) else canonical(value, INDEX)
+
+
+def _metadata(_: Machine, __: Operation, source: MemRef) -> Any:
+    """The base buffer without dimensions, offset, sizes, strides."""
+    source.strided()
+    base = MemRef(source.memory, source.type, (), (), source.base, source.base)
+    return base, source.offset, *source.shape, *source.strides
+
+
+def _pointer(_: Machine, __: Operation, source: MemRef) -> int:
+    """The address of the base buffer."""
+    size = source.memory.strides[0] if source.memory.ndim else 0
+    return source.memory.__array_interface__["data"][0] + source.base * size
+
+
+def _distinct(_: Machine, __: Operation, *sources: Any) -> Any:
+    return given(sources)
+
+
+def same(_: Machine, __: Operation, source: Any) -> Any:
+    """The value itself."""
+    return source
+
+
+OPERATIONS: dict[str, Evaluate] = {
+    "memref.alloc": _alloc,
+    "memref.alloca": _alloc,
+    "memref.realloc": _realloc,
+    "memref.alloca_scope": _scope,
+    "memref.dealloc": _nothing,
+    "memref.dim": dim,
+    "memref.rank": rank,
+    "memref.copy": copy,
+    "memref.global": _nothing,
+    "memref.get_global": _get_global,
+    "memref.extract_strided_metadata": _metadata,
+    "memref.extract_aligned_pointer_as_index": _pointer,
+    "memref.distinct_objects": _distinct,
+    "memref.assume_alignment": same,
+    "memref.memory_space_cast": same,
+}

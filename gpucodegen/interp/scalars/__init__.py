@@ -1,0 +1,3 @@
+"""Numbers: arith, index, math and complex, on scalars and on each element of arrays."""
+
+from __future__ import annotations

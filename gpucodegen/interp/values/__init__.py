@@ -1,0 +1,10 @@
+"""What values of MLIR are while a module runs: numbers, arrays, buffers.
+
+- `elements`: numbers in arrays, bit for bit
+- `floats`: rounding to a format
+- `constants`: from attributes
+- `buffers`: memrefs
+- `elementwise`: functions of numbers on arrays
+"""
+
+from __future__ import annotations

@@ -1,0 +1,162 @@
+"""Memrefs: a line of memory, where the view begins, its extents and strides.
+
+Strides and offsets count elements.  A layout that is neither row-major nor strided puts
+elements into a box of memory, as `gpucodegen.dialects.shared.storage` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.dialects.memref.layouts import row_major
+from gpucodegen.interp.values.elements import Array, code, element, empty, number
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A layout by a map: the extents of the memory, and the values of its symbols."""
+
+    map: AffineMap
+    extents: tuple[int, ...]
+    symbols: tuple[int, ...] = ()
+
+    def place(self, index: Sequence[int]) -> int:
+        """Where in the line an element lies."""
+        at = 0
+        for i, n in zip(
+            self.map.evaluate(index, self.symbols), self.extents, strict=True
+        ):
+            at = at * n + i
+        return at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemRef:
+    """A view of ``memory``, whose element 0 the view calls ``start`` and its base
+    pointer ``base``.
+
+    >>> from gpucodegen.ir.types import F32
+    >>> m = MemRef.allocated((2, 3), F32)
+    >>> m.store((1, 2), 5.0)
+    >>> m.load((1, 2)), m.strides, m.offset
+    (5.0, (3, 1), 0)
+    """
+
+    memory: Array
+    type: Type
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    start: int = 0
+    base: int = 0
+    box: Box | None = None
+
+    @staticmethod
+    def allocated(shape: Sequence[int], ty: Type) -> MemRef:
+        """Fresh memory, row-major."""
+        if any(n < 0 for n in shape):
+            raise errors.NegativeExtent(shape=tuple(shape))
+        memory = empty((math.prod(shape),), ty)
+        return MemRef(memory, ty, tuple(shape), contiguous(shape))
+
+    @staticmethod
+    def of(array: Array, ty: Type) -> MemRef:
+        """The memory of an array, row-major and shared where it can be."""
+        inner = element(ty).inner
+        rank = array.ndim - len(inner)
+        shape = array.shape[:rank]
+        memory = np.ascontiguousarray(array).reshape((math.prod(shape), *inner))
+        return MemRef(memory, ty, shape, contiguous(shape))
+
+    @property
+    def offset(self) -> int:
+        """From the base pointer to the first element."""
+        return self.start - self.base
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def place(self, index: Sequence[int], name: str = "the buffer") -> int:
+        """Where in memory an element lies.  Raises IndexOutOfBounds."""
+        inside = all(0 <= i < n for i, n in zip(index, self.shape, strict=True))
+        at = self._place(index) if inside else -1
+        if not 0 <= at < len(self.memory):
+            raise errors.IndexOutOfBounds(
+                index=tuple(index), buffer=name, shape=self.shape
+            )
+        return at
+
+    def _place(self, index: Sequence[int]) -> int:
+        if self.box is not None:
+            return self.box.place(index)
+        return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
+
+    def load(self, index: Sequence[int], name: str = "the buffer") -> Any:
+        """The number, or the vector, at an index."""
+        return number(self.memory[self.place(index, name)], self.type)
+
+    def store(
+        self, index: Sequence[int], value: Any, name: str = "the buffer"
+    ) -> None:
+        """Write an element."""
+        at = self.place(index, name)
+        self.memory[at] = value if element(self.type).inner else code(value, self.type)
+
+    def array(self, name: str = "the buffer") -> Array:
+        """All elements as a NumPy view, or a copy where the layout is a map."""
+        inner = element(self.type).inner
+        if not math.prod(self.shape):
+            return empty(self.shape, self.type)
+        if self.box is not None:
+            places = [self.place(i, name) for i in np.ndindex(*self.shape)]
+            return self.memory[places].reshape((*self.shape, *inner))
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        lowest = self.start + sum(r for r in reach if r < 0)
+        highest = self.start + sum(r for r in reach if r > 0)
+        if lowest < 0 or highest >= len(self.memory):
+            raise errors.IndexOutOfBounds(
+                index=tuple(n - 1 for n in self.shape), buffer=name, shape=self.shape
+            )
+        step = self.memory.strides[0]
+        strides = (*(s * step for s in self.strides), *self.memory.strides[1:])
+        return np.lib.stride_tricks.as_strided(
+            self.memory[self.start :], (*self.shape, *inner), strides
+        )
+
+    def write(self, values: Array, name: str = "the buffer") -> None:
+        """Overwrite all elements."""
+        if self.box is None:
+            self.array(name)[...] = values
+            return
+        for index in np.ndindex(*self.shape):
+            self.memory[self.place(index, name)] = values[index]
+
+    def viewed(
+        self, offset: int, shape: Sequence[int], strides: Sequence[int]
+    ) -> MemRef:
+        """Another view; ``offset`` is from the first element of this one."""
+        self.strided()
+        start = self.start + offset
+        return replace(
+            self, shape=tuple(shape), strides=tuple(strides), start=start, box=None
+        )
+
+    def strided(self) -> MemRef:
+        """Itself, if it has strides.  Raises UnsupportedType."""
+        if self.box is not None:
+            raise errors.UnsupportedType(type=f"view of {self.box.map}", target="interp")
+        return self
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of elements in row-major order."""
+    return tuple(n or 0 for n in row_major(tuple(shape)))

@@ -1,0 +1,3 @@
+"""vector: every operation on NumPy arrays."""
+
+from __future__ import annotations
