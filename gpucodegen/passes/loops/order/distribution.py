@@ -22,6 +22,7 @@ from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, is_repeatable
+from gpucodegen.passes.loops.framework.naming import FOR
 from gpucodegen.passes.loops.framework.replacement import Replacement
 from gpucodegen.tiling.schedule.distribution import distribution
 
@@ -38,6 +39,8 @@ class BodyPart:
 
 def distribute(op: Operation, analysis: NestAnalysis) -> list[Operation]:
     """Nests, one per part of the innermost imperfect body, or ``[op]``."""
+    if op.name != FOR:
+        return [op]
     chain = chain_of(op)
     if any(loop.results for loop in chain) or legality.without_copies(chain[:1]):
         return [op]

@@ -111,12 +111,19 @@ class Rewriter:
         self.frames.append(frame)
         (finish or self.one)(b, last)
         self.frames.pop()
+        used = {v for op in b.operations for inner in op.walk() for v in inner.used}
         freed = [
             Operation("memref.dealloc", (buffer.value,), location=last.location)
             for buffer in frame.buffers
-            if frame.frees and buffer.storage.owned
+            if frame.frees and buffer.storage.owned and buffer.value in used
         ]
-        operations = (*b.operations[:-1], *freed, b.operations[-1])
+        unused = {buffer.value for buffer in frame.buffers} - used
+        *before, end = (
+            op
+            for op in b.operations
+            if op.name != "memref.alloc" or op.result not in unused
+        )
+        operations = (*before, *freed, end)
         given = block.arguments if arguments is None else tuple(arguments)
         return Block(given, operations, block.label)
 

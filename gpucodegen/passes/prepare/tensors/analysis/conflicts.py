@@ -34,13 +34,14 @@ class Write:
     """A write into a tensor's place: the operand ``position`` of an operation.
 
     ``part``: what of the place is written, all of it without.  ``settled``: positions
-    of operands that lie elsewhere by now.
+    of operands that lie elsewhere by now.  ``into``: the place, if it is another one.
     """
 
     op: Operation
     position: int
     part: Part | None = None
     settled: frozenset[int] = frozenset()
+    into: Buffer | None = None
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class Conflicts:
 
     def of_write(self, write: Write) -> Use | None:
         """A use that the write would spoil, if there is one."""
-        into = self.buffers[write.op.operands[write.position]]
+        into = write.into or self.buffers[write.op.operands[write.position]]
         for value in into.storage.members:
             buffer = self.buffers[value]
             if buffer.misses(into, its=write.part):
@@ -116,7 +117,7 @@ class Conflicts:
         if op.name in INSERTIONS:
             return not place.is_at(into, write.part)
         pairs = is_elementwise(op, use.position, write.position)
-        return not (pairs and place.is_at(into))
+        return not (pairs and place.is_at(into, write.part))
 
     def _stays(self, part: Part, write: Write, value: Value) -> bool:
         """Whether a slice is the same in each iteration that runs the write again."""

@@ -77,6 +77,12 @@ class Order:
         """Whether an operation is nested in another one."""
         return self.begin[outer] < self.begin[op] < self.end[outer]
 
+    def precedes(self, value: Value, op: Operation) -> bool:
+        """Whether a value is made in front of an operation, in a block around it."""
+        made = self.made.get(value)
+        is_around = self.scope[value] in self.around[op]
+        return is_around and (made is None or self.begin[made] < self.begin[op])
+
     def repeats(self, value: Value, op: Operation) -> Operation | None:
         """The outermost loop that runs ``op`` again for one and the same value."""
         outer = self.around[op]

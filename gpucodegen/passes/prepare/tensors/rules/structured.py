@@ -13,6 +13,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.effects import reads
 from gpucodegen.passes.prepare.tensors.analysis.order import Use
+from gpucodegen.passes.prepare.tensors.rules.destinations import destination
 from gpucodegen.passes.prepare.tensors.rewriter import (
     Rewriter,
     mentions_tensors,
@@ -33,12 +34,15 @@ def structured(r: Rewriter, b: Builder, op: Operation) -> None:
         if tensor not in r.buffers:
             outputs.append(tensor)
             continue
+        result = next(results)
         write = Write(op, position, settled=frozenset(settled))
-        buffer = r.writable(b, write, contents=reads(Use(op, position)))
+        contents = reads(Use(op, position))
+        there = None if contents else destination(r, b, op, position, result)
+        buffer = there or r.writable(b, write, contents=contents)
         if buffer is not r.buffers[tensor]:
             settled.add(position)
         outputs.append(buffer.value)
-        r.bind(next(results), buffer)
+        r.bind(result, buffer)
     inputs = map(r.memref, op.operands[:count])
     regions = tuple(map(r.region, op.regions))
     operands = (*inputs, *outputs)
