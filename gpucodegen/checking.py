@@ -149,7 +149,7 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
 # -- numbers ---------------------------------------------------------------------------
 
 
-class _Difference(Exception):  # noqa: N818 - becomes an error with names
+class _Difference(Exception):
     """Where two arrays differ."""
 
     def __init__(self, place: str, actual: Any, expected: Any, bound: float) -> None:
@@ -163,10 +163,13 @@ class _Difference(Exception):  # noqa: N818 - becomes an error with names
 
 
 def _flat(value: Any, ty: Type) -> list[Any]:
-    from gpucodegen.interp.values.elements import numbers, scalar_type
+    from gpucodegen.interp.values.elements import element, numbers, scalar_type
 
     if isinstance(value, np.ndarray):
-        return numbers(value, scalar_type(element_type(ty)))
+        scalar = scalar_type(element_type(ty))
+        is_foreign = value.dtype.kind not in "biufcO"  # bits of a narrow float
+        bits = value.view(element(scalar).dtype) if is_foreign else value
+        return numbers(bits, scalar)
     return [value]
 
 

@@ -17,7 +17,7 @@ from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
 from gpucodegen.interp.memory.memref import allocated
 from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
-from gpucodegen.interp.values.elements import element
+from gpucodegen.interp.values.elements import canonical, element
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import (
     I1,
@@ -70,9 +70,7 @@ def _read_only(signature: Signature, values: Sequence[Any]) -> errors.Error | No
     """NumPy refuses to write: the first array that must not be written."""
     for p, value in zip(signature.parameters, values, strict=True):
         if isinstance(value, MemRef) and not value.memory.flags.writeable:
-            return errors.ReadOnlyArgument(
-                function=signature.function, argument=p.name
-            )
+            return errors.ReadOnlyArgument(function=signature.function, argument=p.name)
     return None
 
 
@@ -83,7 +81,7 @@ def _value(function: str, parameter: Parameter, ty: Type, argument: Any) -> Any:
     one = Signature(function, (parameter,))
     (value,) = one.convert((argument,))
     if not isinstance(value, Buffer):
-        return int(value) if ty == I1 else value
+        return canonical(int(value) if ty == I1 else value, ty)
     if not isinstance(value.array, np.ndarray):
         raise errors.WrongDevice(
             function=function,
@@ -177,9 +175,14 @@ def memref_of(array: Any, ty: Type) -> MemRef:
     below, above = (
         sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
     )  # fmt: skip
-    lowest = tuple(slice(n - 1, None) if s < 0 else slice(None) for n, s in zip(shape, strides, strict=True))
+    lowest = tuple(
+        slice(n - 1, None) if s < 0 else slice(None)
+        for n, s in zip(shape, strides, strict=True)
+    )
     memory = np.lib.stride_tricks.as_strided(
-        array[(*lowest, ...)], (above - below + 1, *inner), (unit, *array.strides[rank:])
+        array[(*lowest, ...)],
+        (above - below + 1, *inner),
+        (unit, *array.strides[rank:]),
     )
     return MemRef(memory, ty, shape, strides, -below, -below)
 

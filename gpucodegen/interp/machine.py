@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from gpucodegen import errors
@@ -93,7 +94,7 @@ class Machine:
         for op in block.operations:
             if op.successors:
                 return self._evaluated(op)
-            if is_end(op):
+            if is_end(op.name):
                 return op, self.of(op.operands)
             self.step(op)
         return None, ()
@@ -122,11 +123,12 @@ class Machine:
             raise
 
 
-def is_end(op: Operation) -> bool:
+@cache
+def is_end(name: str) -> bool:
     """Whether an operation ends a region, for its parent to read."""
-    if op.name in _EVALUATED:
+    if name in _EVALUATED:
         return False
-    definition = lookup(op.name)
+    definition = lookup(name)
     return definition is not None and definition.has(Trait.TERMINATOR)
 
 

@@ -42,6 +42,7 @@ _MODULES = {
 }
 
 
+@cache
 def evaluator(name: str) -> Evaluate | None:
     """What evaluates an operation; None for one that nothing does."""
     return operations(name.partition(".")[0]).get(name)

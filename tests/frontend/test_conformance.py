@@ -35,9 +35,19 @@ def targets(chunk: Chunk, claim: str = "") -> tuple[str, ...]:
     return ("cpu", "sim") if compiled else ("cpu", "sim", "interp")
 
 
+QUICK = 4
+"""Of the claims that the interpreter repeats, every so many is quick."""
+
+
+def marks(number: int, target: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow] * (target == "interp" and number % QUICK > 0)
+
+
 CLAIMS = [
-    pytest.param(chunk, claim, target, id=f"{chunk.name}-{i}-{target}")
-    for chunk in VALID
+    pytest.param(
+        chunk, claim, target, id=f"{chunk.name}-{i}-{target}", marks=marks(n, target)
+    )
+    for n, chunk in enumerate(VALID)
     for i, claim in enumerate(chunk.all("="))
     for target in targets(chunk, claim)
 ]

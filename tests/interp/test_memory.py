@@ -28,42 +28,52 @@ READ = """
 }}"""
 VIEWS = {
     "subview": (
-        "%m = memref.subview %a[1, 2] [2, 2] [2, 1]"
-        " : memref<4x6xf32> to memref<2x2xf32, strided<[12, 1], offset: 8>>",
+        (
+            "%m = memref.subview %a[1, 2] [2, 2] [2, 1]"
+            " : memref<4x6xf32> to memref<2x2xf32, strided<[12, 1], offset: 8>>"
+        ),
         "2x2xf32, strided<[12, 1], offset: 8>",
         (1, 2),
     ),
     "rank-reducing": (
-        "%s = memref.subview %a[3, 1] [1, 4] [1, 1]"
-        " : memref<4x6xf32> to memref<4xf32, strided<[1], offset: 19>>\n"
-        "%m = memref.expand_shape %s [[0, 1]] output_shape [2, 2]"
-        " : memref<4xf32, strided<[1], offset: 19>>"
-        " into memref<2x2xf32, strided<[2, 1], offset: 19>>",
+        (
+            "%s = memref.subview %a[3, 1] [1, 4] [1, 1]"
+            " : memref<4x6xf32> to memref<4xf32, strided<[1], offset: 19>>\n"
+            "%m = memref.expand_shape %s [[0, 1]] output_shape [2, 2]"
+            " : memref<4xf32, strided<[1], offset: 19>>"
+            " into memref<2x2xf32, strided<[2, 1], offset: 19>>"
+        ),
         "2x2xf32, strided<[2, 1], offset: 19>",
         (3, 1),
     ),
     "reinterpret_cast": (
-        "%s = memref.subview %a[1, 0] [1, 6] [1, 1]"
-        " : memref<4x6xf32> to memref<6xf32, strided<[1], offset: 6>>\n"
-        "%m = memref.reinterpret_cast %s to offset: [13], sizes: [2, 3], strides: [3, 1]"
-        " : memref<6xf32, strided<[1], offset: 6>>"
-        " to memref<2x3xf32, strided<[3, 1], offset: 13>>",
+        (
+            "%s = memref.subview %a[1, 0] [1, 6] [1, 1]"
+            " : memref<4x6xf32> to memref<6xf32, strided<[1], offset: 6>>\n"
+            "%m = memref.reinterpret_cast %s to offset: [13], sizes: [2, 3], strides: [3, 1]"
+            " : memref<6xf32, strided<[1], offset: 6>>"
+            " to memref<2x3xf32, strided<[3, 1], offset: 13>>"
+        ),
         "2x3xf32, strided<[3, 1], offset: 13>",
         (2, 1),
     ),
     "transpose": (
-        "%s = memref.subview %a[0, 5] [4, 1] [1, 1]"
-        " : memref<4x6xf32> to memref<4x1xf32, strided<[6, 1], offset: 5>>\n"
-        "%m = memref.transpose %s (i, j) -> (j, i)"
-        " : memref<4x1xf32, strided<[6, 1], offset: 5>>"
-        " to memref<1x4xf32, strided<[1, 6], offset: 5>>",
+        (
+            "%s = memref.subview %a[0, 5] [4, 1] [1, 1]"
+            " : memref<4x6xf32> to memref<4x1xf32, strided<[6, 1], offset: 5>>\n"
+            "%m = memref.transpose %s (i, j) -> (j, i)"
+            " : memref<4x1xf32, strided<[6, 1], offset: 5>>"
+            " to memref<1x4xf32, strided<[1, 6], offset: 5>>"
+        ),
         "1x4xf32, strided<[1, 6], offset: 5>",
         (0, 5),
     ),
     "collapse": (
-        "%s = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into memref<24xf32>\n"
-        "%m = memref.expand_shape %s [[0, 1]] output_shape [8, 3]"
-        " : memref<24xf32> into memref<8x3xf32>",
+        (
+            "%s = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into memref<24xf32>\n"
+            "%m = memref.expand_shape %s [[0, 1]] output_shape [8, 3]"
+            " : memref<24xf32> into memref<8x3xf32>"
+        ),
         "8x3xf32",
         (0, 0),
     ),
@@ -258,14 +268,19 @@ ERRORS = {
     ),
     "tensor.extract": (
         errors.IndexOutOfBounds,
-        "%t = bufferization.to_tensor %a : memref<4xf32> to tensor<4xf32>\n"
-        "%v = tensor.extract %t[%n] : tensor<4xf32>",
+        (
+            "%t = bufferization.to_tensor %a : memref<4xf32> to tensor<4xf32>\n"
+            "%v = tensor.extract %t[%n] : tensor<4xf32>"
+        ),
     ),
     "memref.alloc": (
         errors.NegativeExtent,
         "%c = arith.constant -1 : index\n%m = memref.alloc(%c) : memref<?xf32>",
     ),
-    "cf.assert": (errors.AssertionFailed, "%c = arith.constant false\ncf.assert %c, 'x'"),
+    "cf.assert": (
+        errors.AssertionFailed,
+        "%c = arith.constant false\ncf.assert %c, 'x'",
+    ),
     "my.op": (errors.UnregisteredOperation, '"my.op"() : () -> ()'),
 }
 

@@ -17,16 +17,20 @@ VECTORS = {
         lambda a: a.T,
     ),
     "broadcast": (
-        "%w = vector.extract %v[1] : vector<4xf32> from vector<3x4xf32>\n"
-        "%r = vector.broadcast %w : vector<4xf32> to vector<2x4xf32>",
+        (
+            "%w = vector.extract %v[1] : vector<4xf32> from vector<3x4xf32>\n"
+            "%r = vector.broadcast %w : vector<4xf32> to vector<2x4xf32>"
+        ),
         "2x4",
         lambda a: np.tile(a[1], (2, 1)),
     ),
     "strided slices": (
-        "%w = vector.extract_strided_slice %v {offsets = [1], sizes = [2],"
-        " strides = [1]} : vector<3x4xf32> to vector<2x4xf32>\n"
-        "%r = vector.insert_strided_slice %w, %v {offsets = [0, 0], strides = [1, 1]}"
-        " : vector<2x4xf32> into vector<3x4xf32>",
+        (
+            "%w = vector.extract_strided_slice %v {offsets = [1], sizes = [2],"
+            " strides = [1]} : vector<3x4xf32> to vector<2x4xf32>\n"
+            "%r = vector.insert_strided_slice %w, %v {offsets = [0, 0], strides = [1, 1]}"
+            " : vector<2x4xf32> into vector<3x4xf32>"
+        ),
         "3x4",
         lambda a: np.concatenate([a[1:], a[2:]]),
     ),
@@ -41,80 +45,100 @@ VECTORS = {
         lambda a: np.repeat(a, 2, axis=1),
     ),
     "multi_reduction": (
-        "%z = arith.constant dense<1.0> : vector<3xf32>\n"
-        "%r = vector.multi_reduction <add>, %v, %z [1]"
-        " : vector<3x4xf32> to vector<3xf32>",
+        (
+            "%z = arith.constant dense<1.0> : vector<3xf32>\n"
+            "%r = vector.multi_reduction <add>, %v, %z [1]"
+            " : vector<3x4xf32> to vector<3xf32>"
+        ),
         "3",
         lambda a: a.sum(1) + 1,
     ),
     "masked reduction": (
-        f"{MASK}\n%z = arith.constant dense<1.0> : vector<3xf32>\n"
-        "%r = vector.mask %m { vector.multi_reduction <add>, %v, %z [1]"
-        " : vector<3x4xf32> to vector<3xf32> } : vector<3x4xi1> -> vector<3xf32>",
+        (
+            f"{MASK}\n%z = arith.constant dense<1.0> : vector<3xf32>\n"
+            "%r = vector.mask %m { vector.multi_reduction <add>, %v, %z [1]"
+            " : vector<3x4xf32> to vector<3xf32> } : vector<3x4xi1> -> vector<3xf32>"
+        ),
         "3",
         lambda a: np.array([a[0, :3].sum(), a[1, :3].sum(), 0]) + 1,
     ),
     "scan": (
-        "%z = arith.constant dense<0.0> : vector<3xf32>\n"
-        "%r, %s = vector.scan <add>, %v, %z {inclusive = true, reduction_dim = 1}"
-        " : vector<3x4xf32>, vector<3xf32>",
+        (
+            "%z = arith.constant dense<0.0> : vector<3xf32>\n"
+            "%r, %s = vector.scan <add>, %v, %z {inclusive = true, reduction_dim = 1}"
+            " : vector<3x4xf32>, vector<3xf32>"
+        ),
         "3x4",
         lambda a: np.cumsum(a, axis=1),
     ),
     "contract": (
-        "%t = vector.transpose %v, [1, 0] : vector<3x4xf32> to vector<4x3xf32>\n"
-        "%z = arith.constant dense<2.0> : vector<3x3xf32>\n"
-        "%r = vector.contract {indexing_maps = [affine_map<(i, j, k) -> (i, k)>,"
-        " affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],"
-        ' iterator_types = ["parallel", "parallel", "reduction"],'
-        " kind = #vector.kind<add>} %v, %t, %z"
-        " : vector<3x4xf32>, vector<4x3xf32> into vector<3x3xf32>",
+        (
+            "%t = vector.transpose %v, [1, 0] : vector<3x4xf32> to vector<4x3xf32>\n"
+            "%z = arith.constant dense<2.0> : vector<3x3xf32>\n"
+            "%r = vector.contract {indexing_maps = [affine_map<(i, j, k) -> (i, k)>,"
+            " affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],"
+            ' iterator_types = ["parallel", "parallel", "reduction"],'
+            " kind = #vector.kind<add>} %v, %t, %z"
+            " : vector<3x4xf32>, vector<4x3xf32> into vector<3x3xf32>"
+        ),
         "3x3",
         lambda a: a @ a.T + 2,
     ),
     "outerproduct": (
-        "%a = vector.extract %v[0] : vector<4xf32> from vector<3x4xf32>\n"
-        "%b = vector.extract %v[2] : vector<4xf32> from vector<3x4xf32>\n"
-        "%r = vector.outerproduct %a, %b : vector<4xf32>, vector<4xf32>",
+        (
+            "%a = vector.extract %v[0] : vector<4xf32> from vector<3x4xf32>\n"
+            "%b = vector.extract %v[2] : vector<4xf32> from vector<3x4xf32>\n"
+            "%r = vector.outerproduct %a, %b : vector<4xf32>, vector<4xf32>"
+        ),
         "4x4",
         lambda a: np.outer(a[0], a[2]),
     ),
     "transfer with padding": (
-        "%p = arith.constant 7.0 : f32\n"
-        "%r = vector.transfer_read %x[%c2, %c3], %p"
-        " : memref<3x4xf32>, vector<2x2xf32>",
+        (
+            "%p = arith.constant 7.0 : f32\n"
+            "%r = vector.transfer_read %x[%c2, %c3], %p"
+            " : memref<3x4xf32>, vector<2x2xf32>"
+        ),
         "2x2",
         lambda a: np.array([[a[2, 3], 7], [7, 7]]),
     ),
     "transposed transfer": (
-        "%p = arith.constant 7.0 : f32\n"
-        "%r = vector.transfer_read %x[%c0, %c3], %p"
-        " {permutation_map = affine_map<(i, j) -> (j, i)>}"
-        " : memref<3x4xf32>, vector<2x3xf32>",
+        (
+            "%p = arith.constant 7.0 : f32\n"
+            "%r = vector.transfer_read %x[%c0, %c3], %p"
+            " {permutation_map = affine_map<(i, j) -> (j, i)>}"
+            " : memref<3x4xf32>, vector<2x3xf32>"
+        ),
         "2x3",
         lambda a: np.array([a[:, 3], [7, 7, 7]]),
     ),
     "gather": (
-        "%i = arith.constant dense<[3, 0, 9]> : vector<3xi32>\n"
-        "%k = arith.constant dense<[true, false, true]> : vector<3xi1>\n"
-        "%q = arith.constant dense<-1.0> : vector<3xf32>\n"
-        "%r = vector.gather %x[%c0, %c2] [%i], %k, %q"
-        " : memref<3x4xf32>, vector<3xi32>, vector<3xi1>, vector<3xf32>"
-        " into vector<3xf32>",
+        (
+            "%i = arith.constant dense<[3, 0, 9]> : vector<3xi32>\n"
+            "%k = arith.constant dense<[true, false, true]> : vector<3xi1>\n"
+            "%q = arith.constant dense<-1.0> : vector<3xf32>\n"
+            "%r = vector.gather %x[%c0, %c2] [%i], %k, %q"
+            " : memref<3x4xf32>, vector<3xi32>, vector<3xi1>, vector<3xf32>"
+            " into vector<3xf32>"
+        ),
         "3",
         lambda a: np.array([a.ravel()[5], -1, a.ravel()[11]]),
     ),
     "expandload": (
-        "%k = arith.constant dense<[true, false, true]> : vector<3xi1>\n"
-        "%q = arith.constant dense<-1.0> : vector<3xf32>\n"
-        "%r = vector.expandload %x[%c2, %c0], %k, %q"
-        " : memref<3x4xf32>, vector<3xi1>, vector<3xf32> into vector<3xf32>",
+        (
+            "%k = arith.constant dense<[true, false, true]> : vector<3xi1>\n"
+            "%q = arith.constant dense<-1.0> : vector<3xf32>\n"
+            "%r = vector.expandload %x[%c2, %c0], %k, %q"
+            " : memref<3x4xf32>, vector<3xi1>, vector<3xf32> into vector<3xf32>"
+        ),
         "3",
         lambda a: np.array([a[2, 0], -1, a[2, 1]]),
     ),
     "bitcast": (
-        "%i = vector.bitcast %v : vector<3x4xf32> to vector<3x8xi16>\n"
-        "%r = vector.bitcast %i : vector<3x8xi16> to vector<3x4xf32>",
+        (
+            "%i = vector.bitcast %v : vector<3x4xf32> to vector<3x8xi16>\n"
+            "%r = vector.bitcast %i : vector<3x8xi16> to vector<3x4xf32>"
+        ),
         "3x4",
         lambda a: a,
     ),

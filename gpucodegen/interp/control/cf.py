@@ -56,7 +56,9 @@ def _poison(_: Machine, op: Operation) -> Any:
         return empty([n or 0 for n in ty.shape], ty.element)
     if isinstance(ty, AnyShaped):
         raise errors.UnsupportedOperation(operation=op.name, target="interp")
-    zero = 0.0 if isinstance(ty, FloatType) else 0j if isinstance(ty, ComplexType) else 0
+    zero = (
+        0.0 if isinstance(ty, FloatType) else 0j if isinstance(ty, ComplexType) else 0
+    )
     return canonical(zero, ty)
 
 

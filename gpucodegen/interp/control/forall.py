@@ -15,9 +15,7 @@ from gpucodegen.ir.operation import Operation
 
 def _bounds(op: Operation, name: str, dynamic: tuple[int, ...]) -> tuple[int, ...]:
     values = iter(dynamic)
-    return tuple(
-        next(values) if n == DYNAMIC_MARK else n for n in op.numbers(name)
-    )
+    return tuple(next(values) if n == DYNAMIC_MARK else n for n in op.numbers(name))
 
 
 def _forall(m: Machine, op: Operation, *_: Any) -> Any:

@@ -24,7 +24,9 @@ def steps(lower: int, upper: int, step: int) -> range:
     return range(lower, upper, step)
 
 
-def _for(m: Machine, op: Operation, lower: int, upper: int, step: int, *carried: Any) -> Any:
+def _for(
+    m: Machine, op: Operation, lower: int, upper: int, step: int, *carried: Any
+) -> Any:
     bits = bits_of(op.operands[0].type)
     sign = "u" if "unsignedCmp" in op.attributes else ""
     lower, upper = (wrapped(n, bits, sign) for n in (lower, upper))

@@ -17,7 +17,9 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import element_type
 
 
-def exchanged(m: Machine, op: Operation, value: Any, *, of_warp: bool) -> dict[int, Any]:
+def exchanged(
+    m: Machine, op: Operation, value: Any, *, of_warp: bool
+) -> dict[int, Any]:
     """What the threads that meet here bring; of a warp by lanes."""
     brought = m.thread.meet(op, value, of_warp=of_warp)
     return {n % WARP: v for n, v in brought.items()} if of_warp else brought
@@ -144,7 +146,9 @@ def _joined(values: list[Any], whole: Any, part: Any) -> Any:
     if whole == part:
         return values[0]
     axis = next(
-        d for d, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True)) if a != b
+        d
+        for d, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True))
+        if a != b
     )
     return np.concatenate(values, axis=axis)
 
@@ -153,7 +157,9 @@ def _dealt(value: Any, whole: Any, part: Any, lane: int) -> Any:
     if whole == part:
         return value
     axis = next(
-        d for d, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True)) if a != b
+        d
+        for d, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True))
+        if a != b
     )
     size = part.shape[axis]
     return value.take(range(lane * size, (lane + 1) * size), axis=axis)

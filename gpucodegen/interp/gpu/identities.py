@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from gpucodegen.dialects.gpu import dimension_of
 from gpucodegen.dialects.gpu.communication.meetings import WARP
 from gpucodegen.interp.gpu.threads import Thread
@@ -38,7 +37,11 @@ def _register(m: Machine, op: Operation) -> int:
 
 OPERATIONS: dict[str, Evaluate] = {
     **{f"gpu.{name}": _along for name in _ALONG},
-    **{f"nvvm.read.ptx.sreg.{name}.{d}": _register for name in _REGISTERS for d in "xyz"},
+    **{
+        f"nvvm.read.ptx.sreg.{name}.{d}": _register
+        for name in _REGISTERS
+        for d in "xyz"
+    },
     "gpu.lane_id": lambda m, _: m.thread.lane,
     "gpu.subgroup_id": lambda m, _: m.thread.warp,
     "gpu.num_subgroups": lambda m, _: warps(m.thread),

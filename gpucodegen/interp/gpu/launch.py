@@ -62,7 +62,11 @@ def _run(
 
 
 def _ids(
-    at: Point, place: Point, grid: Sequence[int], block: Sequence[int], cluster: Sequence[int]
+    at: Point,
+    place: Point,
+    grid: Sequence[int],
+    block: Sequence[int],
+    cluster: Sequence[int],
 ) -> dict[str, Point]:
     """Every identity of a thread."""
     three = range(3)

@@ -19,7 +19,7 @@ STACK = 1 << 20
 """Bytes that the stack of each thread may take."""
 
 
-class Stopped(Exception):  # noqa: N818 - no error: another thread has one
+class Stopped(Exception):
     """Another thread of the block has failed."""
 
 

@@ -79,7 +79,9 @@ def _padding(op: Operation, count: int) -> list[int]:
         flat = flat * 2 * count if value.is_splat else flat
         return flat[::2]
     if isinstance(value, ArrayAttr):
-        raise errors.UnsupportedOperation(operation=f"{op.name} {value}", target="interp")
+        raise errors.UnsupportedOperation(
+            operation=f"{op.name} {value}", target="interp"
+        )
     return [0] * count
 
 
@@ -87,7 +89,9 @@ def _inside(buffer: MemRef, index: tuple[int, ...]) -> bool:
     return all(0 <= i < n for i, n in zip(index, buffer.shape, strict=True))
 
 
-def _conv(_: Machine, op: Operation, kernel: MemRef, image: MemRef, out: MemRef) -> None:
+def _conv(
+    _: Machine, op: Operation, kernel: MemRef, image: MemRef, out: MemRef
+) -> None:
     """``out[b, x.., k] += sum image[b, x * s + z * d - p.., q] * kernel[z.., q, k]``."""
     count = out.rank - 2
     strides, dilations = (_factors(op, n, count) for n in ("strides", "dilations"))

@@ -106,7 +106,9 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
         results = m.results(
             body, [view.at(i) for view, i in zip(views, places, strict=True)]
         )
-        for view, i, value in zip(targets, places[-len(targets) :], results, strict=True):
+        for view, i, value in zip(
+            targets, places[-len(targets) :], results, strict=True
+        ):
             assert view.buffer is not None
             view.buffer.store(i, value, view.name)
     m.shared.globals[POINT] = outer

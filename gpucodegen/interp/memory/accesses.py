@@ -70,9 +70,7 @@ def span(ty: VectorType, buffer: MemRef) -> tuple[int, ...]:
     return ty.shape[: len(ty.shape) - len(inner)] if inner else ty.shape
 
 
-def read_vector(
-    buffer: MemRef, first: Sequence[int], ty: Type, name: str
-) -> Any:
+def read_vector(buffer: MemRef, first: Sequence[int], ty: Type, name: str) -> Any:
     """The elements from a place on."""
     assert isinstance(ty, VectorType)
     made = empty(ty.shape, ty.element)

@@ -14,9 +14,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import element_type
 
 
-def _update(
-    _: Machine, op: Operation, value: Any, buffer: MemRef, *index: int
-) -> Any:
+def _update(_: Machine, op: Operation, value: Any, buffer: MemRef, *index: int) -> Any:
     """What was there before."""
     name = name_of(op.operands[1])
     before = buffer.load(index, name)

@@ -54,13 +54,17 @@ def allocated(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> Me
         if first >= 0 and all(step >= 0 for step in steps):
             return _strided(ty, shape, steps, first)
     if layout is not None:
-        extents = [evaluate(e, (), symbols) for e in box(layout, list(map(Const, shape)))]
+        extents = [
+            evaluate(e, (), symbols) for e in box(layout, list(map(Const, shape)))
+        ]
         memory = MemRef.allocated(extents, ty.element).memory
         at = Box(layout, tuple(extents), tuple(symbols))
         return MemRef(memory, ty.element, shape, contiguous(shape), box=at)
     if isinstance(ty.layout, StridedLayoutAttr) and form is not None:
         rows = zip(form.strides, contiguous(shape), strict=True)
-        return _strided(ty, shape, [r if s is None else s for s, r in rows], form.offset or 0)
+        return _strided(
+            ty, shape, [r if s is None else s for s, r in rows], form.offset or 0
+        )
     if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.is_identity:
         return _permuted(ty, shape)
     return made
@@ -90,7 +94,9 @@ def _alloc(m: Machine, op: Operation, *_: int) -> MemRef:
     groups = m.groups(op)
     sizes, symbols = groups["dynamicSizes"], groups["symbolOperands"]
     made = allocated(op.results[0].type, sizes, symbols)
-    return _at_address(m, made, op.integer(ADDRESS)) if ADDRESS in op.attributes else made
+    return (
+        _at_address(m, made, op.integer(ADDRESS)) if ADDRESS in op.attributes else made
+    )
 
 
 _ARENA = 1 << 24

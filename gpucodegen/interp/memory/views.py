@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-
 import numpy as np
 
 from gpucodegen import errors
@@ -29,9 +28,7 @@ def mixed(m: Machine, op: Operation) -> tuple[Numbers, Numbers, Numbers]:
     view = Slice(op)
 
     def read(entries: Sequence[Value | int]) -> Numbers:
-        return tuple(
-            m.values[e] if isinstance(e, Value) else e for e in entries
-        )
+        return tuple(m.values[e] if isinstance(e, Value) else e for e in entries)
 
     return read(view.offsets), read(view.sizes), read(view.strides)
 
@@ -224,7 +221,12 @@ def _type_cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
         raise errors.UnsupportedType(type=ty, target="interp")
     inner = element(ty).inner
     return replace(
-        source, memory=whole.reshape((1, *inner)), type=ty, shape=(), strides=(), start=0
+        source,
+        memory=whole.reshape((1, *inner)),
+        type=ty,
+        shape=(),
+        strides=(),
+        start=0,
     )
 
 

@@ -17,7 +17,9 @@ from gpucodegen.ir.types import element_type
 Selected = tuple[tuple[int, ...], tuple[int | slice, ...]]
 
 
-def _slices(op: Operation, whole: Array, indices: Array, name: str, number: int) -> Iterator[Selected]:
+def _slices(
+    op: Operation, whole: Array, indices: Array, name: str, number: int
+) -> Iterator[Selected]:
     """Places in the indices, and the slice that each selects."""
     dims = op.numbers(name)
     for place in np.ndindex(*indices.shape[:-1]):
@@ -46,7 +48,9 @@ def _gather(_: Machine, op: Operation, source: Array, indices: Array) -> Array:
     return made
 
 
-def _scatter(_: Machine, op: Operation, source: Array, dest: Array, indices: Array) -> Array:
+def _scatter(
+    _: Machine, op: Operation, source: Array, dest: Array, indices: Array
+) -> Array:
     made = dest.copy()
     for place, at in _slices(op, dest, indices, "scatter_dims", 1):
         made[at] = source[place].reshape(made[at].shape)

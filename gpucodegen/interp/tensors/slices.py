@@ -35,7 +35,11 @@ def chosen(
                 shape=array.shape,
             )
         end = last + (1 if stride > 0 else -1)
-        cut.append(slice(offset, None if end < 0 else end, stride or 1) if size else slice(0, 0))
+        cut.append(
+            slice(offset, None if end < 0 else end, stride or 1)
+            if size
+            else slice(0, 0)
+        )
     found = array[tuple(cut)]
     if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):
         raise errors.InvalidLoopStep(step=0)

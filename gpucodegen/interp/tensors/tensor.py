@@ -115,9 +115,7 @@ def _concat(_: Machine, op: Operation, *inputs: Array) -> Array:
         return np.concatenate(inputs, axis=op.integer("dim"))
     except ValueError as problem:
         shapes = ", ".join(str(t.shape) for t in inputs)
-        raise errors.ShapesDisagree(
-            problem=f"'{op.name}' joins {shapes}"
-        ) from problem
+        raise errors.ShapesDisagree(problem=f"'{op.name}' joins {shapes}") from problem
 
 
 def _collapse(_: Machine, op: Operation, source: Array) -> Array:

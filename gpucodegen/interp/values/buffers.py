@@ -104,9 +104,7 @@ class MemRef:
         """The number, or the vector, at an index."""
         return number(self.memory[self.place(index, name)], self.type)
 
-    def store(
-        self, index: Sequence[int], value: Any, name: str = "the buffer"
-    ) -> None:
+    def store(self, index: Sequence[int], value: Any, name: str = "the buffer") -> None:
         """Write an element."""
         at = self.place(index, name)
         self.memory[at] = value if element(self.type).inner else code(value, self.type)
@@ -153,7 +151,9 @@ class MemRef:
     def strided(self) -> MemRef:
         """Itself, if it has strides.  Raises UnsupportedType."""
         if self.box is not None:
-            raise errors.UnsupportedType(type=f"view of {self.box.map}", target="interp")
+            raise errors.UnsupportedType(
+                type=f"view of {self.box.map}", target="interp"
+            )
         return self
 
 

@@ -64,5 +64,7 @@ def _elements(value: DenseElementsAttr, ty: Type) -> Any:
     of = element_type(ty)
     values = unpack(value.data(), value.element)
     if value.is_splat:
-        return filled(values[0], shape, of) if np.prod(shape) else array_of([], shape, of)
+        return (
+            filled(values[0], shape, of) if np.prod(shape) else array_of([], shape, of)
+        )
     return array_of(values, shape, of)

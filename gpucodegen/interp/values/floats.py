@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from fractions import Fraction
 
 from gpucodegen.ir.data.float_formats import FORMATS, of_bits, to_bits
@@ -14,7 +15,17 @@ def rounded(value: float, name: str) -> float:
     >>> rounded(0.1, "bf16"), rounded(1e9, "f16")
     (0.10009765625, inf)
     """
-    return value if name == "f64" else of_bits(to_bits(float(value), name), name)
+    if name == "f64":
+        return value
+    if name == "f32":
+        try:
+            return _SINGLE.unpack(_SINGLE.pack(value))[0]
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    return of_bits(to_bits(float(value), name), name)
+
+
+_SINGLE = struct.Struct("<f")
 
 
 def nearest(value: Fraction, name: str) -> float:

@@ -73,9 +73,7 @@ def _at(
     if -1 in position(op):
         return None
     if not all(0 <= i < n for i, n in zip(at, shape, strict=False)):
-        raise errors.IndexOutOfBounds(
-            index=at, buffer="the vector", shape=tuple(shape)
-        )
+        raise errors.IndexOutOfBounds(index=at, buffer="the vector", shape=tuple(shape))
     return at
 
 

@@ -30,7 +30,10 @@ def _boxes(op: Operation, shape: tuple[int, ...]) -> list[tuple[slice, ...]]:
     sizes = integers(op, "sizes")
     starts = (range(0, n, size) for n, size in zip(shape, sizes, strict=True))
     return [
-        tuple(slice(i, min(i + size, n)) for i, size, n in zip(at, sizes, shape, strict=True))
+        tuple(
+            slice(i, min(i + size, n))
+            for i, size, n in zip(at, sizes, shape, strict=True)
+        )
         for at in product(*starts)
     ]
 

@@ -27,7 +27,10 @@ def text_of(value: Any, ty: Type) -> str:
         of = element_type(ty)
         if not value.ndim:
             return f"( {text_of(number(value[()], of), of)} )"
-        rows = (text_of(v if v.ndim else number(v[()], of), of) for v in map(np.asarray, value))
+        rows = (
+            text_of(v if v.ndim else number(v[()], of), of)
+            for v in map(np.asarray, value)
+        )
         return f"( {', '.join(rows)} )"
     return f"{value:g}" if isinstance(ty, FloatType) else str(value)
 
