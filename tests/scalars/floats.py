@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math as c
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from tests.scalars.table import Row
+from gpucodegen.ir.data.float_formats import FORMATS
+from tests.scalars.table import Row, open_if
 
 Want = Callable[..., Any]
 PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true"
@@ -33,6 +35,11 @@ def extreme(pick: Callable[[float, float], float], *, numbers_win: bool) -> Want
     return want
 
 
+def zeros_of_both_signs(x: float, y: float) -> bool:
+    """Of these, maxnumf and minnumf may take either."""
+    return x == 0 == y and c.copysign(1, x) != c.copysign(1, y)
+
+
 def quotient(x: float, y: float) -> float:
     with np.errstate(all="ignore"):
         return float(np.float64(x) / np.float64(y))
@@ -52,8 +59,8 @@ def away(x: float) -> int:
     return int(c.copysign(c.floor(abs(x) + 0.5), x))
 
 
-def rounded_sum(ty: str) -> dict[str, Want]:
-    """Operations on numbers of a type whose results are rounded once."""
+def binary() -> dict[str, Want]:
+    """Operations of two numbers whose results are rounded once."""
     return {
         "addf": lambda x, y: x + y,
         "subf": lambda x, y: x - y,
@@ -62,8 +69,8 @@ def rounded_sum(ty: str) -> dict[str, Want]:
         "remf": remainder,
         "maximumf": extreme(larger, numbers_win=False),
         "minimumf": extreme(smaller, numbers_win=False),
-        "maxnumf": extreme(larger, numbers_win=True),
-        "minnumf": extreme(smaller, numbers_win=True),
+        "maxnumf": open_if(zeros_of_both_signs, extreme(larger, numbers_win=True)),
+        "minnumf": open_if(zeros_of_both_signs, extreme(smaller, numbers_win=True)),
         "maximumnumf": extreme(larger, numbers_win=True),
         "minimumnumf": extreme(smaller, numbers_win=True),
     }
@@ -94,7 +101,7 @@ def arith(ty: str) -> list[Row]:
     two = (ty, ty)
     rows = [
         Row(f"arith.{n}", f"%r = arith.{n} %x, %y : {{x}}", two, (ty,), f)
-        for n, f in rounded_sum(ty).items()
+        for n, f in binary().items()
     ]
     rows += [
         Row(
@@ -113,7 +120,7 @@ def arith(ty: str) -> list[Row]:
             "%r = arith.select %c, %x, %y : {i1}, {x}",
             two,
             (ty,),
-            lambda x, y: min(y, x),
+            lambda x, y: x if x < y else y,
         )
     )
     return rows
@@ -181,7 +188,7 @@ def math(ty: str) -> list[Row]:
             "%r = math.fpowi %x, %y : {x}, {y}",
             (ty, "i32"),
             (ty,),
-            lambda x, n: small_power(x, n),
+            small_power,
             1e-5 if ty == "f32" else 1e-13 if ty == "f64" else 0.1,
         )
     )
@@ -205,16 +212,12 @@ def fused(x: float, y: float, z: float) -> float | None:
     """Where the exact result is simple enough for Python's floats."""
     if not all(map(c.isfinite, (x, y, z))):
         return None
-    from fractions import Fraction
-
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     near = float(exact)
     return near if Fraction(near) == exact and near else None
 
 
 def smallest_normal(ty: str) -> float:
-    from gpucodegen.ir.data.float_formats import FORMATS
-
     return 2.0 ** FORMATS[ty].low
 
 

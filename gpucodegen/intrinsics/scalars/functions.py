@@ -8,7 +8,13 @@ from typing import Any
 from numba.core import types
 
 from gpucodegen.intrinsics.framework.features import has_fused_operations
-from gpucodegen.intrinsics.framework.lowering import Face, Lowering, number, signature
+from gpucodegen.intrinsics.framework.lowering import (
+    I32,
+    Face,
+    Lowering,
+    number,
+    signature,
+)
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.arithmetic import common_type
 
@@ -81,6 +87,8 @@ def power(face: Face, name: str) -> Any:
 
 def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
     builder = low.builder
+    if exponent.type.width < I32.width:
+        exponent = builder.sext(exponent, I32)
     multiply = builder.fmul if is_float else builder.mul
     one = number(base.type, 1)
     product, negative = repeated_product(low, base, exponent, one, multiply)

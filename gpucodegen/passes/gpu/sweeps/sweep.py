@@ -144,6 +144,16 @@ class Sweep:
         """
         if self.loop.lower.constant is None:
             return 0
+        if width not in self._firsts:
+            self._firsts[width] = self._best_first(width)
+        return self._firsts[width]
+
+    @cached_property
+    def _firsts(self) -> dict[int, int]:
+        """What `first` found: every access asks for it."""
+        return {}
+
+    def _best_first(self, width: int) -> int:
         return max(
             range(0, -width, -1),
             key=lambda at: sum(
