@@ -45,6 +45,7 @@ from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
 from gpucodegen.passes.prepare.linalg.decompose_windows import DecomposeWindows
 from gpucodegen.passes.prepare.linalg.decompose_winograd import DecomposeWinograd
 from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
+from gpucodegen.passes.prepare.linalg.fuse_tensors import FuseTensors
 from gpucodegen.passes.prepare.linalg.generalize import Generalize
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
 from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
@@ -100,7 +101,8 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
-    return [*named, *several, Generalize(), Bufferize(), ForallToLoops()]
+    buffers = [FuseTensors(), Bufferize(), ForallToLoops()]
+    return [*named, *several, Generalize(), *buffers]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:

@@ -7,6 +7,7 @@
 - `decompose_winograd`: its transforms as products with the matrices of `winograd`
 - `contract_vectors`: contractions of whole vectors
 - `relayout`: pack and unpack
+- `fuse_tensors`: elementwise work moves to where it is read
 - `linalg_to_affine`: all operations on buffers
 """
 
