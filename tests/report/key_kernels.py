@@ -268,6 +268,7 @@ PROGRAMS = {
     "f32 ragged": product(1000, 513, 97, "f32", "f32"),
     "f32 split": product(256, 256, 4096, "f32", "f32"),
     "f64 64 x 128": product(2048, 2048, 256, "f64", "f64"),
+    "f64 32 x 32": product(256, 256, 64, "f64", "f64"),
     "batched": BATCH,
     "naive": NAIVE,
     "matvec": MATVEC,
@@ -282,6 +283,10 @@ PROGRAMS = {
         "conv_2d_nhwc_hwcf", "32x56x56x64", "1x1x64x256", "32x56x56x256"
     ),
     "bias and relu": LAYER,
+    "small layer": LAYER.replace("<2048x512x", "<640x64x")
+    .replace("<512x2048x", "<64x512x")
+    .replace("<2048x2048x", "<640x512x")
+    .replace("<2048x", "<512x"),
     "f16": product(640, 512, 64, "f16", "f16"),
     "i8": product(640, 512, 64, "i8", "i32"),
     "relu": elementwise("f32", "f32"),

@@ -18,6 +18,7 @@ FIGURES = {
     "f32 ragged": Figures(2620, 84, 101, 80, 0.73),
     "f32 split": Figures(10480, 76, 48, 80, 0.81),
     "f64 64 x 128": Figures(19920, 152, 96, 254, 0.84),
+    "f64 32 x 32": Figures(917, 112, 64, 94, 0.63),
     "batched": Figures(36380, 144, 64, 128, 0.91),
     "naive": Figures(18260, 144, 64, 128, 0.91),
     "matvec": Figures(70.5, 3, 65.5, 29, 0.25),
@@ -26,8 +27,9 @@ FIGURES = {
     "channels first": Figures(42551, 190.5, 144.4, 128, 0.87),
     "1x1": Figures(4764, 144, 64, 128, 0.91),
     "bias and relu": Figures(36365, 144, 64, 128, 0.91),
+    "small layer": Figures(1414, 84, 80, 80, 0.80),
     "f16": Figures(1546, 117.4, 53.4, 80, 0.80),
-    "i8": Figures(1807, 136, 24.5, 72, 0),
+    "i8": Figures(1501, 136, 24.5, 72, 0),
     "relu": Figures(23, 0, 64, 18, 0),
     "relu f16": Figures(63, 0, 64, 26, 0),
     "f32 to f16": Figures(28, 0, 96, 26, 0),
@@ -51,8 +53,6 @@ GUARDED = {"f32 ragged", "f16", "i8", "matvec"}
 """Kernels in which lanes are idle."""
 SAMPLED = {"channels first", "channels last"}
 """Kernels of which blocks that are not executed access memory in another way."""
-NESTED = {"i8"}
-"""Kernels whose main loop holds a loop, of which the text has one trip."""
 UNTOLD = {"jacobi, many steps"}
 """Kernels whose text does not tell what accesses cost."""
 ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
@@ -142,7 +142,7 @@ def test_the_text_says_what_is_executed(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(GUARDED))
 def test_guards_leave_no_more_to_do(name: str) -> None:
     kernel = reported(name)
-    assert name in NESTED or kernel.loop.executed <= kernel.loop.stated
+    assert kernel.loop.executed <= kernel.loop.stated
     known = [row for row in kernel.accesses if row.stated is not None]
     assert known
     for row in known:

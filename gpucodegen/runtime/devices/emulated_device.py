@@ -198,7 +198,7 @@ class EmulatedDevice:
 
             self._fault = error_of(fault, self)
             return
-        if run.marks is not None:
+        if run is not None and run.marks is not None:
             size = 1 << run.marks.shift
             touched = [self._bytes(cells, size) for cells in run.marks.touched()]
             self._fault = self.streams.note(f"kernel {name}", *touched, stream)

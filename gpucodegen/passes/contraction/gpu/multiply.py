@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import Type, VectorType
+from gpucodegen.ir.types import FloatType, Type, VectorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
+
+UNROLLED = 290
+"""Instructions of a loop that LLVM surely unrolls whole: it stops at 300."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,27 @@ class Quads:
                 for (row, column), total in zip(pairs, acc, strict=True)
             ]
 
-        return b.carried_loop(0, count, sums, term, hint="k")
+        for start, stop in pairwise(_cuts(count, UNROLLED // self._instructions)):
+            sums = b.carried_loop(start, stop, sums, term, hint="k")
+        return tuple(sums)
+
+    @property
+    def _instructions(self) -> int:
+        """Those of a term, about as LLVM counts them: three for integers' products."""
+        down, across = self.lanes.rows, self.lanes.columns
+        products = down.quads * down.quad * across.quads * across.quad
+        each = 1 if isinstance(self.element, FloatType) else 3
+        return products * each + 4 + down.quads + across.quads
+
+
+def _cuts(count: int, most: int) -> list[int]:
+    """Where stretches of at most so many terms, or of one, begin, and the end.
+
+    >>> _cuts(8, 7), _cuts(8, 8), _cuts(3, 0)
+    ([0, 4, 8], [0, 8], [0, 1, 2, 3])
+    """
+    parts = -(-count // max(1, most))
+    return [count * n // parts for n in range(parts + 1)]
 
 
 def _divided(index: Index, by: int) -> tuple[Index, Index]:

@@ -21,6 +21,8 @@ OTHERS = 20
 """Instructions for a block of terms besides arithmetic and memory, as compiled."""
 BASE_REGISTERS = 36
 """Registers besides sums and factors: addresses and what is on its way."""
+WIDE_REGISTERS = 12
+"""More of them where an element takes two, as compiled."""
 REGISTER = 4
 """Bytes of a register."""
 
@@ -77,7 +79,8 @@ class Counts:
         plan, words = self.plan, self.product.element // REGISTER or 1
         rows, columns = plan.thread_rows, plan.thread_columns
         factors = 3 * (rows + columns) // 2
-        return (rows * columns + factors) * words + BASE_REGISTERS
+        base = BASE_REGISTERS + WIDE_REGISTERS * (words - 1)
+        return (rows * columns + factors) * words + base
 
     @property
     def blocks(self) -> int:
