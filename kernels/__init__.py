@@ -1,18 +1,105 @@
-"""Ready-made operations: MLIR sources and thin typed wrappers on the public API.
+"""Ready-made operations: MLIR and thin typed wrappers on the public API.
 
-Comes in: NumPy or CuPy arrays.  Goes out: arrays of the same library.
+Comes in: arrays of NumPy, CuPy, PyTorch or JAX.  Goes out: arrays of the same library.
 
 - `arrays`: what is asked of an array library
-- `sources`: the ``.mlir`` files, with other aliases put in
-- `windows`: the geometry of a sliding window
-- `calls`: calls for operands of known shapes
-- `products`: ``matmul``
-- `convolutions`: ``conv2d``
+- `elements`: element types, and what sums of them are kept in
+- `calls`: calls of operations on operands of known shapes
+- `texts`: MLIR as it is written
+- `elementwise`: expressions, and arrays in another order
+- `reductions`: sums, extremes and the like over axes
+- `products`: matrices, Einstein's notation, attention
+- `rows`: softmax, norms, running sums
+- `windows`: convolutions and pooling
+- `grids`: stencils, and elements at places that arrays tell
+- `table`: every operation, and whose function it is like
 """
 
 from __future__ import annotations
 
-from gpucodegen.kernels.convolutions import conv2d
-from gpucodegen.kernels.products import matmul
+from gpucodegen.kernels.elementwise.fused import elementwise
+from gpucodegen.kernels.elementwise.movement import copy, transpose
+from gpucodegen.kernels.grids.indexed import bincount, histogram, scatter_add, take
+from gpucodegen.kernels.grids.stencils import stencil
+from gpucodegen.kernels.products.attention import scaled_dot_product_attention
+from gpucodegen.kernels.products.einsum import einsum, tensordot
+from gpucodegen.kernels.products.matmul import matmul, matvec, vecdot
+from gpucodegen.kernels.reductions.places import argmax, argmin
+from gpucodegen.kernels.reductions.sums import (
+    all,  # noqa: A004 - the names that NumPy has
+    any,  # noqa: A004
+    count_nonzero,
+    logsumexp,
+    max,  # noqa: A004
+    mean,
+    min,  # noqa: A004
+    prod,
+    std,
+    sum,  # noqa: A004
+    var,
+)
+from gpucodegen.kernels.rows.norms import batch_norm, layer_norm, rms_norm
+from gpucodegen.kernels.rows.softmax import cumprod, cumsum, log_softmax, softmax
+from gpucodegen.kernels.windows.convolutions import conv1d, conv2d, conv3d
+from gpucodegen.kernels.windows.pooling import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from gpucodegen.kernels.windows.transposed import (
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 
-__all__ = ["conv2d", "matmul"]
+__all__ = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "bincount",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "copy",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "einsum",
+    "elementwise",
+    "histogram",
+    "layer_norm",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "matvec",
+    "max",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "mean",
+    "min",
+    "prod",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "scatter_add",
+    "softmax",
+    "std",
+    "stencil",
+    "sum",
+    "take",
+    "tensordot",
+    "transpose",
+    "var",
+    "vecdot",
+]

@@ -7,81 +7,238 @@ machine code, with a new result.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
 
+from gpucodegen import api, errors
+from gpucodegen.calls.form import form_of
 from gpucodegen.calls.function import Function
 from gpucodegen.calls.launch import Entry, unlike
-from gpucodegen.kernels.arrays import ArrayT, empty
+from gpucodegen.kernels.arrays import (
+    OWN,
+    Library,
+    Memory,
+    contiguous,
+    empty,
+    library,
+    memory_module,
+    require_shape,
+)
 
 MAX_CALLS = 1024
 """Forms of calls that a function remembers."""
+MAX_TEXTS = 512
+"""Texts whose compiled programs are kept."""
+View = Callable[[Memory], Memory]
+
+
+class Program(Protocol):
+    """A function, by its name, and the text that holds it."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+    def text(self) -> str:
+        """The text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a form of call needs: a text, whose last argument is the result.
+
+    Before that come the operands, and then numbers.  ``views``: per operand, what its
+    memory is seen as; None as it is.  ``handed``: operands need not be contiguous.
+    ``inside``: the shape that the text has for the result, if it is another.
+    """
+
+    text: Program
+    shape: tuple[int, ...]
+    dtype: Any
+    views: Sequence[View | None] = ()
+    handed: bool = False
+    inside: tuple[int, ...] | None = None
+
+
+@lru_cache(MAX_TEXTS)
+def compiled(text: str, entry: str, target: str) -> Function:
+    """The function of a text."""
+    return api.compile(text, target=target)[entry]
 
 
 @dataclass(slots=True)
 class KernelCall:
-    """A function of operands of one form: their library, and the result's shape.
+    """A recipe at work on operands of one form.
 
-    ``turned``: the function takes the transposes of operands, which are contiguous.
     ``again``: a call of these operands, without a place for the result.
+    ``direct``: it takes the operands as they come and gives the result as it is.
     """
 
+    name: str
     library: Any
+    recipe: Recipe
     function: Function
-    shape: tuple[int, ...]
-    turned: Sequence[bool] = ()
     again: Entry = unlike
+    direct: bool = False
 
-    def __call__(self, operands: Sequence[ArrayT], out: ArrayT | None) -> ArrayT:
+    def __call__(
+        self,
+        operands: Sequence[Memory],
+        numbers: Sequence[Any],
+        out: Memory | None,
+    ) -> Memory:
         """Run; operands that are not contiguous are copied first."""
-        if self.turned:
-            pairs = zip(operands, self.turned, strict=True)
-            operands = [a.T if turned else a for a, turned in pairs]
-        given = [*map(self.library.ascontiguousarray, operands)]
+        given = self._given(operands)
         done = self.again(*given) if out is None else NotImplemented
+        recipe = self.recipe
         if done is not NotImplemented:
-            return done
-        dtype = given[0].dtype
-        result: ArrayT = empty(self.library, self.shape, dtype) if out is None else out
-        self.function(*given, result)
-        if out is None:
-            self.again = self.function.again(*given, result)
+            return done if recipe.inside is None else done.reshape(recipe.shape)
+        result = self._made() if out is None else self._checked(out)
+        place = result if recipe.inside is None else result.reshape(recipe.inside)
+        self.function(*given, *numbers, place)
+        if out is None and not numbers:
+            self._remember(operands, given, place)
         return result
+
+    def _given(self, operands: Sequence[Memory]) -> list[Memory]:
+        if views := self.recipe.views:
+            pairs = zip(operands, views, strict=True)
+            operands = [a if view is None else view(a) for a, view in pairs]
+        if self.recipe.handed:
+            return [*operands]
+        return [*map(contiguous, operands)]
+
+    def _made(self) -> Memory:
+        return empty(self.library, self.recipe.shape, self.recipe.dtype)
+
+    def _checked(self, out: Memory) -> Memory:
+        require_shape(out, self.recipe.shape, function=self.name, argument="out")
+        if out.dtype != self.recipe.dtype:
+            raise errors.WrongDtype(
+                function=self.name,
+                argument="out",
+                expected=self.recipe.dtype,
+                actual=out.dtype,
+            )
+        return out
+
+    def _remember(
+        self, operands: Sequence[Memory], given: list[Memory], result: Memory
+    ) -> None:
+        self.again = self.function.again(*given, result)
+        if self.again is unlike:
+            return
+        same = all(a is b for a, b in zip(operands, given, strict=True))
+        self.direct = same and self.recipe.inside is None
 
 
 @dataclass(slots=True)
-class Calls:
-    """Calls by their form, forgotten when there are too many, and the last ones.
+class Kernel:
+    """A ready-made operation: its name, its operands' names, and how a call is made.
 
-    ``last``: per options, what the last call of operands as they are has become.
+    ``prepare`` maps operands as memory, and the options, to a recipe, after all checks.
+    ``known``: calls by their form, forgotten when there are too many.  ``last``: per
+    options, what the last call of operands as they are has become.
     """
 
+    name: str
+    arguments: tuple[str, ...]
+    prepare: Callable[..., Recipe]
     known: dict[Hashable, KernelCall] = field(
-        default_factory=dict[Hashable, KernelCall]
+        default_factory=dict[Hashable, "KernelCall"]
     )
     last: dict[Hashable, Entry] = field(default_factory=dict[Hashable, "Entry"])
 
-    def repeated(self, options: Hashable, a: object, b: object) -> Any:
-        """The result of a call like the last one, `NotImplemented` of any other."""
-        return self.last.get(options, unlike)(a, b)
+    def __call__(
+        self,
+        operands: tuple[Any, ...],
+        out: Any,
+        target: str,
+        *options: Any,
+        numbers: Sequence[Any] = (),
+    ) -> Any:
+        """The result for operands; ``out`` is where it goes, or None.
 
-    def keep(self, form: Hashable, call: KernelCall) -> KernelCall:
-        """Remember a call."""
+        ``numbers`` are handed to the function; ``options`` decide over its text.
+        """
+        key = repr(options), target
+        if out is None:
+            done = self.last.get(key, unlike)(*operands)
+            if done is not NotImplemented:
+                return done
+        return self._call(key, operands, numbers, out, options)
+
+    def _call(
+        self,
+        key: tuple[str, str],
+        operands: tuple[Any, ...],
+        numbers: Sequence[Any],
+        out: Any,
+        options: tuple[Any, ...],
+    ) -> Any:
+        """Any call but one like the last."""
+        homes = [
+            library(a, function=self.name, argument=name)
+            for a, name in zip(operands, self._names(operands), strict=True)
+        ]
+        home, module = homes[0]
+        taken = tuple(
+            each.take(a, self.name, name)
+            for a, (each, _), name in zip(
+                operands, homes, self._names(operands), strict=True
+            )
+        )
+        place = None if out is None else self._place(out)
+        form = key, form_of(taken)
+        call = self.known.get(form) or self._keep(form, taken, options, key[1])
+        result = call(taken, numbers, place)
+        if out is not None:
+            return out
+        is_direct = call.direct and all(each is OWN for each, _ in homes)
+        self.last[key] = call.again if is_direct else unlike
+        return home.give(module, result)
+
+    def _names(self, operands: tuple[Any, ...]) -> tuple[str, ...]:
+        names = self.arguments
+        if len(names) < len(operands):
+            names = (
+                *names,
+                *(f"operand {n}" for n in range(len(names), len(operands))),
+            )
+        return names[: len(operands)]
+
+    def _place(self, out: Any) -> Memory:
+        home, _ = library(out, function=self.name, argument="out")
+        _require_writes(home, self.name)
+        return home.take(out, self.name, "out")
+
+    def _keep(
+        self,
+        form: Hashable,
+        taken: tuple[Memory, ...],
+        options: tuple[Any, ...],
+        target: str,
+    ) -> KernelCall:
+        """Prepare a call and remember it."""
+        recipe = self.prepare(taken, *options)
         if len(self.known) >= MAX_CALLS:
             self.known.clear()
             self.last.clear()
+        program = recipe.text
+        function = compiled(program.text(), program.name, target)
+        call = KernelCall(self.name, memory_module(taken[0]), recipe, function)
         self.known[form] = call
         return call
 
-    def run(
-        self,
-        options: Hashable,
-        call: KernelCall,
-        operands: Sequence[ArrayT],
-        out: ArrayT | None,
-    ) -> ArrayT:
-        """The result of a call with these options."""
-        result = call(operands, out)
-        self.last[options] = unlike if call.turned else call.again
-        return result
+
+def _require_writes(home: Library, function: str) -> None:
+    if not home.writes:
+        raise errors.ReadOnlyArgument(
+            function=function,
+            argument="out",
+            advice="Leave it out: JAX writes no array",
+        )

@@ -65,20 +65,20 @@ class TestMatmul:
             np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-3)
 
     def test_refuses_an_unknown_dtype(self) -> None:
-        a = np.zeros((2, 2), complex)
-        with pytest.raises(gcg.LaunchError, match=r"complex128.*Convert"):
+        a = np.zeros((2, 2), object)
+        with pytest.raises(gcg.LaunchError, match=r"object.*Convert"):
             gcg.kernels.matmul(a, a)
 
-    def test_refuses_a_vector(self) -> None:
-        with pytest.raises(gcg.LaunchError, match=r"argument b must have rank 2"):
-            gcg.kernels.matmul(numbers(2, 2), numbers(2))
+    def test_refuses_a_number(self) -> None:
+        with pytest.raises(gcg.LaunchError, match=r"argument b must have rank 1 or 2"):
+            gcg.kernels.matmul(numbers(2, 2), numbers())
 
     def test_refuses_inner_extents_that_differ(self) -> None:
         with pytest.raises(gcg.Error, match="extent"):
             gcg.kernels.matmul(numbers(2, 3), numbers(4, 5))
 
     def test_refuses_other_containers(self) -> None:
-        with pytest.raises(gcg.LaunchError, match="NumPy or CuPy"):
+        with pytest.raises(gcg.LaunchError, match="NumPy, CuPy"):
             gcg.kernels.matmul(Foreign(), Foreign())
 
 

@@ -8,39 +8,15 @@ integers and names from the table of element types are ever written into the tex
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from gpucodegen import errors
+from gpucodegen.kernels.elements import Element
+from gpucodegen.kernels.windows.geometry import Layout, SlidingWindow, Widths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-# dtype name -> (element type, its zero)
-ELEMENTS = {
-    "float16": ("f16", "0.0"),
-    "float32": ("f32", "0.0"),
-    "float64": ("f64", "0.0"),
-    "int32": ("i32", "0"),
-    "int64": ("i64", "0"),
-}
-
-
-def element_aliases(dtype: str, *, function: str, argument: str) -> dict[str, str]:
-    """Aliases of an element type and its zero.
-
-    >>> element_aliases("int32", function="f", argument="a")
-    {'!element': 'i32', '#zero': '0 : i32'}
-    """
-    if dtype not in ELEMENTS:
-        raise errors.WrongDtype(
-            function=function,
-            argument=argument,
-            expected=f"one of {', '.join(ELEMENTS)}",
-            actual=dtype,
-        )
-    element, zero = ELEMENTS[dtype]
-    return {"!element": element, "#zero": f"{zero} : {element}"}
 
 
 def vector(values: Iterable[int]) -> str:
@@ -65,7 +41,7 @@ def shift(width: int) -> str:
 def source(name: str, aliases: Mapping[str, str]) -> str:
     """The text of a file with some of its aliases defined anew.
 
-    >>> print(source("matmul.mlir", {"!element": "f64"})[:32])
+    >>> print(source("conv_2d_nhwc_hwcf.mlir", {"!element": "f64"})[:32])
     !element = f64
     #zero = 0.0 : f32
     """
@@ -78,3 +54,40 @@ def source(name: str, aliases: Mapping[str, str]) -> str:
 
 def _definition(lines: list[str], alias: str) -> int:
     return next(i for i, line in enumerate(lines) if line.startswith(f"{alias} = "))
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A function of a file, with its aliases."""
+
+    name: str
+    file: str
+    aliases: tuple[tuple[str, str], ...]
+
+    def text(self) -> str:
+        """The text of the file."""
+        return source(self.file, dict(self.aliases))
+
+
+FILES = {True: "conv_2d_nhwc_hwcf.mlir", False: "conv_2d_nchw_fchw.mlir"}
+"""Convolutions of planes, by whether channels are last."""
+
+
+def image_text(
+    layout: Layout, element: Element, window: SlidingWindow, border: Widths
+) -> File:
+    """The convolution of planes, of one group, that nothing follows."""
+    zero = "0.0" if element.kind == "f" else "0"
+    aliases = {
+        "!element": element.mlir,
+        "#zero": f"{zero} : {element.mlir}",
+        "#strides": vector(window.strides),
+        "#dilations": vector(window.dilations),
+    }
+    file = FILES[layout.is_last]
+    if any(map(any, border)):
+        (top, bottom), (left, right) = border
+        sides = {"#top": top, "#bottom": bottom, "#left": left, "#right": right}
+        aliases |= {side: shift(width) for side, width in sides.items()}
+        file = f"padded_{file}"
+    return File("conv2d", file, tuple(aliases.items()))

@@ -1,0 +1,218 @@
+"""What an expression may call, as a table: its type by NumPy's rules, and its lines.
+
+Comes in: a name and values.  Goes out: a value.  The element of a result is that which
+NumPy gives for empty arrays of the arguments' elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.kernels.elements import BOOL, Element
+from gpucodegen.kernels.texts.scalars import UNARY, Scalars, Value, has
+
+Builder = Callable[..., Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function: ``typed`` is what NumPy is asked for the element of its result.
+
+    ``build`` maps the text, the element of the result, and the arguments to a value.
+    ``converts``: the arguments are converted to that element first.
+    """
+
+    typed: Callable[..., Any]
+    build: Builder
+    converts: bool = True
+
+
+def _same(_text: Scalars, _element: Element, x: Value) -> Value:
+    return x
+
+
+def _unary(name: str) -> Builder:
+    return lambda text, _, x: text.unary(name, x)
+
+
+def _binary(name: str) -> Builder:
+    return lambda text, _, x, y: text.binary(name, x, y)
+
+
+def _compared(name: str) -> Builder:
+    return lambda text, _, x, y: text.compared(name, x, y)
+
+
+def _rounding(name: str) -> Builder:
+    def build(text: Scalars, element: Element, x: Value) -> Value:
+        return text.unary(name, x) if has(UNARY, name, element.kind) else x
+
+    return build
+
+
+def _square(text: Scalars, _element: Element, x: Value) -> Value:
+    return text.binary("mul", x, x)
+
+
+def _reciprocal(text: Scalars, element: Element, x: Value) -> Value:
+    return text.binary("div", text.constant(1, element), x)
+
+
+def relu(text: Scalars, element: Element, x: Value) -> Value:
+    """The number, or zero if that is larger."""
+    return text.binary("max", x, text.constant(0, element))
+
+
+def sigmoid(text: Scalars, element: Element, x: Value) -> Value:
+    """``1 / (1 + exp(-x))``."""
+    one = text.constant(1, element)
+    power = text.unary("exp", text.unary("neg", x))
+    return text.binary("div", one, text.binary("add", one, power))
+
+
+def silu(text: Scalars, element: Element, x: Value) -> Value:
+    """``x * sigmoid(x)``."""
+    return text.binary("mul", x, sigmoid(text, element, x))
+
+
+def gelu(text: Scalars, element: Element, x: Value) -> Value:
+    """``x / 2 * (1 + erf(x / sqrt(2)))``."""
+    scaled = text.binary("mul", x, text.constant(math.sqrt(0.5), element))
+    ends = text.binary("add", text.constant(1, element), text.unary("erf", scaled))
+    return text.binary("mul", text.binary("mul", x, text.constant(0.5, element)), ends)
+
+
+def _sign(text: Scalars, element: Element, x: Value) -> Value:
+    zero, one = text.constant(0, element), text.constant(1, element)
+    positive = text.select(text.compared("gt", x, zero), one, x)
+    if element.kind == "u":
+        return positive
+    less = text.compared("lt", x, zero)
+    return text.select(less, text.constant(-1, element), positive)
+
+
+def _where(
+    text: Scalars, element: Element, condition: Value, x: Value, y: Value
+) -> Value:
+    values = text.cast(x, element), text.cast(y, element)
+    return text.select(text.cast(condition, BOOL), *values)
+
+
+def _floor_divide(text: Scalars, element: Element, x: Value, y: Value) -> Value:
+    if element.kind != "f":
+        return text.binary("floordiv", x, y)
+    # x - mod is a multiple of y but for rounding, and the quotient almost an integer
+    zero, half = text.constant(0, element), text.constant(0.5, element)
+    rest = remainder(text, element, x, y)
+    quotient = text.binary("div", text.binary("sub", x, rest), y)
+    whole = text.unary("floor", quotient)
+    above = text.compared("gt", text.binary("sub", quotient, whole), half)
+    rounded = text.select(
+        above, text.binary("add", whole, text.constant(1, element)), whole
+    )
+    by_zero = text.compared("eq", y, zero)
+    return text.select(by_zero, text.binary("div", x, y), rounded)
+
+
+def remainder(text: Scalars, element: Element, x: Value, y: Value) -> Value:
+    """What is left of a division, with the sign of the divisor."""
+    rest = text.binary("rem", x, y)
+    if element.kind == "u":
+        return rest
+    zero = text.constant(0, element)
+    apart = text.binary(
+        "xor", text.compared("lt", rest, zero), text.compared("lt", y, zero)
+    )
+    some = text.compared("ne", rest, zero)
+    wrong = text.binary("and", some, apart)
+    return text.select(wrong, text.binary("add", rest, y), rest)
+
+
+def _not(text: Scalars, element: Element, x: Value) -> Value:
+    every = 1 if element.kind == "b" else -1
+    return text.binary("xor", x, text.constant(every, element))
+
+
+def _ask(numpy_name: str) -> Callable[..., Any]:
+    return getattr(np, numpy_name)
+
+
+CALLS: dict[str, Call] = {
+    **{
+        name: Call(_ask(name), _unary(name))
+        for name in """exp log sin cos tan tanh sqrt expm1 log2 log10 log1p exp2 sinh
+            cosh cbrt""".split()
+    },
+    **{
+        name: Call(_ask(f"arc{name[1:]}"), _unary(name))
+        for name in "asin acos atan asinh acosh atanh".split()
+    },
+    **{
+        name: Call(_ask(numpy), _rounding(name if name != "round" else "roundeven"))
+        for name, numpy in {
+            "ceil": "ceil",
+            "floor": "floor",
+            "trunc": "trunc",
+            "round": "rint",
+        }.items()
+    },
+    "rsqrt": Call(np.sqrt, _unary("rsqrt")),
+    "erf": Call(np.exp, _unary("erf")),
+    "abs": Call(np.abs, _unary("abs"), converts=False),
+    "sign": Call(np.abs, _sign),
+    "square": Call(np.square, _square),
+    "reciprocal": Call(lambda x: np.true_divide(1, x), _reciprocal),
+    "relu": Call(lambda x: np.maximum(x, x), relu),
+    "sigmoid": Call(np.exp, sigmoid),
+    "silu": Call(np.exp, silu),
+    "gelu": Call(np.exp, gelu),
+    "maximum": Call(np.maximum, _binary("max")),
+    "minimum": Call(np.minimum, _binary("min")),
+    "atan2": Call(np.arctan2, _binary("atan2")),
+    "copysign": Call(np.copysign, _binary("copysign")),
+    "where": Call(np.where, _where, converts=False),
+}
+"""Functions by their names in expressions."""
+
+OPERATORS: dict[str, Call] = {
+    "Add": Call(np.add, _binary("add")),
+    "Sub": Call(np.subtract, _binary("sub")),
+    "Mult": Call(np.multiply, _binary("mul")),
+    "Div": Call(np.true_divide, _binary("div")),
+    "FloorDiv": Call(np.floor_divide, _floor_divide),
+    "Mod": Call(np.remainder, remainder),
+    "Pow": Call(np.power, _binary("pow")),
+    "BitAnd": Call(np.bitwise_and, _binary("and")),
+    "BitOr": Call(np.bitwise_or, _binary("or")),
+    "BitXor": Call(np.bitwise_xor, _binary("xor")),
+    "USub": Call(np.negative, _unary("neg")),
+    "UAdd": Call(np.positive, _same),
+    "Invert": Call(np.invert, _not),
+}
+"""Operators by the names of Python's grammar."""
+
+COMPARISONS: dict[str, Call] = {
+    word: Call(_ask(numpy), _compared(name), converts=False)
+    for word, numpy, name in (
+        ("Eq", "equal", "eq"),
+        ("NotEq", "not_equal", "ne"),
+        ("Lt", "less", "lt"),
+        ("LtE", "less_equal", "le"),
+        ("Gt", "greater", "gt"),
+        ("GtE", "greater_equal", "ge"),
+    )
+}
+"""Comparisons by the names of Python's grammar."""
+ACTIVATIONS = {
+    "relu": relu,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "gelu": gelu,
+    "tanh": _unary("tanh"),
+}
+"""What products may be followed by."""

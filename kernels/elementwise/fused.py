@@ -1,0 +1,198 @@
+"""One kernel for an expression of arrays, which are broadcast as NumPy does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.kernels.arrays import Memory
+from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.elements import (
+    BOOL,
+    ELEMENTS,
+    F64,
+    I64,
+    Element,
+    element_of,
+)
+from gpucodegen.kernels.elementwise.expressions import (
+    Typed,
+    Writer,
+    names_of,
+    parsed,
+)
+from gpucodegen.kernels.texts.axes import Shape, merged
+from gpucodegen.kernels.texts.function import Memref, Operand, Text
+from gpucodegen.kernels.texts.scalars import Value
+
+NUMBERS: dict[str, tuple[Element, complex]] = {
+    "bool": (BOOL, True),
+    "int": (I64, 1),
+    "float": (F64, 1.0),
+    "complex": (ELEMENTS["complex128"], 1j),
+}
+"""Numbers of Python, which take the type of what they meet: with one of each."""
+
+
+def elementwise(
+    expression: str, *, out: Any = None, target: str = "auto", **operands: Any
+) -> Any:
+    """The value of an expression for every element, in one pass over memory.
+
+    The operands are arrays and numbers, by the names that the expression has for them.
+    Arrays are broadcast, and element types found, as NumPy does it; numbers of Python
+    take the type of what they meet.  Floats of 16 bits and less are computed in f32 and
+    rounded once, at the end.  The expression is written in Python's grammar: names,
+    numbers, ``+ - * / // % ** & | ^ ~``, comparisons, ``x if c else y``, calls such
+    as ``exp(x)``, ``where(c, x, y)`` and ``maximum(x, y)``.  Anything else is refused
+    by its name (InvalidOption), and so are operands that do not broadcast.
+
+    >>> import numpy as np
+    >>> x, y = np.arange(3, dtype="f4"), np.ones(3, "f4")
+    >>> elementwise("a*x + y", a=2.0, x=x, y=y)
+    array([1., 3., 5.], dtype=float32)
+    """
+    names = names_of(expression)
+    _require_names(expression, names, operands)
+    arrays = [n for n in names if type(operands[n]).__name__ not in NUMBERS]
+    numbers = [n for n in names if type(operands[n]).__name__ in NUMBERS]
+    if not arrays:
+        hint = "Give an array for one of its names"
+        raise errors.InvalidOption(name="expression", value=expression, hint=hint)
+    return ELEMENTWISE(
+        tuple(operands[n] for n in arrays),
+        out,
+        target,
+        expression,
+        tuple(arrays),
+        tuple((n, type(operands[n]).__name__) for n in numbers),
+        numbers=[operands[n] for n in numbers],
+    )
+
+
+def _require_names(
+    expression: str, names: Sequence[str], operands: dict[str, Any]
+) -> None:
+    for name in (*names, *operands):
+        if (name in names) == (name in operands):
+            continue
+        missing = name in names
+        hint = f"Pass {name}=" if missing else f"Leave out {name}, which is not in it"
+        raise errors.InvalidOption(name="expression", value=expression, hint=hint)
+
+
+def broadcast(shapes: Sequence[Shape]) -> Shape:
+    """The shape that shapes are broadcast to, or a refusal.
+
+    >>> broadcast([(3, 1), (4,)])
+    (3, 4)
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(map(str, shapes))
+        hint = "Pass arrays that NumPy broadcasts"
+        raise errors.InvalidOption(name="shapes", value=listed, hint=hint) from None
+
+
+def broadcast_operands(
+    text: Text,
+    names: Sequence[str],
+    elements: Sequence[Element],
+    shapes: Sequence[Shape],
+) -> tuple[list[Operand], list[list[int]]]:
+    """Arguments as operands of a nest over the merged axes of their result."""
+    shape = np.broadcast_shapes(*shapes)
+    rank = len(shape)
+    whole = [_whole(each, shape) for each in shapes]
+    groups = merged([tuple(each[axis] for each in whole) for axis in range(rank)])
+    operands: list[Operand] = []
+    for name, element, own, is_whole in zip(
+        names, elements, shapes, whole, strict=True
+    ):
+        skipped = rank - len(own)
+        there = [[axis - skipped for axis in g if axis >= skipped] for g in groups]
+        at = [
+            f"d{n}" if is_whole[group[0]] else "0"
+            for n, (group, mine) in enumerate(zip(groups, there, strict=True))
+            if mine
+        ]
+        memref = text.array(name, element, len(own))
+        view = text.collapsed(memref, [mine for mine in there if mine])
+        operands.append(Operand(view, at))
+    return operands, groups
+
+
+def _whole(shape: Shape, full: Shape) -> list[bool]:
+    """Per axis of the full shape: whether an operand has all of it."""
+    padded = (0,) * (len(full) - len(shape)) + shape
+    return [have == want for have, want in zip(padded, full, strict=True)]
+
+
+def _prepare(
+    arrays: tuple[Memory, ...],
+    expression: str,
+    names: tuple[str, ...],
+    numbers: tuple[tuple[str, str], ...],
+) -> Recipe:
+    text = Text(name="elementwise")
+    shapes = [a.shape for a in arrays]
+    shape = broadcast(shapes)
+    elements = [
+        element_of(a.dtype, function="elementwise", argument=n)
+        for a, n in zip(arrays, names, strict=True)
+    ]
+    argument_names = [f"{n}_" for n in names]
+    operands, groups = broadcast_operands(text, argument_names, elements, shapes)
+    scalars = {
+        name: Typed(text.number(f"{name}_", NUMBERS[kind][0]), NUMBERS[kind][1])
+        for name, kind in numbers
+    }
+    examples = [np.empty(0, element.numpy) for element in elements]
+    dtype = _dtype_of(expression, names, examples, scalars)
+    result = text.array("out", element_of(dtype), len(shape))
+    _write(text, expression, operands, groups, result, names, examples, scalars)
+    return Recipe(text, shape, dtype)
+
+
+def _write(
+    text: Text,
+    expression: str,
+    operands: Sequence[Operand],
+    groups: Sequence[Sequence[int]],
+    result: Memref,
+    names: Sequence[str],
+    examples: Sequence[Any],
+    scalars: dict[str, Typed],
+) -> None:
+    def body(*values: Value) -> Value:
+        pairs = zip(names, values[:-1], examples, strict=True)
+        known = {name: Typed(value, example) for name, value, example in pairs}
+        made = Writer(text, expression, known | scalars).value(parsed(expression))
+        assert made.value is not None
+        return made.value
+
+    at = [f"d{n}" for n in range(len(groups))]
+    place = Operand(text.collapsed(result, groups), at)
+    text.generic("p" * len(groups), operands, [place], body)
+
+
+def _dtype_of(
+    expression: str,
+    names: Sequence[str],
+    examples: Sequence[Any],
+    scalars: dict[str, Typed],
+) -> Any:
+    """The element type that NumPy has for the result: of lines that nobody keeps."""
+    known = {
+        name: Typed(Value("%x", element_of(example.dtype)), example)
+        for name, example in zip(names, examples, strict=True)
+    }
+    found = Writer(Text(), expression, known | scalars).value(parsed(expression))
+    return found.example.dtype
+
+
+ELEMENTWISE = Kernel("elementwise", (), _prepare)

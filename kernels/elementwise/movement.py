@@ -1,0 +1,111 @@
+"""Arrays in another order, or in memory of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.kernels.arrays import Memory
+from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.elements import element_of
+from gpucodegen.kernels.texts.axes import axis_of
+from gpucodegen.kernels.texts.function import Memref, Operand, Text
+from gpucodegen.kernels.texts.scalars import Value
+
+
+def transpose(
+    x: Any, axes: Sequence[int] | None = None, *, out: Any = None, target: str = "auto"
+) -> Any:
+    """An array with its axes in another order, contiguous in memory of its own.
+
+    Without ``axes`` their order is reversed, as NumPy has it.  Any element type that
+    has a row in the table of elements.  Errors: WrongDtype, InvalidOption.
+
+    >>> import numpy as np
+    >>> transpose(np.arange(6).reshape(2, 3))
+    array([[0, 3],
+           [1, 4],
+           [2, 5]])
+    """
+    return TRANSPOSE((x,), out, target, axes)
+
+
+def copy(x: Any, *, out: Any = None, target: str = "auto") -> Any:
+    """A contiguous array of the same elements, wherever they lie.
+
+    >>> import numpy as np
+    >>> copy(np.arange(6)[::-2])
+    array([5, 3, 1])
+    """
+    return COPY((x,), out, target)
+
+
+def _order(wish: Sequence[int] | None, rank: int) -> list[int]:
+    """The axes in their new order, or a refusal."""
+    if wish is None:
+        return [*range(rank)][::-1]
+    order = [axis_of(axis, rank, name="axes") for axis in wish]
+    if sorted(order) != [*range(rank)]:
+        hint = f"Name each of {rank} axes once"
+        raise errors.InvalidOption(name="axes", value=wish, hint=hint)
+    return order
+
+
+def _together(order: Sequence[int]) -> list[list[int]]:
+    """Runs of axes that stay neighbours, in the new order.
+
+    >>> _together([2, 0, 1])
+    [[2], [0, 1]]
+    """
+    runs: list[list[int]] = []
+    for axis in order:
+        if runs and runs[-1][-1] + 1 == axis:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    return runs
+
+
+def _prepare(arrays: tuple[Memory, ...], axes: Sequence[int] | None) -> Recipe:
+    (x,) = arrays
+    element = element_of(x.dtype, function="transpose", argument="x")
+    order, text = _order(axes, x.ndim), Text(name="transpose")
+    runs = _together(order)
+    sources = sorted(runs)
+    source = text.collapsed(text.array("x", element, x.ndim), sources)
+    out = text.array("out", element, x.ndim)
+    ends, groups = 0, list[list[int]]()
+    for run in runs:
+        groups.append([*range(ends, ends + len(run))])
+        ends += len(run)
+    at = [f"d{runs.index(run)}" for run in sources]
+    _copied(text, source, text.collapsed(out, groups), at)
+    return Recipe(text, tuple(x.shape[axis] for axis in order), element.numpy)
+
+
+def _prepare_copy(arrays: tuple[Memory, ...]) -> Recipe:
+    (x,) = arrays
+    element = element_of(x.dtype, function="copy", argument="x")
+    text = Text(name="copy")
+    marks = ", ".join("?" * x.ndim)
+    layout = f", strided<[{marks}], offset: ?>" if x.ndim else ""
+    source = text.array("x", element, x.ndim, layout)
+    out = text.array("out", element, x.ndim)
+    _copied(text, source, out, [f"d{n}" for n in range(x.ndim)])
+    return Recipe(text, x.shape, element.numpy, handed=True)
+
+
+def _copied(text: Text, source: Memref, out: Memref, at: list[str]) -> None:
+    """``out`` becomes the elements as they are: no number is rounded."""
+    loops = [f"d{n}" for n in range(out.rank)]
+
+    def body(x: Value, _: Value) -> Value:
+        return x
+
+    places = [Operand(source, at)], [Operand(out, loops)]
+    text.generic("p" * out.rank, *places, body, as_stored=True)
+
+
+TRANSPOSE = Kernel("transpose", ("x",), _prepare)
+COPY = Kernel("copy", ("x",), _prepare_copy)

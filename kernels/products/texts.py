@@ -1,0 +1,84 @@
+"""Texts of products: sums over labelled axes, and what is done to each sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gpucodegen.kernels.elements import Element
+from gpucodegen.kernels.texts.function import Memref, Operand, Text
+from gpucodegen.kernels.texts.scalars import Value
+
+Label = str
+"""The name of an axis; the empty one of an axis of extent 1, which is broadcast."""
+Labels = tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A buffer and the names of its axes."""
+
+    memref: Memref
+    labels: Labels
+
+
+@dataclass(slots=True)
+class Contraction:
+    """A text of products: ``extents`` of the axes, by their names."""
+
+    text: Text
+    extents: dict[Label, str] = field(default_factory=dict[Label, str])
+
+    def factor(self, name: str, element: Element, labels: Labels) -> Factor:
+        """An argument."""
+        memref = self.text.array(name, element, len(labels))
+        for axis, label in enumerate(labels):
+            if label and label not in self.extents:
+                self.extents[label] = self.text.dim(memref, axis)
+        return Factor(memref, labels)
+
+    def temporary(self, element: Element, labels: Labels) -> Factor:
+        """A buffer."""
+        extents = [self.extents[label] for label in labels]
+        return Factor(self.text.alloc(element, extents), labels)
+
+    def contract(self, factors: Sequence[Factor], into: Factor) -> None:
+        """``into`` becomes the sums of products over axes that it has not."""
+        text, element = self.text, into.memref.element
+        kept = [label for label in into.labels if label]
+        every = dict.fromkeys(label for f in factors for label in f.labels if label)
+        loops = [*kept, *(label for label in every if label not in kept)]
+        has_sum = len(loops) > len(kept)
+        if has_sum:
+            text.fill(into.memref, text.constant(0, element))
+
+        def body(*values: Value) -> Value:
+            *given, old = values
+            product = text.total("mul", [text.cast(v, element) for v in given])
+            return text.binary("add", old, product) if has_sum else product
+
+        iterators = "p" * len(kept) + "r" * (len(loops) - len(kept))
+        *inputs, result = (placed(f, loops) for f in (*factors, into))
+        text.generic(iterators, inputs, [result], body)
+
+    def finish(
+        self,
+        sums: Factor,
+        more: Sequence[Factor],
+        into: Factor,
+        body: Callable[..., Value],
+    ) -> None:
+        """``into`` becomes ``body`` of each sum and of more arrays, broadcast."""
+        loops = [*sums.labels]
+        *inputs, result = (placed(f, loops) for f in (sums, *more, into))
+
+        def without_old(*values: Value) -> Value:
+            return body(*values[:-1])
+
+        self.text.generic("p" * len(loops), inputs, [result], without_old)
+
+
+def placed(factor: Factor, loops: Sequence[Label]) -> Operand:
+    """Where a nest over these axes touches a buffer."""
+    at = [f"d{loops.index(label)}" if label else "0" for label in factor.labels]
+    return Operand(factor.memref, at)

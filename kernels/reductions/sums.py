@@ -1,0 +1,209 @@
+"""Sums, products, means and the like over axes: the reductions of NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpucodegen.kernels.reductions import prepared
+from gpucodegen.kernels.reductions.prepared import Axes
+
+
+def sum(  # noqa: A001 - the name that NumPy has for it
+    x: Any,
+    axis: Axes = None,
+    *,
+    dtype: Any = None,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The sum over axes; None means all of them.
+
+    Sums of integers and bools have 64 bits unless ``dtype`` says otherwise, those of
+    floats of 16 bits and less are kept in f32 and rounded once.  The order of a sum is
+    free.  Of no elements it is 0.
+
+    >>> import numpy as np
+    >>> sum(np.arange(6, dtype="i1").reshape(2, 3), axis=1)
+    array([ 3, 12])
+    """
+    return prepared.SUM((x,), out, target, axis, keepdims, dtype)
+
+
+def prod(
+    x: Any,
+    axis: Axes = None,
+    *,
+    dtype: Any = None,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The product over axes, in types like those of `sum`; of no elements it is 1.
+
+    >>> import numpy as np
+    >>> prod(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    array([3., 8.])
+    """
+    return prepared.PROD((x,), out, target, axis, keepdims, dtype)
+
+
+def max(  # noqa: A001 - the name that NumPy has for it
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The largest element over axes, NaN if one is; there must be elements.
+
+    >>> import numpy as np
+    >>> max(np.array([[1, 5], [3, 4]]), axis=1, keepdims=True)
+    array([[5],
+           [4]])
+    """
+    return prepared.MAX((x,), out, target, axis, keepdims)
+
+
+def min(  # noqa: A001 - the name that NumPy has for it
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The smallest element over axes, NaN if one is; there must be elements.
+
+    >>> import numpy as np
+    >>> min(np.array([[1, 5], [3, 4]]), axis=0)
+    array([1, 4])
+    """
+    return prepared.MIN((x,), out, target, axis, keepdims)
+
+
+def all(  # noqa: A001 - the name that NumPy has for it
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """Whether every element over axes differs from zero, as NaN does.
+
+    >>> import numpy as np
+    >>> all(np.array([[1, 0], [3, 4]]), axis=1)
+    array([False,  True])
+    """
+    return prepared.ALL((x,), out, target, axis, keepdims)
+
+
+def any(  # noqa: A001 - the name that NumPy has for it
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """Whether an element over axes differs from zero, as NaN does.
+
+    >>> import numpy as np
+    >>> any(np.array([[0, 0], [3, 4]]), axis=1)
+    array([False,  True])
+    """
+    return prepared.ANY((x,), out, target, axis, keepdims)
+
+
+def count_nonzero(
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """How many elements over axes differ from zero, in 64 bits.
+
+    >>> import numpy as np
+    >>> count_nonzero(np.array([[1, 0], [3, 4]]), axis=0)
+    array([2, 1])
+    """
+    return prepared.NONZERO((x,), out, target, axis, keepdims)
+
+
+def mean(
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The mean over axes: of integers in f64, of narrow floats kept in f32.
+
+    Of no elements it is NaN.
+
+    >>> import numpy as np
+    >>> mean(np.array([[1, 2], [3, 4]]), axis=0)
+    array([2., 3.])
+    """
+    return prepared.MEAN((x,), out, target, axis, keepdims)
+
+
+def var(
+    x: Any,
+    axis: Axes = None,
+    *,
+    ddof: int = 0,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The variance over axes, in types like those of `mean`; of complex numbers real.
+
+    The mean is computed first and then the squares of distances from it, whose sum is
+    divided by the number of elements less ``ddof``.
+
+    >>> import numpy as np
+    >>> var(np.array([1.0, 2.0, 3.0]), ddof=1)
+    array(1.)
+    """
+    return prepared.VAR((x,), out, target, axis, keepdims, ddof)
+
+
+def std(
+    x: Any,
+    axis: Axes = None,
+    *,
+    ddof: int = 0,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The standard deviation over axes: the root of `var`.
+
+    >>> import numpy as np
+    >>> std(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1)
+    array([1., 2.])
+    """
+    return prepared.STD((x,), out, target, axis, keepdims, ddof)
+
+
+def logsumexp(
+    x: Any,
+    axis: Axes = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """``log(sum(exp(x)))`` over axes, as SciPy's; no exponential overflows.
+
+    >>> import numpy as np
+    >>> logsumexp(np.array([1000.0, 1000.0])).round(3)
+    np.float64(1000.693)
+    """
+    return prepared.LOGSUMEXP((x,), out, target, axis, keepdims)

@@ -1,0 +1,8 @@
+"""Functions along one axis.
+
+- `texts`: their MLIR
+- `softmax`: softmax, running sums
+- `norms`: normalisation
+"""
+
+from __future__ import annotations

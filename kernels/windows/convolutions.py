@@ -1,0 +1,185 @@
+"""Convolutions over one, two and three sides."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.kernels.arrays import Memory
+from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.elements import Element
+from gpucodegen.kernels.products.matmul import Epilogue
+from gpucodegen.kernels.windows import texts
+from gpucodegen.kernels.windows.forms import Form, checked
+from gpucodegen.kernels.windows.geometry import (
+    Layout,
+    Padding,
+    Sizes,
+    SlidingWindow,
+    layout_of,
+    positive,
+)
+from gpucodegen.kernels.windows.sources import image_text
+
+
+def conv1d(
+    x: Any,
+    w: Any,
+    bias: Any = None,
+    *,
+    strides: int | Sizes = 1,
+    dilations: int | Sizes = 1,
+    padding: Padding = "valid",
+    groups: int = 1,
+    layout: str = "NWC",
+    activation: str | None = None,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The convolution of a batch of lines; all options are those of `conv2d`.
+
+    ``layout`` is ``"NWC"`` with filters WCF, or ``"NCW"`` with filters FCW.
+
+    >>> import numpy as np
+    >>> conv1d(np.arange(4.0).reshape(1, 4, 1), np.ones((2, 1, 1)))[0, :, 0]
+    array([1., 3., 5.])
+    """
+    options = strides, dilations, padding, groups, layout, activation
+    return _conv(1, x, w, bias, out, target, options)
+
+
+def conv2d(
+    x: Any,
+    w: Any,
+    bias: Any = None,
+    *,
+    strides: int | Sizes = 1,
+    dilations: int | Sizes = 1,
+    padding: Padding = "valid",
+    groups: int = 1,
+    layout: str = "NHWC",
+    activation: str | None = None,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The convolution (no flip, as in neural networks) of a batch of images.
+
+    ``layout`` is ``"NHWC"`` with filters HWCF, or ``"NCHW"`` with filters FCHW.
+    ``strides`` and ``dilations`` are (along rows, along columns), or one for both.
+    ``padding`` is ``"valid"`` (none), ``"same"`` (output extent = input / stride,
+    rounded up), one width for all sides, or ``((top, bottom), (left, right))``.
+    ``groups`` split the channels of the image and of the result; filters take those of
+    one group, and a convolution of as many groups as channels is depthwise.  ``bias``
+    has an element for each channel of the result, and ``activation`` is as for
+    `gpucodegen.kernels.matmul`.  All arrays have one dtype; sums of floats of 16 bits
+    and less are kept in f32 and rounded once.  Errors: WrongDtype, WrongArgumentRank,
+    ShapesDisagree, InvalidOption.
+
+    >>> import numpy as np
+    >>> image, filters = np.ones((1, 4, 4, 1), "f4"), np.ones((3, 3, 1, 1), "f4")
+    >>> conv2d(image, filters, padding="same")[0, :, :, 0]
+    array([[4., 6., 6., 4.],
+           [6., 9., 9., 6.],
+           [6., 9., 9., 6.],
+           [4., 6., 6., 4.]], dtype=float32)
+    """
+    options = strides, dilations, padding, groups, layout, activation
+    return _conv(2, x, w, bias, out, target, options)
+
+
+def conv3d(
+    x: Any,
+    w: Any,
+    bias: Any = None,
+    *,
+    strides: int | Sizes = 1,
+    dilations: int | Sizes = 1,
+    padding: Padding = "valid",
+    groups: int = 1,
+    layout: str = "NDHWC",
+    activation: str | None = None,
+    out: Any = None,
+    target: str = "auto",
+) -> Any:
+    """The convolution of a batch of volumes; all options are those of `conv2d`.
+
+    ``layout`` is ``"NDHWC"`` with filters DHWCF, or ``"NCDHW"`` with filters FCDHW.
+
+    >>> import numpy as np
+    >>> conv3d(np.ones((1, 2, 2, 2, 3)), np.ones((2, 2, 2, 3, 1)))
+    array([[[[[24.]]]]])
+    """
+    options = strides, dilations, padding, groups, layout, activation
+    return _conv(3, x, w, bias, out, target, options)
+
+
+def _conv(
+    sides: int, x: Any, w: Any, bias: Any, out: Any, target: str, options: Any
+) -> Any:
+    operands = (x, w) if bias is None else (x, w, bias)
+    return CONVOLUTIONS[sides](operands, out, target, *options)
+
+
+def _prepare(
+    arrays: tuple[Memory, ...],
+    strides: Any,
+    dilations: Any,
+    padding: Any,
+    groups: int,
+    wish: str,
+    activation: str | None,
+    *,
+    sides: int,
+) -> Recipe:
+    name = f"conv{sides}d"
+    layout = layout_of(wish, sides)
+    steps = positive("strides", strides, sides), positive("dilations", dilations, sides)
+    x, w, *rest = arrays
+    element = checked(name, arrays, layout)
+    taken, made = _channels(name, x, w, groups, layout)
+    image = tuple(x.shape[axis] for axis in layout.image)
+    window = SlidingWindow(tuple(w.shape[axis] for axis in layout.window), *steps)
+    border = window.padding(padding, image)
+    places = tuple(
+        window.outputs(side, extent + sum(border[side]))
+        for side, extent in enumerate(image)
+    )
+    shape = layout.result_shape(x.shape[0], groups * made, places)
+    after = Epilogue(has_bias=bool(rest), activation=activation)
+    if sides == 2 and groups == 1 and after == Epilogue() and _is_plain(element):
+        text = image_text(layout, element, window, border)
+        return Recipe(text, shape, element.numpy)
+    form = Form(name, layout, element, texts.Groups(groups, taken, made))
+    text = form.write(window, rest, after, border, (1,) * sides)
+    return form.recipe(text, arrays, shape)
+
+
+def _is_plain(element: Element) -> bool:
+    """Whether sums are kept in the element itself."""
+    return element.mlir == element.summed.mlir and element.kind in "fi"
+
+
+def _channels(
+    name: str, x: Memory, w: Memory, groups: int, layout: Layout
+) -> tuple[int, int]:
+    """The channels that each group takes and makes, or a refusal."""
+    channels, filters = x.shape[layout.channels], w.shape[layout.made]
+    is_count = isinstance(groups, int) and groups > 0
+    if not is_count or channels % groups or filters % groups:
+        hint = f"Pass a number that divides {channels} and {filters} channels"
+        raise errors.InvalidOption(name="groups", value=groups, hint=hint)
+    taken = w.shape[layout.taken]
+    if taken * groups != channels:
+        problem = (
+            f"{name}: filters of shape {w.shape} take {taken} channels each, the"
+            f" image of shape {x.shape} has {channels // groups} in a group"
+        )
+        raise errors.ShapesDisagree(problem=problem)
+    return taken, filters // groups
+
+
+CONVOLUTIONS = {
+    n: Kernel(f"conv{n}d", ("x", "w", "bias"), partial(_prepare, sides=n))
+    for n in (1, 2, 3)
+}

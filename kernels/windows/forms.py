@@ -1,0 +1,131 @@
+"""The text and the recipe of a convolution of groups, transposed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
+from gpucodegen.kernels.calls import Recipe, View
+from gpucodegen.kernels.elements import Element
+from gpucodegen.kernels.products.matmul import Epilogue, one_element
+from gpucodegen.kernels.products.texts import Contraction, Factor
+from gpucodegen.kernels.texts.function import Memref, Text
+from gpucodegen.kernels.windows import texts
+from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
+
+
+def checked(name: str, arrays: tuple[Memory, ...], layout: Layout) -> Element:
+    """The element of image, filters and bias, after checks of their ranks."""
+    names = ["x", "w", "bias"][: len(arrays)]
+    for array, argument in zip(arrays[:2], names, strict=False):
+        rank = (layout.sides + 2,)
+        require_rank(array, rank, function=name, argument=argument)
+    return one_element(arrays, names, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A convolution of groups: its name, layout, element and groups.
+
+    ``turns``: filters are those of a transposed convolution, which are turned round.
+    """
+
+    name: str
+    layout: Layout
+    element: Element
+    groups: texts.Groups
+    turns: bool = False
+
+    def write(
+        self,
+        window: SlidingWindow,
+        rest: Sequence[Memory],
+        after: Epilogue,
+        border: Widths,
+        steps: Sizes,
+    ) -> Text:
+        """The text for images whose elements are moved apart, and padded, first."""
+        text, layout, groups = Text(name=self.name), self.layout, self.groups
+        names = layout.names("n", "c", [f"s{n}" for n in range(layout.sides)])
+        names = texts.replaced(names, layout.channels, [*groups.sources])
+        image = text.array("image", self.element, len(names))
+        axes = [names.index(f"s{n}") for n in range(layout.sides)]
+        if any(map(any, border)) or any(step > 1 for step in steps):
+            image = texts.spaced(text, image, axes, steps, border, 0)
+        filters = self._filters(text, window)
+        made = Contraction(text)
+        more: list[Factor] = []
+        for array in rest:
+            channels = (groups.count * groups.made,)
+            require_shape(array, channels, function=self.name, argument="bias")
+            more.append(made.factor("bias", self.element, tuple(groups.results)))
+        labels = layout.names("n", "f", [f"o{n}" for n in range(layout.sides)])
+        labels = texts.replaced(labels, layout.channels, [*groups.results])
+        out = text.array("out", self.element, len(labels))
+        summed = self.element.summed
+        is_plain = after == Epilogue() and self.element.mlir == summed.mlir
+        sums = out if is_plain else text.alloc(summed, text.dims(out))
+        texts.convolve(text, image, filters, sums, layout, window, groups)
+        if not is_plain:
+            every = tuple(labels)
+            after.apply(made, Factor(sums, every), more, Factor(out, every))
+        return text
+
+    def _filters(self, text: Text, window: SlidingWindow) -> Memref:
+        layout, groups = self.layout, self.groups
+        taps = [f"k{n}" for n in range(layout.sides)]
+        names = texts.filter_axes(
+            layout,
+            layout.filter_names("c", "f", taps),
+            [*groups.results],
+            groups.terms,
+        )
+        if not self.turns:
+            return text.array("filters", self.element, len(names))
+        given = self.given(layout.filter_names("c", "f", taps), groups.results)
+        filters = text.array("filters", self.element, len(given))
+        return texts.turned(text, filters, given, names, window.extents)
+
+    def given(self, names: Sequence[str], made: Mapping[str, int]) -> list[str]:
+        """The axes of a transposed convolution's filters as they are given."""
+        layout, groups = self.layout, self.groups
+        some = [name for name in made if name != "g"]
+        ends = (layout.made, [*groups.sources]), (layout.taken, some)
+        if layout.is_last:  # (H, W, C, F): what they take comes before what they make
+            ends = (layout.taken, [*groups.sources]), (layout.made, some)
+        found = [*names]
+        for axis, new in sorted(ends, reverse=True):
+            found = texts.replaced(found, axis, new)
+        return found
+
+    def recipe(
+        self, text: Text, arrays: Sequence[Memory], shape: tuple[int, ...]
+    ) -> Recipe:
+        """The recipe, with channels as groups where there are several."""
+        if self.groups.count == 1:
+            return Recipe(text, shape, self.element.numpy)
+        layout, groups = self.layout, self.groups
+        x, w, *rest = arrays
+        results = [*groups.results.values()]
+        image = texts.replaced(x.shape, layout.channels, [*groups.sources.values()])
+        taps = [w.shape[axis] for axis in layout.window]
+        if self.turns:
+            sizes = {f"k{n}": extent for n, extent in enumerate(taps)}
+            sizes |= groups.sources | groups.results
+            names = layout.filter_names("c", "f", [f"k{n}" for n in range(len(taps))])
+            filters = [sizes[name] for name in self.given(names, groups.results)]
+        else:
+            terms = groups.terms.values()
+            filters = texts.filter_axes(layout, w.shape, results, terms)
+        views = [
+            _reshaped(image),
+            _reshaped(filters),
+            *(_reshaped(results) for _ in rest),
+        ]
+        inside = tuple(texts.replaced(shape, layout.channels, results))
+        return Recipe(text, shape, self.element.numpy, views=views, inside=inside)
+
+
+def _reshaped(shape: Sequence[int]) -> View:
+    return lambda array: array.reshape(shape)

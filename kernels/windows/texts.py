@@ -1,0 +1,261 @@
+"""Texts of sliding windows: padded images, filters of groups, pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gpucodegen.kernels.elements import I64, INDEX
+from gpucodegen.kernels.texts.function import Memref, Operand, Text
+from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
+
+T = TypeVar("T")
+
+
+def shifted(text: Text, index: str, factor: int, width: int) -> str:
+    """``index * factor + width``, made where it is needed."""
+    if factor == 1 and not width:
+        return index
+    expression = f"affine_map<(d0) -> (d0 * {factor} + {width})>"
+    return text.once(f"affine.apply {expression}({index})")
+
+
+def padded(
+    text: Text, image: Memref, axes: Sequence[int], widths: Widths, first: complex
+) -> Memref:
+    """An image with a border of one number; itself without a border."""
+    if not any(map(any, widths)):
+        return image
+    return spaced(text, image, axes, (1,) * len(widths), widths, first)
+
+
+def spaced(
+    text: Text,
+    image: Memref,
+    axes: Sequence[int],
+    steps: Sizes,
+    widths: Widths,
+    first: complex,
+) -> Memref:
+    """An image whose elements are so many steps apart, with a border."""
+    extents = text.dims(image)
+    for axis, step, (low, high) in zip(axes, steps, widths, strict=True):
+        extents[axis] = shifted(text, extents[axis], step, low + high - step + 1)
+    made = text.alloc(image.element, extents)
+    text.fill(made, text.constant(first, image.element))
+    sides = dict(zip(axes, zip(steps, widths, strict=True), strict=True))
+    _copy(text, image, made, sides, [])
+    return made
+
+
+def _copy(
+    text: Text,
+    image: Memref,
+    made: Memref,
+    sides: dict[int, tuple[int, tuple[int, int]]],
+    places: list[str],
+) -> None:
+    axis = len(places)
+    if axis < image.rank:
+        with text.loop(0, text.dim(image, axis)) as index:
+            _copy(text, image, made, sides, [*places, index])
+        return
+    there = list(places)
+    for side, (step, (low, _)) in sides.items():
+        there[side] = f"{places[side]} * {step} + {low}"
+    text.store(text.load(image, *places), made, *there)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """How many groups there are, and the channels that each takes and makes.
+
+    With several, channels are two axes; one of extent 1 is left out.
+    """
+
+    count: int
+    taken: int
+    made: int
+
+    @property
+    def sources(self) -> dict[str, int]:
+        """The axes that channels of an image are, with their extents."""
+        return self._axes("c", self.taken)
+
+    @property
+    def results(self) -> dict[str, int]:
+        """The axes that channels of a result are, with their extents."""
+        return self._axes("f", self.made)
+
+    def _axes(self, name: str, extent: int) -> dict[str, int]:
+        if self.count == 1:
+            return {name: extent}
+        return {"g": self.count} | ({name: extent} if extent != 1 else {})
+
+    @property
+    def terms(self) -> dict[str, int]:
+        """The axes of filters for what they take."""
+        return {} if self.count > 1 and self.taken == 1 else {"c": self.taken}
+
+
+def replaced(items: Sequence[T], at: int, new: Sequence[T]) -> list[T]:
+    """A sequence with others in place of an item.
+
+    >>> replaced("nhwc", 3, "gc")
+    ['n', 'h', 'w', 'g', 'c']
+    """
+    return [*items[:at], *new, *items[at + 1 :]]
+
+
+def convolve(
+    text: Text,
+    image: Memref,
+    filters: Memref,
+    into: Memref,
+    layout: Layout,
+    window: SlidingWindow,
+    groups: Groups,
+) -> None:
+    """``into`` becomes the sums of windows times filters."""
+    sides = range(layout.sides)
+    outs, taps = [f"o{n}" for n in sides], [f"k{n}" for n in sides]
+    made = [*groups.results]
+    kept = replaced(layout.names("n", "f", outs), layout.channels, made)
+    summed = [*taps, *groups.terms]
+    loops = {name: f"d{n}" for n, name in enumerate([*kept, *summed])}
+    moved = [under(loops, window, n) for n in sides]
+    taken = replaced(layout.names("n", "c", moved), layout.channels, [*groups.sources])
+    weights = filter_axes(
+        layout, layout.filter_names("c", "f", taps), made, groups.terms
+    )
+
+    def at(names: Sequence[str]) -> list[str]:
+        return [loops.get(name, name) for name in names]
+
+    def body(x: Value, w: Value, y: Value) -> Value:
+        factors = [text.cast(value, into.element) for value in (x, w)]
+        return text.binary("add", y, text.total("mul", factors))
+
+    text.fill(into, text.constant(0, into.element))
+    text.generic(
+        "p" * len(kept) + "r" * len(summed),
+        [Operand(image, at(taken)), Operand(filters, at(weights))],
+        [Operand(into, at(kept))],
+        body,
+    )
+
+
+def filter_axes(
+    layout: Layout, axes: Sequence[T], made: Sequence[T], taken: Iterable[T]
+) -> list[T]:
+    """The axes of filters, with those of groups in their places."""
+    ends = sorted(((layout.made, [*made]), (layout.taken, [*taken])), reverse=True)
+    found = [*axes]
+    for axis, new in ends:
+        found = replaced(found, axis, new)
+    return found
+
+
+def under(loops: Mapping[str, str], window: SlidingWindow, side: int) -> str:
+    """The place in an image under a tap of a window."""
+    out, tap = loops[f"o{side}"], loops[f"k{side}"]
+    return f"{out} * {window.strides[side]} + {tap} * {window.dilations[side]}"
+
+
+def turned(
+    text: Text,
+    filters: Memref,
+    given: Sequence[str],
+    names: Sequence[str],
+    extents: Sizes,
+) -> Memref:
+    """Filters of axes in another order, whose sides k0, k1, ... are turned round."""
+    loops = {name: f"d{n}" for n, name in enumerate(names)}
+    back = dict(loops)
+    for side, extent in enumerate(extents):
+        back[f"k{side}"] = f"{extent - 1} - {loops[f'k{side}']}"
+    made = text.alloc(
+        filters.element, [text.dim(filters, given.index(n)) for n in names]
+    )
+    text.generic(
+        "p" * filters.rank,
+        [Operand(filters, [back[name] for name in given])],
+        [Operand(made, [*loops.values()])],
+        lambda value, _: value,
+    )
+    return made
+
+
+def pool(
+    text: Text,
+    image: Memref,
+    into: Memref,
+    layout: Layout,
+    window: SlidingWindow,
+    first: complex,
+    function: str,
+) -> None:
+    """``into`` becomes what a function makes of the elements under each window."""
+    sides = range(layout.sides)
+    outs, taps = [f"o{n}" for n in sides], [f"k{n}" for n in sides]
+    kept = layout.names("n", "f", outs)
+    loops = {name: f"d{n}" for n, name in enumerate([*kept, *taps])}
+    moved = [under(loops, window, n) for n in sides]
+    extents = [text.constant(extent, INDEX).name for extent in window.extents]
+    shape = text.alloc(into.element, extents)
+    text.fill(into, text.constant(first, into.element))
+
+    def at(names: Sequence[str]) -> list[str]:
+        return [loops.get(name, name) for name in names]
+
+    text.generic(
+        "p" * len(kept) + "r" * len(taps),
+        [Operand(image, at(layout.names("n", "f", moved))), Operand(shape, at(taps))],
+        [Operand(into, at(kept))],
+        lambda x, _, y: text.binary(function, y, text.cast(x, into.element)),
+    )
+
+
+def divide(
+    text: Text,
+    sums: Memref,
+    out: Memref,
+    divisor: Callable[[], Value],
+) -> None:
+    """``out`` becomes sums over the elements of their windows."""
+    loops = [f"d{n}" for n in range(sums.rank)]
+    text.generic(
+        "p" * sums.rank,
+        [Operand(sums, loops)],
+        [Operand(out, loops)],
+        lambda value, _: text.binary("div", value, divisor()),
+    )
+
+
+def rounded(text: Text, sums: Memref, out: Memref) -> None:
+    """``out`` becomes the same numbers as it holds them."""
+    loops = [f"d{n}" for n in range(sums.rank)]
+    places = [Operand(sums, loops)], [Operand(out, loops)]
+    text.generic("p" * sums.rank, *places, lambda value, _: value)
+
+
+def covered(
+    text: Text, image: Memref, layout: Layout, window: SlidingWindow, widths: Widths
+) -> Value:
+    """How many elements of an image a window has, less those of the border."""
+    zero, counts = text.constant(0, I64), list[Value]()
+    for side, axis in enumerate(layout.image):
+        place = text.position(axis, I64)
+        stride = text.constant(window.strides[side], I64)
+        low = text.constant(-widths[side][0], I64)
+        start = text.binary("add", text.binary("mul", place, stride), low)
+        end = text.binary("add", start, text.constant(window.extents[side], I64))
+        most = text.extent(image, [axis], I64)
+        counts.append(
+            text.binary(
+                "sub", text.binary("min", end, most), text.binary("max", start, zero)
+            )
+        )
+    return text.total("mul", counts)
