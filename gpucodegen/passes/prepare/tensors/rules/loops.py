@@ -154,18 +154,18 @@ def while_(r: Rewriter, b: Builder, op: Operation) -> None:
         _scalars(before.arguments),
         lambda inner, last: leave(r, inner, last, passed, 1),
     )
-    for argument, result, buffer in zip(
-        after.arguments, op.results, passed, strict=True
-    ):
-        if buffer is not None:
-            r.bind(argument, buffer.buffer)
-            r.bind(result, buffer.buffer)
+    for argument, end in zip(after.arguments, passed, strict=True):
+        if end is not None:
+            r.bind(argument, end.buffer)
     ends = [_end(v, held) for v in before.arguments]
     body = r.body(
         after,
         _scalars(after.arguments),
         lambda inner, last: leave(r, inner, last, ends),
     )
+    for result, end in zip(op.results, passed, strict=True):
+        if end is not None:
+            r.bind(result, end.buffer)
     first, second = op.regions
     b.operations.append(
         op.with_(
