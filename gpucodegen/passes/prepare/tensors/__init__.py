@@ -2,6 +2,7 @@
 
 - `analysis`: what may be updated in place
 - `constants`: the buffers of constants
+- `types`: extents that follow from others
 - `views`: parts of buffers
 - `nests`: loops that are made
 - `rewriter`: one function, operation by operation
