@@ -169,7 +169,8 @@ CONSTANTS
   }
   return %r : tensor<8xf32>
 }"""
-PRODUCTS = """func.func @f(%A: tensor<8x8xf32>, %B: tensor<8x8xf32>) -> tensor<8x8xf32> {
+PRODUCTS = """func.func @f(%A: tensor<8x8xf32>, %B: tensor<8x8xf32>)
+    -> tensor<8x8xf32> {
 CONSTANTS
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x8xf32>
@@ -250,8 +251,8 @@ CASES = [
     pytest.param(CHOSEN, [line(4), True], chosen, 2, id="then"),
     pytest.param(CHOSEN, [line(4), False], chosen, 2, id="else"),
     pytest.param(DOUBLED, [line(4), 30.0], doubled, 1, id="while"),
-    pytest.param(CALLED, [line(8), True], lambda a, p: 2 * a, None, id="call-then"),
-    pytest.param(CALLED, [line(8), False], lambda a, p: 3 * a, None, id="call-else"),
+    pytest.param(CALLED, [line(8), True], lambda a, _: 2 * a, None, id="call-then"),
+    pytest.param(CALLED, [line(8), False], lambda a, _: 3 * a, None, id="call-else"),
     pytest.param(
         PRODUCTS,
         [square(8, 8) - 30, square(8, 8) - 20],

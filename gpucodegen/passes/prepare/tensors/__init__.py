@@ -5,6 +5,7 @@
 - `types`: extents that follow from others
 - `views`: parts of buffers
 - `nests`: loops that are made
+- `frames`: blocks while they are rewritten
 - `rewriter`: one function, operation by operation
 - `rules`: what each operation becomes
 - `table`: which rule is whose

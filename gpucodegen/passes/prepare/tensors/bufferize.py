@@ -20,7 +20,8 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Conflicts
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 from gpucodegen.passes.prepare.tensors.constants import Globals, buffer_type
-from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Copied, Rewriter
+from gpucodegen.passes.prepare.tensors.frames import Copied
+from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter
 from gpucodegen.passes.prepare.tensors.table import RULES
 
 

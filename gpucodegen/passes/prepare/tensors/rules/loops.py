@@ -13,7 +13,6 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
-from gpucodegen.passes.prepare.tensors.analysis.effects import reads
 from gpucodegen.passes.prepare.tensors.analysis.extents import origin
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter, refusal
@@ -123,7 +122,9 @@ def leave(
     b.operations.append(last.with_(operands=(*last.operands[:skip], *rest)))
 
 
-def _check_extents(r: Rewriter, last: Operation, value: Value, like: Value | None) -> None:
+def _check_extents(
+    r: Rewriter, last: Operation, value: Value, like: Value | None
+) -> None:
     """A buffer has room for one shape."""
     for d in range(len(shape_of(value.type))):
         mine = origin(r.conflicts, value, d)
@@ -135,7 +136,7 @@ def _check_extents(r: Rewriter, last: Operation, value: Value, like: Value | Non
 
 
 def while_(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.while``: what the condition passes on lies in a carried buffer or a new one."""
+    """``scf.while``: what the condition passes on has a carried or a new buffer."""
     before, after = (region.blocks[0] for region in op.regions)
     settled: set[int] = set()
     held: dict[Value, Buffer] = {}
