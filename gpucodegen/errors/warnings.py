@@ -134,3 +134,12 @@ class UnknownCacheSize(CodegenWarning):
     code = "W140"
     template = "GPUCODEGEN_CACHE_SIZE={value} is not a size, so the limit is 1 GiB"
     remedy = "Write a number of bytes, or one with K, M, G or T, such as 500M"
+
+
+class TensorCopied(CodegenWarning):
+    """One row of the pass bufferize with ``report``."""
+
+    code = "W018"
+    severity = "remark"
+    template = "'{operation}' updates a copy of {tensor}: {reason}"
+    remedy = "Use the new value in its place, or pass a tensor made here"

@@ -1,7 +1,7 @@
 """Executes bufferized programs on NumPy arrays, one operation after the other.
 
-Fresh and freed buffers hold rubbish, so that reads before a write and after the end of a
-buffer show.
+Fresh and freed buffers hold rubbish, so that reads before a write and after the end of
+a buffer show.
 """
 
 from __future__ import annotations
@@ -62,32 +62,32 @@ class BufferMachine:
     def entry(self, entries: Sequence[memref.Mixed]) -> list[int]:
         return [e if isinstance(e, int) else int(self.values[e]) for e in entries]
 
-    def arith_constant(self, op: Operation, given: list[Any]) -> None:
+    def arith_constant(self, op: Operation, _given: list[Any]) -> None:
         value = op.attributes["value"]
         assert isinstance(value, IntegerAttr)
         is_index = str(op.result.type) == "index"
         self.values[op.result] = value.value if is_index else np.int32(value.value)
 
-    def memref_alloc(self, op: Operation, given: list[Any]) -> None:
+    def memref_alloc(self, op: Operation, _given: list[Any]) -> None:
         ty = op.result.type
         assert isinstance(ty, MemRefType)
         self.values[op.result] = np.full(ty.shape, RUBBISH, "i4")
 
-    def memref_dealloc(self, op: Operation, given: list[Any]) -> None:
+    def memref_dealloc(self, _op: Operation, given: list[Any]) -> None:
         given[0][...] = RUBBISH
 
-    def memref_copy(self, op: Operation, given: list[Any]) -> None:
+    def memref_copy(self, _op: Operation, given: list[Any]) -> None:
         assert given[0].shape == given[1].shape
         self.copied += 1
         given[1][...] = given[0]
 
-    def memref_get_global(self, op: Operation, given: list[Any]) -> None:
+    def memref_get_global(self, op: Operation, _given: list[Any]) -> None:
         self.values[op.result] = self.constants[str(op.attributes["name"])]
 
     def memref_load(self, op: Operation, given: list[Any]) -> None:
         self.values[op.result] = given[0][tuple(map(int, given[1:]))]
 
-    def memref_store(self, op: Operation, given: list[Any]) -> None:
+    def memref_store(self, _op: Operation, given: list[Any]) -> None:
         given[1][tuple(map(int, given[2:]))] = given[0]
 
     def memref_subview(self, op: Operation, given: list[Any]) -> None:
@@ -119,7 +119,7 @@ class BufferMachine:
         (value,) = map_.evaluate(numbers[: map_.num_dims], numbers[map_.num_dims :])
         self.values[op.result] = value
 
-    def linalg_index(self, op: Operation, given: list[Any]) -> None:
+    def linalg_index(self, op: Operation, _given: list[Any]) -> None:
         self.values[op.result] = self.place[op.integer("dim")]
 
     def linalg_generic(self, op: Operation, given: list[Any]) -> None:
@@ -155,7 +155,7 @@ class BufferMachine:
             given = self.run(after, passed)
         self.values.update(zip(op.results, passed, strict=True))
 
-    def scf_forall(self, op: Operation, given: list[Any]) -> None:
+    def scf_forall(self, op: Operation, _given: list[Any]) -> None:
         (low,), (high,), (step,) = (op.numbers(name) for name in BOUNDS)
         for k in range(low, high, step):
             self.run(op.body, [k])

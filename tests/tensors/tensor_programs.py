@@ -1,223 +1,29 @@
-"""Made programs on tensors: text, and what it means by NumPy on values.
-
-Every value is a line of i32.  A statement appends text and a step of the evaluation,
-which never changes an array: so it knows nothing of buffers.
-"""
+"""Made programs on tensors: loops and branches around statements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 
-Env = dict[str, np.ndarray]
-Step = Callable[[Env], None]
-LENGTHS = (4, 8)
-BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "addi": np.add,
-    "subi": np.subtract,
-    "xori": np.bitwise_xor,
-    "maxsi": np.maximum,
-}
+from tests.tensors.statements import (
+    LENGTHS,
+    Env,
+    Scope,
+    Statement,
+    Statements,
+    Step,
+    ty,
+)
 
 
-def ty(n: int) -> str:
-    return f"tensor<{n}xi32>"
+class Maker(Statements):
+    """Draws statements, those with blocks included."""
 
-
-@dataclass
-class Scope:
-    """Tensors that can be used, by length, and index values with their bounds."""
-
-    tensors: dict[str, int]
-    indices: dict[str, int]
-
-    def inner(self) -> Scope:
-        return Scope(dict(self.tensors), dict(self.indices))
-
-
-@dataclass
-class Maker:
-    """Draws statements; ``names`` counts what was named."""
-
-    random: Random
-    names: int = 0
-    kinds: set[str] = field(default_factory=set[str])
-
-    def name(self) -> str:
-        self.names += 1
-        return f"%v{self.names}"
-
-    def tensor(self, scope: Scope, length: int | None = None) -> str:
-        fits = [t for t, n in scope.tensors.items() if length in (None, n)]
-        recent = fits[-3:]
-        return self.random.choice(recent if self.random.random() < 0.6 else fits)
-
-    # -- statements: (text, step) --------------------------------------------------
-
-    def block(self, scope: Scope, count: int, depth: int) -> tuple[list[str], list[Step]]:
-        lines: list[str] = []
-        steps: list[Step] = []
-        for _ in range(count):
-            simple = [
-                self.arithmetic,
-                self.accumulate,
-                self.put_scalar,
-                self.put_slice,
-                self.put_slice,
-                self.reshape,
-                self.border,
-                self.update_part,
-                self.update_part,
-            ]
-            nested = [self.loop, self.branch, self.shared, self.repeat] if depth else []
-            make = self.random.choice(simple + nested)
-            self.kinds.add(make.__name__)
-            lines += make(scope, steps, depth)
-        return lines, steps
-
-    def bind(self, scope: Scope, steps: list[Step], n: int, value: Callable[[Env], np.ndarray]) -> str:
-        made = self.name()
-        scope.tensors[made] = n
-
-        def step(env: Env) -> None:
-            env[made] = np.asarray(value(env), "i4")
-
-        steps.append(step)
-        return made
-
-    def arithmetic(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        n = self.random.choice(LENGTHS)
-        a, b = self.tensor(scope, n), self.tensor(scope, n)
-        op = self.random.choice(list(BINARY))
-        made = self.bind(scope, steps, n, lambda env: BINARY[op](env[a], env[b]))
-        return [f"{made} = arith.{op} {a}, {b} : {ty(n)}"]
-
-    def accumulate(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        """``out + a`` at the same place, or with ``a`` from the other end."""
-        n = self.random.choice(LENGTHS)
-        a, out = self.tensor(scope, n), self.tensor(scope, n)
-        turned, uses = self.random.random() < 0.5, self.random.random() < 0.7
-        map_ = f"affine_map<(d) -> ({n - 1} - d)>" if turned else "affine_map<(d) -> (d)>"
-
-        def value(env: Env) -> np.ndarray:
-            given = env[a][::-1] if turned else env[a]
-            return given + env[out] if uses else given * 3
-
-        made = self.bind(scope, steps, n, value)
-        body = "%s = arith.addi %x, %y : i32" if uses else "%q = arith.constant 3 : i32\n%s = arith.muli %x, %q : i32"
-        return [
-            f"{made} = linalg.generic {{indexing_maps = [{map_}, affine_map<(d) -> (d)>],",
-            f'iterator_types = ["parallel"]}} ins({a} : {ty(n)}) outs({out} : {ty(n)}) {{',
-            f"^bb0(%x: i32, %y: i32):\n{body}\nlinalg.yield %s : i32\n}} -> {ty(n)}",
-        ]
-
-    def put_scalar(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        t, source = self.tensor(scope), self.tensor(scope)
-        n, m = scope.tensors[t], scope.tensors[source]
-        at, start = self.random.randrange(n), self.random.randrange(m)
-        c, d, s = self.name(), self.name(), self.name()
-
-        def value(env: Env) -> np.ndarray:
-            result = env[t].copy()
-            result[at] = env[source][start]
-            return result
-
-        made = self.bind(scope, steps, n, value)
-        return [
-            f"{c} = arith.constant {at} : index\n{d} = arith.constant {start} : index",
-            f"{s} = tensor.extract {source}[{d}] : {ty(m)}",
-            f"{made} = tensor.insert {s} into {t}[{c}] : {ty(n)}",
-        ]
-
-    def offset(self, scope: Scope, room: int) -> tuple[str, Callable[[Env], int]]:
-        """An offset of at most ``room``: a number, or the variable of a loop."""
-        fits = [i for i, bound in scope.indices.items() if bound <= room + 1]
-        if fits and self.random.random() < 0.6:
-            chosen = self.random.choice(fits)
-            return chosen, lambda env: int(env[chosen])
-        number = self.random.randint(0, room)
-        return str(number), lambda env: number
-
-    def put_slice(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        """A part of 4 of one tensor goes to a place in another one."""
-        source, target = self.tensor(scope), self.tensor(scope, 8)
-        n, step = scope.tensors[source], self.random.choice([1, 1, 1])
-        first, take = self.offset(scope, n - 4)
-        second, give = self.offset(scope, 4)
-        part = self.name()
-        scope.tensors[part] = 4
-
-        def slice_(env: Env) -> None:
-            env[part] = env[source][take(env) : take(env) + 4].copy()
-
-        def value(env: Env) -> np.ndarray:
-            result = env[target].copy()
-            result[give(env) : give(env) + 4] = env[part]
-            return result
-
-        steps.append(slice_)
-        made = self.bind(scope, steps, 8, value)
-        return [
-            f"{part} = tensor.extract_slice {source}[{first}] [4] [{step}] : {ty(n)} to {ty(4)}",
-            f"{made} = tensor.insert_slice {part} into {target}[{second}] [4] [1]"
-            f" : {ty(4)} into {ty(8)}",
-        ]
-
-    def update_part(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        """What tiling makes: a part is taken out, updated, and put back."""
-        target, other = self.tensor(scope, 8), self.tensor(scope, 4)
-        stride = self.random.choice([1, 2])
-        text, give = self.offset(scope, 4 if stride == 1 else 1)
-        part, new, made = self.name(), self.name(), self.name()
-        scope.tensors |= {part: 4, new: 4, made: 8}
-
-        def step(env: Env) -> None:
-            at = slice(give(env), give(env) + 3 * stride + 1, stride)
-            env[part] = env[target][at].copy()
-            env[new] = env[part] + env[other]
-            env[made] = env[target].copy()
-            env[made][at] = env[new]
-
-        steps.append(step)
-        where = f"[{text}] [4] [{stride}]"
-        return [
-            f"{part} = tensor.extract_slice {target}{where} : {ty(8)} to {ty(4)}",
-            f"{new} = linalg.add ins({part}, {other} : {ty(4)}, {ty(4)})"
-            f" outs({part} : {ty(4)}) -> {ty(4)}",
-            f"{made} = tensor.insert_slice {new} into {target}{where} : {ty(4)} into {ty(8)}",
-        ]
-
-    def reshape(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        """Rows of two are turned around on the way."""
-        t = self.tensor(scope, 8)
-        square, line = self.name(), self.name()
-        made = self.bind(scope, steps, 8, lambda env: env[t].reshape(2, 4).T.reshape(8))
-        shape = "tensor<2x4xi32>"
-        e, q = self.name(), "tensor<4x2xi32>"
-        return [
-            f"{square} = tensor.expand_shape {t} [[0, 1]] output_shape [2, 4] : {ty(8)} into {shape}",
-            f"{e} = tensor.empty() : {q}",
-            f"{line} = linalg.transpose ins({square} : {shape}) outs({e} : {q}) permutation = [1, 0]",
-            f"{made} = tensor.collapse_shape {line} [[0, 1]] : {q} into {ty(8)}",
-        ]
-
-    def border(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
-        t = self.tensor(scope, 4)
-        low = self.random.randint(0, 4)
-        c = self.name()
-        made = self.bind(
-            scope, steps, 8, lambda env: np.pad(env[t], (low, 4 - low), constant_values=5)
-        )
-        return [
-            f"{c} = arith.constant 5 : i32",
-            f"{made} = tensor.pad {t} low[{low}] high[{4 - low}] {{\n^bb0(%i: index):",
-            f"tensor.yield {c} : i32\n}} : {ty(4)} to {ty(8)}",
-        ]
-
-    # -- control -------------------------------------------------------------------
+    def nested(self) -> list[Statement]:
+        return [self.loop, self.branch, self.shared, self.repeat]
 
     def loop(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
         """``scf.for`` that carries one or two tensors."""
@@ -250,13 +56,14 @@ class Maker:
         numbers = zip(bounds, (0, trips, 1), strict=True)
         return [
             *(f"{b} = arith.constant {n} : index" for b, n in numbers),
-            f"{', '.join(results)} = scf.for {iv} = {bounds[0]} to {bounds[1]} step {bounds[2]}",
+            f"{', '.join(results)} = scf.for {iv} = {bounds[0]}",
+            f"to {bounds[1]} step {bounds[2]}",
             f"iter_args({pairs}) -> ({types}) {{",
             *lines,
             f"scf.yield {', '.join(yielded)} : {types}\n}}",
         ]
 
-    def repeat(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
+    def repeat(self, scope: Scope, steps: list[Step], _depth: int) -> list[str]:
         """``scf.while`` that counts."""
         init, trips = self.tensor(scope), self.random.randint(0, 2)
         n = scope.tensors[init]
@@ -287,8 +94,8 @@ class Maker:
         return [
             f"{zero} = arith.constant 0 : index\n{one} = arith.constant 1 : index",
             f"{last} = arith.constant {trips} : index",
-            f"{made}, {count} = scf.while ({x} = {init}, {k} = {zero})"
-            f" : ({ty(n)}, index) -> ({ty(n)}, index) {{",
+            f"{made}, {count} = scf.while ({x} = {init}, {k} = {zero})",
+            f": ({ty(n)}, index) -> ({ty(n)}, index) {{",
             *lines,
             f"{go} = arith.cmpi slt, {k}, {last} : index",
             f"scf.condition({go}) {passed}, {k} : {ty(n)}, index\n}} do {{",
@@ -304,7 +111,9 @@ class Maker:
 
     def branch(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
         """``scf.if`` on an element, yielding one or two tensors."""
-        lengths = [self.random.choice(LENGTHS) for _ in range(self.random.choice([1, 2]))]
+        lengths = [
+            self.random.choice(LENGTHS) for _ in range(self.random.choice([1, 2]))
+        ]
         asked = self.tensor(scope)
         n, c, at, z, p = scope.tensors[asked], *(self.name() for _ in range(4))
         first, second = scope.inner(), scope.inner()
@@ -335,7 +144,7 @@ class Maker:
             f"scf.yield {', '.join(others)} : {types}\n}}",
         ]
 
-    def shared(self, scope: Scope, steps: list[Step], depth: int) -> list[str]:
+    def shared(self, scope: Scope, steps: list[Step], _depth: int) -> list[str]:
         """``scf.forall``: two halves, each from its own part or from the other one."""
         init = self.tensor(scope, 8)
         own = self.random.random() < 0.6
@@ -359,16 +168,19 @@ class Maker:
         steps.append(step)
         self.names += 1
         other = f"%o{self.names}"
-        text = f"{at} = arith.constant 4 : index\n{other} = arith.subi {at}, {iv} : index"
+        text = (
+            f"{at} = arith.constant 4 : index\n{other} = arith.subi {at}, {iv} : index"
+        )
         where = iv if own else other
         return [
             f"{made} = scf.forall ({iv}) = (0) to (8) step (4)",
             f"shared_outs({seen} = {init}) -> ({ty(8)}) {{\n{text}",
-            f"{part} = tensor.extract_slice {seen}[{where}] [4] [1] : {ty(8)} to {ty(4)}",
+            f"{part} = tensor.extract_slice {seen}[{where}] [4] [1]",
+            f": {ty(8)} to {ty(4)}",
             *lines,
             "scf.forall.in_parallel {",
-            f"tensor.parallel_insert_slice {put} into {seen}[{iv}] [4] [1]"
-            f" : {ty(4)} into {ty(8)}\n}}\n}}",
+            f"tensor.parallel_insert_slice {put} into {seen}[{iv}] [4] [1]",
+            f": {ty(4)} into {ty(8)}\n}}\n}}",
         ]
 
 

@@ -169,6 +169,26 @@ CONSTANTS
   }
   return %r : tensor<8xf32>
 }"""
+PRODUCTS = """func.func @f(%A: tensor<8x8xf32>, %B: tensor<8x8xf32>)
+    -> tensor<8x8xf32> {
+CONSTANTS
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %r = scf.for %i = %c0 to %c8 step %c4 iter_args(%x = %e) -> (tensor<8x8xf32>) {
+    %a = tensor.extract_slice %A[%i, 0] [4, 8] [1, 1]
+        : tensor<8x8xf32> to tensor<4x8xf32>
+    %n = tensor.empty() : tensor<4x8xf32>
+    %f = linalg.fill ins(%z : f32) outs(%n : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %c = linalg.matmul ins(%a, %B : tensor<4x8xf32>, tensor<8x8xf32>)
+        outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %d = arith.addf %c, %c : tensor<4x8xf32>
+    %m = arith.maximumf %d, %a : tensor<4x8xf32>
+    %y = tensor.insert_slice %m into %x[%i, 0] [4, 8] [1, 1]
+        : tensor<4x8xf32> into tensor<8x8xf32>
+    scf.yield %y : tensor<8x8xf32>
+  }
+  return %r : tensor<8x8xf32>
+}"""
 FILLED = """func.func @f(%A: tensor<8xf32>) -> tensor<8xf32> {
   %e = tensor.empty() : tensor<8xf32>
   %r = affine.for %i = 0 to 8 iter_args(%x = %e) -> (tensor<8xf32>) {
@@ -230,9 +250,16 @@ CASES = [
     pytest.param(SWAPPED, [line(4), line(4) + 1, 3], swapped, 5, id="swapped"),
     pytest.param(CHOSEN, [line(4), True], chosen, 2, id="then"),
     pytest.param(CHOSEN, [line(4), False], chosen, 2, id="else"),
-    pytest.param(DOUBLED, [line(4), 30.0], doubled, 2, id="while"),
-    pytest.param(CALLED, [line(8), True], lambda a, p: 2 * a, None, id="call-then"),
-    pytest.param(CALLED, [line(8), False], lambda a, p: 3 * a, None, id="call-else"),
+    pytest.param(DOUBLED, [line(4), 30.0], doubled, 1, id="while"),
+    pytest.param(CALLED, [line(8), True], lambda a, _: 2 * a, None, id="call-then"),
+    pytest.param(CALLED, [line(8), False], lambda a, _: 3 * a, None, id="call-else"),
+    pytest.param(
+        PRODUCTS,
+        [square(8, 8) - 30, square(8, 8) - 20],
+        lambda a, b: np.maximum(2 * (a @ b), a),
+        0,
+        id="products-in-parts",
+    ),
     pytest.param(FILLED, [line(8)], lambda a: a * a, 0, id="affine-loop"),
 ]
 

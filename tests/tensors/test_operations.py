@@ -67,7 +67,7 @@ CASES = [
   return %p : tensor<?x?xf32>
 }""",
         [square(3, 4), line(1)],
-        lambda a, b: padded(a),
+        lambda a, _: padded(a),
         "pad-dynamic",
     ),
     case(
@@ -81,7 +81,7 @@ CASES = [
   return %p : tensor<6xf32>
 }""",
         [line(3) + 10],
-        lambda a: np.array([0, 10, 11, 12, 4, 5], F),
+        lambda _: np.array([0, 10, 11, 12, 4, 5], F),
         "pad-by-position",
     ),
     case(
@@ -225,7 +225,7 @@ CASES = [
   return %r : tensor<?x?xf32>
 }""",
         [square(2, 6), np.array([3, 4])],
-        lambda a, s: a.reshape(3, 4),
+        lambda a, _: a.reshape(3, 4),
         "reshape-to-given-extents",
     ),
     case(
@@ -269,7 +269,7 @@ CASES = [
   return %t : tensor<4xf32>
 }""",
         [line(4), np.ones(4, F)],
-        lambda a, m: np.ones(4, F),
+        lambda *_: np.ones(4, F),
         "memrefs-of-tensors",
     ),
 ]

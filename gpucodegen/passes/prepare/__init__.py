@@ -3,7 +3,8 @@
 - `functions`: calls inlined, argument types fixed
 - `launches`: hand-written kernels in one form
 - `linalg`: structured operations as nests
-- `memory`: tensors and layouts as plain buffers
+- `tensors`: tensors as buffers
+- `memory`: layouts as plain buffers
 - `affine`: loops and accesses made affine
 """
 

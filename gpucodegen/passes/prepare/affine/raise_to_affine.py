@@ -125,7 +125,6 @@ class _Raiser:
         found = [self.indices[v] for v in values if v in self.indices]
         return found if len(found) == len(values) else None
 
-
     def bound(self, value: Value, extreme: str) -> list[Index] | None:
         """Affine forms whose extreme a bound of a loop is."""
         if value in self.indices:

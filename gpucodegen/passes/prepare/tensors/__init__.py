@@ -2,8 +2,10 @@
 
 - `analysis`: what may be updated in place
 - `constants`: the buffers of constants
+- `types`: extents that follow from others
 - `views`: parts of buffers
 - `nests`: loops that are made
+- `frames`: blocks while they are rewritten
 - `rewriter`: one function, operation by operation
 - `rules`: what each operation becomes
 - `table`: which rule is whose

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.shared.effects import undeclared
@@ -19,21 +20,26 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Conflicts
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 from gpucodegen.passes.prepare.tensors.constants import Globals, buffer_type
+from gpucodegen.passes.prepare.tensors.frames import Copied
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter
 from gpucodegen.passes.prepare.tensors.table import RULES
 
 
 @dataclass(frozen=True, slots=True)
 class Bufferize(ModulePass):
-    """Functions on tensors become functions on memrefs."""
+    """Functions on tensors become functions on memrefs.
+
+    ``report``: a remark says of every copy why it is made.
+    """
 
     name: ClassVar[str] = "bufferize"
+    report: bool = False
 
     def apply(self, module: Module) -> Module:
         """Bufferize every function that mentions a tensor."""
         globals_ = Globals({symbol_name(op) for op in module.operations})
         operations = [
-            _function(op, globals_) if _has_tensors(op) else op
+            _function(op, globals_, report=self.report) if _has_tensors(op) else op
             for op in module.operations
         ]
         return module.with_operations([*globals_.operations, *operations])
@@ -55,11 +61,14 @@ def _arguments(op: Operation) -> list[Value]:
     ]
 
 
-def _function(op: Operation, globals_: Globals) -> Operation:
+def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
     """The function on buffers."""
     buffers: dict[Value, Buffer] = {}
     rewriter = Rewriter(RULES, globals_, Conflicts.of(op, buffers), buffers)
     region = rewriter.region(op.regions[0])
+    if report:
+        for copied in rewriter.copies:
+            errors.tell(_remark(copied))
     inputs = tuple(a.type for a in region.blocks[0].arguments)
     results = tuple(map(buffer_type, Function(op).result_types))
     signature = TypeAttr(FunctionType(inputs, results))
@@ -67,3 +76,17 @@ def _function(op: Operation, globals_: Globals) -> Operation:
     if inputs != Function(op).type.inputs:
         rebuilt = undeclared(rebuilt)
     return rebuilt.with_attribute("function_type", signature)
+
+
+def _remark(copied: Copied) -> errors.TensorCopied:
+    """Why contents were copied."""
+    use, reason = copied.use, "it is an argument, a constant, or seen elsewhere"
+    if use is not None:
+        reason = f"'{use.op.name}' reads the old value"
+    return errors.TensorCopied(
+        copied.op.location,
+        notes=[] if use is None else [(use.op.location, "it is read here")],
+        operation=copied.op.name,
+        tensor=f"'%{copied.tensor.name}'",
+        reason=reason,
+    )

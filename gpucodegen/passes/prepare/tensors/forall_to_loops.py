@@ -9,7 +9,12 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed
 from gpucodegen.dialects.scf.forall import BOUNDS
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up, substitute_values
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

@@ -20,39 +20,14 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Conflicts, Write
 from gpucodegen.passes.prepare.tensors.analysis.effects import reads
 from gpucodegen.passes.prepare.tensors.analysis.extents import Origin, origin
-from gpucodegen.passes.prepare.tensors.analysis.order import Use
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Storage
 from gpucodegen.passes.prepare.tensors.constants import Globals, buffer_type
+from gpucodegen.passes.prepare.tensors.frames import Copied, Frame, Opened
+from gpucodegen.passes.prepare.tensors.views import extent
 
 Rule = Callable[["Rewriter", Builder, Operation], None]
 Finish = Callable[[Builder, Operation], None]
 TENSORS = (TensorType, UnrankedTensorType)
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """A tensor whose contents were copied for an operation; ``use`` reads the old."""
-
-    op: Operation
-    tensor: Value
-    use: Use | None
-
-
-@dataclass(slots=True)
-class Frame:
-    """What a block allocates; where blocks jump, nothing is given back."""
-
-    frees: bool
-    buffers: list[Buffer] = field(default_factory=list[Buffer])
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A block whose end is still to come."""
-
-    block: Block
-    frame: Frame
-    b: Builder = field(default_factory=Builder)
 
 
 @dataclass(slots=True)
@@ -244,16 +219,6 @@ class Rewriter:
             return self.allocate_like(b, buffer, tensor.name)
         self.copies.append(Copied(write.op, tensor, use))
         return self.copied(b, tensor)
-
-
-def extent(b: Builder, memref: Value, dimension: int) -> Value:
-    """An extent of a memref as a value."""
-    ty = memref.type
-    known = ty.shape[dimension] if isinstance(ty, MemRefType) else None
-    if known is not None:
-        return b.index(Index.of(known))
-    position = b.index(Index.of(dimension))
-    return b.add("memref.dim", (memref, position), [position.type], hint="n")[0]
 
 
 def mentions_tensors(op: Operation) -> bool:

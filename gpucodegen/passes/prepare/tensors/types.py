@@ -42,7 +42,8 @@ def tensor_type(op: Operation, constants: Constants) -> Type | None:
     shape = rule(op, constants)
     if shape is None:
         return None
-    known = (new if old is None else old for old, new in zip(ty.shape, shape))
+    pairs = zip(ty.shape, shape, strict=True)
+    known = (new if old is None else old for old, new in pairs)
     return replace(ty, shape=tuple(known))
 
 
@@ -114,9 +115,7 @@ def _sized(first: int) -> Callable[[Operation, Constants], Shape | None]:
     def rule(op: Operation, constants: Constants) -> Shape | None:
         dynamic = iter(op.operands[first:])
         shape = shape_of(op.result.type)
-        return tuple(
-            constants.get(next(dynamic)) if n is None else n for n in shape
-        )
+        return tuple(constants.get(next(dynamic)) if n is None else n for n in shape)
 
     return rule
 

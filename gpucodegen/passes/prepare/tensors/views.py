@@ -15,6 +15,7 @@ from gpucodegen.dialects.memref.view_checks import static
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, Shape, TensorType, Type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Part
 
@@ -80,10 +81,18 @@ def _needs_all(sizes: tuple[Mixed, ...], d: int, wanted: list[Extent]) -> bool:
     return sum(size == 1 for size in sizes[d + 1 :]) < wanted.count(1)
 
 
+def extent(b: Builder, memref: Value, dimension: int) -> Value:
+    """An extent of a memref as a value."""
+    ty = memref.type
+    known = ty.shape[dimension] if isinstance(ty, MemRefType) else None
+    if known is not None:
+        return b.index(Index.of(known))
+    position = b.index(Index.of(dimension))
+    return b.add("memref.dim", (memref, position), [position.type], hint="n")[0]
+
+
 def dimensions(b: Builder, value: Value) -> list[Mixed]:
     """The extents of a buffer, numbers where they are known."""
-    from gpucodegen.passes.prepare.tensors.rewriter import extent
-
     return [
         extent(b, value, d) if known is None else known
         for d, known in enumerate(shape_of(value.type))

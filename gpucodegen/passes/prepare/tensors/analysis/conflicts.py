@@ -133,9 +133,9 @@ class Conflicts:
         place = self.buffers[value]
         rule = _SPARED.get(use.op.name)
         part = self.part(use.op) if rule else None
-        if rule is not None and part is not None and self._stays(part, write, value):
-            if rule(part, write, into, place, use.position):
-                return True
+        stays = part is not None and self._stays(part, write, value)
+        if rule and part and stays and rule(part, write, into, place, use.position):
+            return True
         is_source = write.op.name in INSERTIONS and write.position == 1
         source = self.buffers.get(write.op.operands[0]) if is_source else None
         return (

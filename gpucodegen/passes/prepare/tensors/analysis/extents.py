@@ -50,9 +50,7 @@ def _kept(op: Operation, tensor: Value) -> Value | None:
         return dict(zip(op.results, inits, strict=True))[tensor]
     if op.name == "linalg.generic":
         outputs = (
-            v
-            for v in linalg.Structured(op).outputs
-            if isinstance(v.type, TensorType)
+            v for v in linalg.Structured(op).outputs if isinstance(v.type, TensorType)
         )
         return dict(zip(op.results, outputs, strict=False))[tensor]
     position = _UPDATED.get(op.name)

@@ -115,7 +115,9 @@ class Order:
             if self.home[value] is not home:
                 return True
             path = (*self.around[use], use)[1:]
-            if any(self.region[o] is region and self.block[o] is not home for o in path):
+            if any(
+                self.region[o] is region and self.block[o] is not home for o in path
+            ):
                 return True
         return False
 

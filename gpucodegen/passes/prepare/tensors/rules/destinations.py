@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gpucodegen.dialects import linalg
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import TensorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import INSERTIONS, Write
 from gpucodegen.passes.prepare.tensors.analysis.effects import UNDEFINED
@@ -63,9 +65,10 @@ def _carried(r: Rewriter, op: Operation, use: Use) -> Place | None:
     """The tensor that a loop carries on, of the same extents."""
     order = r.conflicts.order
     loop, value = order.around[use.op][-1], use.op.operands[use.position]
-    if loop.name not in ("scf.for", "affine.for") or loop.body is not order.block[op]:
+    skipped = _VARIABLES.get(loop.name)
+    if skipped is None or loop.regions[-1].blocks[0] is not order.block[op]:
         return None
-    argument = loop.body.arguments[1 + use.position]
+    argument = loop.regions[0].blocks[0].arguments[skipped + use.position]
     if argument in r.conflicts.undefined:
         return None
     dimensions = range(len(shape_of(value.type)))
@@ -76,8 +79,25 @@ def _carried(r: Rewriter, op: Operation, use: Use) -> Place | None:
     return (argument, None) if same else None
 
 
+_VARIABLES = {"scf.for": 1, "affine.for": 1, "scf.while": 0}
+"""How many arguments of a loop's first block come before those that it carries."""
+
+
+def _passed_on(r: Rewriter, op: Operation, use: Use) -> Place | None:
+    """The place of what the next operation makes of it."""
+    order, first = r.conflicts.order, len(linalg.Structured(use.op).inputs)
+    if use.position < first or order.block[use.op] is not order.block[op]:
+        return None
+    outputs = use.op.operands[first : use.position]
+    number = sum(isinstance(v.type, TensorType) for v in outputs)
+    uses = order.uses.get(use.op.results[number], ())
+    rule = _PLACES.get(uses[0].op.name) if len(uses) == 1 else None
+    return None if rule is None else rule(r, op, uses[0])
+
+
 _PLACES: Mapping[str, Callable[[Rewriter, Operation, Use], Place | None]] = {
     **dict.fromkeys(INSERTIONS, _inserted),
     "scf.yield": _carried,
     "affine.yield": _carried,
+    "linalg.generic": _passed_on,
 }

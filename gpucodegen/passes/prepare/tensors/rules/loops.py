@@ -13,7 +13,6 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
-from gpucodegen.passes.prepare.tensors.analysis.effects import reads
 from gpucodegen.passes.prepare.tensors.analysis.extents import origin
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter, refusal
@@ -123,7 +122,9 @@ def leave(
     b.operations.append(last.with_(operands=(*last.operands[:skip], *rest)))
 
 
-def _check_extents(r: Rewriter, last: Operation, value: Value, like: Value | None) -> None:
+def _check_extents(
+    r: Rewriter, last: Operation, value: Value, like: Value | None
+) -> None:
     """A buffer has room for one shape."""
     for d in range(len(shape_of(value.type))):
         mine = origin(r.conflicts, value, d)
@@ -135,7 +136,7 @@ def _check_extents(r: Rewriter, last: Operation, value: Value, like: Value | Non
 
 
 def while_(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.while``: what the condition passes on lies in a carried buffer or a new one."""
+    """``scf.while``: what the condition passes on has a carried or a new buffer."""
     before, after = (region.blocks[0] for region in op.regions)
     settled: set[int] = set()
     held: dict[Value, Buffer] = {}
@@ -154,18 +155,18 @@ def while_(r: Rewriter, b: Builder, op: Operation) -> None:
         _scalars(before.arguments),
         lambda inner, last: leave(r, inner, last, passed, 1),
     )
-    for argument, result, buffer in zip(
-        after.arguments, op.results, passed, strict=True
-    ):
-        if buffer is not None:
-            r.bind(argument, buffer.buffer)
-            r.bind(result, buffer.buffer)
+    for argument, end in zip(after.arguments, passed, strict=True):
+        if end is not None:
+            r.bind(argument, end.buffer)
     ends = [_end(v, held) for v in before.arguments]
     body = r.body(
         after,
         _scalars(after.arguments),
         lambda inner, last: leave(r, inner, last, ends),
     )
+    for result, end in zip(op.results, passed, strict=True):
+        if end is not None:
+            r.bind(result, end.buffer)
     first, second = op.regions
     b.operations.append(
         op.with_(

@@ -17,14 +17,20 @@ from gpucodegen.dialects.memref.layouts import (
 )
 from gpucodegen.dialects.memref.shape_syntax import groups_of
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import INDEX, MemRefType, Shape, UnrankedTensorType, element_type
+from gpucodegen.ir.types import (
+    INDEX,
+    MemRefType,
+    Shape,
+    UnrankedTensorType,
+    element_type,
+)
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Step
 from gpucodegen.passes.prepare.tensors.constants import buffer_type
-from gpucodegen.passes.prepare.tensors.rewriter import Rewriter, extent
+from gpucodegen.passes.prepare.tensors.rewriter import Rewriter
 from gpucodegen.passes.prepare.tensors.rules.structured import elementwise
-from gpucodegen.passes.prepare.tensors.views import shape_of
+from gpucodegen.passes.prepare.tensors.views import extent, shape_of
 
 
 def cast(r: Rewriter, b: Builder, op: Operation) -> None:
@@ -93,7 +99,8 @@ def _collapsed(op: Operation, ty: object) -> MemRefType | None:
     if form is None or not groups:
         return None
     strides = [_joined(ty.shape, form.strides, group) for group in groups]
-    if any(step is None and len(group) > 1 for step, group in zip(strides, groups)):
+    pairs = zip(strides, groups, strict=True)
+    if any(step is None and len(group) > 1 for step, group in pairs):
         return None
     return with_strides(ty, shape, Strided(form.offset, tuple(strides)))
 
@@ -170,7 +177,9 @@ def _sizes(r: Rewriter, b: Builder, op: Operation, shape: Shape) -> list[Mixed]:
         at = b.constant(d, INDEX)
         (size,) = b.add("memref.load", (given, at), [element_type(given.type)])
         is_index = size.type == INDEX
-        sizes.append(size if is_index else b.add("arith.index_cast", (size,), [INDEX])[0])
+        sizes.append(
+            size if is_index else b.add("arith.index_cast", (size,), [INDEX])[0]
+        )
     return sizes
 
 

@@ -1,19 +1,19 @@
 """Parallel loops over tensors: each iteration puts its part into the shared result.
 
-An iteration sees the tensor as it was before the loop.  Where it takes out just the part
-that it puts in, the part is updated in place; else the loop writes to a copy.
+An iteration sees the tensor as it was before the loop.  Where it takes out just the
+part that it puts in, the part is updated in place; else the loop writes to a copy.
 """
 
 from __future__ import annotations
 
-from gpucodegen.dialects.memref import DYNAMIC_MARK  # noqa: F401
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.effects import reads
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Storage
-from gpucodegen.passes.prepare.tensors.rewriter import Copied, Rewriter
+from gpucodegen.passes.prepare.tensors.frames import Copied
+from gpucodegen.passes.prepare.tensors.rewriter import Rewriter
 from gpucodegen.passes.prepare.tensors.rules.slices import put
 
 _INSERT = "tensor.parallel_insert_slice"
@@ -35,7 +35,7 @@ def forall(r: Rewriter, b: Builder, op: Operation) -> None:
             held = r.buffers[source]
             if not held.is_at(into, part) and not held.misses(into, its=part):
                 held = r.copied(inner, source)
-            put(r, inner, held, into, part)
+            put(inner, held, into, part)
         inner.operations.append(last.with_body(()))
 
     block = r.body(op.body, op.body.arguments[:rank], finish)
@@ -50,7 +50,12 @@ def forall(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def _target(
-    r: Rewriter, b: Builder, op: Operation, position: int, settled: set[int], seen: Value
+    r: Rewriter,
+    b: Builder,
+    op: Operation,
+    position: int,
+    settled: set[int],
+    seen: Value,
 ) -> Buffer:
     """Where the result is put together; ``seen`` is bound to what iterations see."""
     tensor = op.operands[position]

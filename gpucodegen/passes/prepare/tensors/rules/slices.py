@@ -27,7 +27,7 @@ def insert_slice(r: Rewriter, b: Builder, op: Operation) -> None:
     source, part = op.operands[0], r.conflicts.part(op)
     held = _apart_from(r, b, op, part)
     into = r.writable(b, Write(op, 1, part, settled=frozenset({0})))
-    put(r, b, held or r.buffers[source], into, part)
+    put(b, held or r.buffers[source], into, part)
     r.bind(op.result, into)
 
 
@@ -38,7 +38,7 @@ def _apart_from(r: Rewriter, b: Builder, op: Operation, part: Part) -> Buffer | 
     return None if is_there else r.copied(b, op.operands[0])
 
 
-def put(r: Rewriter, b: Builder, source: Buffer, into: Buffer, part: Part) -> None:
+def put(b: Builder, source: Buffer, into: Buffer, part: Part) -> None:
     """Copy a tensor to a part of a buffer."""
     if source.is_at(into, part):
         return

@@ -13,12 +13,12 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.effects import reads
 from gpucodegen.passes.prepare.tensors.analysis.order import Use
-from gpucodegen.passes.prepare.tensors.rules.destinations import destination
 from gpucodegen.passes.prepare.tensors.rewriter import (
     Rewriter,
     mentions_tensors,
     refusal,
 )
+from gpucodegen.passes.prepare.tensors.rules.destinations import destination
 
 Body = Callable[[Builder, Sequence[Value]], Value]
 
