@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
 
 PLACES = 256
-"""Units in the last place of the largest number of an array by which floats may differ."""
+"""By so many units in the last place of an array's largest number floats may differ."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ The rooms, in the order in which a call passes through them:
     The action of one launch: results are made, the kernel runs, and what it noted is
     looked at.  As a function of words, and as one of arrays that machine code checks
     (`gpucodegen.intrinsics.direct`).
+`interpreted`
+    Calls that the interpreter makes; they keep no plan.
 
 On disk there is one record of a compiled function (`gpucodegen.compiling.artifact`),
 and the launch is part of it.  Its key holds all that decides over it: the text, the

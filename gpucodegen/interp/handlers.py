@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import array_of, canonical, element
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr, StringAttr
@@ -25,10 +24,10 @@ from gpucodegen.ir.types import (
 )
 
 
-def handled(m: Machine, op: Operation, handler: Callable[..., Any]) -> Any:
+def handled(op: Operation, handler: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """An operation as a call of Python."""
     given = {name: plain(value) for name, value in op.attributes.items()}
-    return called(op.name, handler, m.of(op.operands), given, op.results)
+    return called(op.name, handler, operands, given, op.results)
 
 
 def called(

@@ -11,6 +11,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.interp.handlers import handled
 from gpucodegen.interp.registry import evaluator
 from gpucodegen.interp.values.elements import TARGET
 from gpucodegen.ir.operation import Block, Operation, Region, Successor, Value
@@ -111,9 +112,7 @@ class Machine:
         try:
             handler = self.shared.handlers.get(op.name)
             if handler is not None:
-                from gpucodegen.interp.handlers import handled
-
-                return handled(self, op, handler)
+                return handled(op, handler, self.of(op.operands))
             evaluate = evaluator(op.name)
             if evaluate is None:
                 raise _unknown(op)

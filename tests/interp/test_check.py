@@ -51,7 +51,7 @@ def wrong():
     from typing import ClassVar
 
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.ir.operation import rewrite_bottom_up
+    from gpucodegen.ir.operation import Operation, rewrite_bottom_up
     from gpucodegen.passes.framework.base import ModulePass
 
     @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def wrong():
         name: ClassVar[str] = "sums"
 
         def apply(self, module: Module) -> Module:
-            def summed(op):
+            def summed(op: Operation) -> list[Operation] | None:
                 is_product = op.name == "arith.mulf"
                 return [op.with_(name="arith.addf")] if is_product else None
 
@@ -113,8 +113,8 @@ LINALG = {
     "matvec": ("4x3", "3", "4", lambda a, b, c: c + a @ b),
     "dot": ("6", "6", "", lambda a, b, c: c + a @ b),
     "conv_1d": ("9", "3", "7", lambda a, b, c: c + np.correlate(a, b)),
-    "max": ("2x3", "2x3", "2x3", lambda a, b, c: np.maximum(a, b)),
-    "sub": ("2x3", "2x3", "2x3", lambda a, b, c: a - b),
+    "max": ("2x3", "2x3", "2x3", lambda a, b, _: np.maximum(a, b)),
+    "sub": ("2x3", "2x3", "2x3", lambda a, b, _: a - b),
 }
 
 

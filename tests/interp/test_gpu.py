@@ -73,6 +73,15 @@ KERNELS = {
         "",
         np.concatenate([LANES[:, 3:], np.full((4, 3), -1)], 1),
     ),
+    "shuffle of few lanes": (
+        """%by1 = arith.constant 1 : i32
+        %w = arith.constant 4 : i32
+        %t, %ok = gpu.shuffle down %v, %by1, %w : i32
+        %none = arith.constant -1 : i32
+        %r = arith.select %ok, %t, %none : i32""",
+        "",
+        np.concatenate([LANES[:, 1:4], np.full((4, 29), -1)], 1),
+    ),
     "some warps alone": (
         """%lane = gpu.lane_id
         %id = gpu.subgroup_id : index

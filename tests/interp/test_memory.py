@@ -50,7 +50,8 @@ VIEWS = {
         (
             "%s = memref.subview %a[1, 0] [1, 6] [1, 1]"
             " : memref<4x6xf32> to memref<6xf32, strided<[1], offset: 6>>\n"
-            "%m = memref.reinterpret_cast %s to offset: [13], sizes: [2, 3], strides: [3, 1]"
+            "%m = memref.reinterpret_cast %s to offset: [13], sizes: [2, 3],"
+            " strides: [3, 1]"
             " : memref<6xf32, strided<[1], offset: 6>>"
             " to memref<2x3xf32, strided<[3, 1], offset: 13>>"
         ),
@@ -70,7 +71,8 @@ VIEWS = {
     ),
     "collapse": (
         (
-            "%s = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into memref<24xf32>\n"
+            "%s = memref.collapse_shape %a [[0, 1]]"
+            " : memref<4x6xf32> into memref<24xf32>\n"
             "%m = memref.expand_shape %s [[0, 1]] output_shape [8, 3]"
             " : memref<24xf32> into memref<8x3xf32>"
         ),
@@ -155,7 +157,8 @@ def test_transfers_happen_when_they_are_waited_for():
 
 def test_arrays_of_any_rank_and_vectors():
     text = """
-    func.func @f(%m: memref<*xf32>, %v: vector<2x2xi8>) -> (index, index, vector<2xi8>) {
+    func.func @f(%m: memref<*xf32>, %v: vector<2x2xi8>)
+        -> (index, index, vector<2xi8>) {
       %c1 = arith.constant 1 : index
       %r = memref.rank %m : memref<*xf32>
       %d = memref.dim %m, %c1 : memref<*xf32>

@@ -28,7 +28,8 @@ VECTORS = {
         (
             "%w = vector.extract_strided_slice %v {offsets = [1], sizes = [2],"
             " strides = [1]} : vector<3x4xf32> to vector<2x4xf32>\n"
-            "%r = vector.insert_strided_slice %w, %v {offsets = [0, 0], strides = [1, 1]}"
+            "%r = vector.insert_strided_slice %w, %v {offsets = [0, 0],"
+            " strides = [1, 1]}"
             " : vector<2x4xf32> into vector<3x4xf32>"
         ),
         "3x4",

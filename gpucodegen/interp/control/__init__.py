@@ -1,3 +1,11 @@
-"""Functions, branches, loops: func, cf, scf, affine, ub."""
+"""Functions, branches and loops.
+
+- `func`: func and builtin: calls
+- `cf`: branches; ub
+- `scf`: loops and branches of scf
+- `parallel`: scf.parallel
+- `forall`: scf.forall
+- `affine`: loops and index arithmetic of affine
+"""
 
 from __future__ import annotations

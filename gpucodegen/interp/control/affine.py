@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -10,26 +9,15 @@ from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS
-from gpucodegen.interp.control.scf import given
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.scalars.arith import combine
 from gpucodegen.interp.values.constants import constant
 from gpucodegen.interp.values.elements import canonical
 from gpucodegen.interp.values.elementwise import elementwise
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.interp.values.indices import at, given
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import INDEX, element_type
-
-
-def at(map_: AffineMap, operands: Sequence[int]) -> tuple[int, ...]:
-    """The results of a map.  Raises DivisionByZero."""
-    dims = map_.num_dims
-    try:
-        made = map_.evaluate(operands[:dims], operands[dims:])
-    except ZeroDivisionError as problem:
-        raise errors.DivisionByZero from problem
-    return tuple(canonical(n, INDEX) for n in made)
 
 
 def _for(m: Machine, op: Operation, *_: Any) -> Any:

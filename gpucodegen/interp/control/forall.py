@@ -6,10 +6,10 @@ from itertools import product
 from typing import Any
 
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.interp.control.scf import given, steps
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.tensors.slices import insert_into
+from gpucodegen.interp.values.indices import given, steps
 from gpucodegen.ir.operation import Operation
 
 

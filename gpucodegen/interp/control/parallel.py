@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from gpucodegen.interp.control.scf import given, steps
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
+from gpucodegen.interp.values.indices import given, steps
 from gpucodegen.ir.operation import Operation
 
 

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpucodegen import errors
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.elements import bits_of
+from gpucodegen.interp.values.indices import given, steps
 from gpucodegen.ir.data.packing import wrapped
 from gpucodegen.ir.operation import Operation
-
-
-def given(values: tuple[Any, ...]) -> Any:
-    """Results as an evaluator returns them: one value for one."""
-    return values[0] if len(values) == 1 else values
-
-
-def steps(lower: int, upper: int, step: int) -> range:
-    """The values of a loop variable.  Raises InvalidStep."""
-    if step <= 0:
-        raise errors.InvalidLoopStep(step=step)
-    return range(lower, upper, step)
 
 
 def _for(

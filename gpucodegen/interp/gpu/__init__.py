@@ -1,3 +1,11 @@
-"""Launches: threads one after the other, which meet at barriers."""
+"""Launches: blocks one after the other, their threads in turn.
+
+- `threads`: threads of a block, and where they meet
+- `launch`: launches of kernels
+- `identities`: who a thread is
+- `communication`: barriers, shuffles, reductions
+- `memory`: memory of the device
+- `nvvm`: instructions of NVIDIA
+"""
 
 from __future__ import annotations

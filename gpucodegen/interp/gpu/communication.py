@@ -7,12 +7,12 @@ from typing import Any
 
 from gpucodegen.dialects.gpu.communication.meetings import WARP
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
-from gpucodegen.interp.control.scf import given
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.scalars.arith import combine
 from gpucodegen.interp.values.elements import canonical
 from gpucodegen.interp.values.elementwise import elementwise
+from gpucodegen.interp.values.indices import given
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import element_type
 
@@ -67,19 +67,18 @@ def _subgroup_reduce(m: Machine, op: Operation, value: Any) -> Any:
 
 
 def source_lane(mode: str, lane: int, offset: int, width: int) -> tuple[int, bool]:
-    """From which lane a value comes, and whether it is one of those that exchange.
+    """From which lane a value comes, and whether both are below the width.
 
     >>> source_lane("xor", 3, 1, 32), source_lane("down", 31, 1, 32)
     ((2, True), (32, False))
     """
-    start = lane // width * width if width else 0
     source = {
         "xor": lane ^ offset,
         "up": lane - offset,
         "down": lane + offset,
-        "idx": start + offset,
+        "idx": offset,
     }[mode]
-    return source, start <= source < start + width
+    return source, 0 <= source < width and lane < width
 
 
 def _shuffle(m: Machine, op: Operation, value: Any, offset: int, width: int) -> Any:

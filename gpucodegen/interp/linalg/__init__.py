@@ -1,3 +1,8 @@
-"""Structured operations, by their maps and bodies at every point of their loops."""
+"""Structured operations, by their maps and bodies at every point of their loops.
+
+- `structured`: generic and named ones
+- `relayout`: pack, unpack, softmax
+- `old`: views, windows and loops of earlier years
+"""
 
 from __future__ import annotations

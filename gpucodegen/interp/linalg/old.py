@@ -11,13 +11,13 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.dialects.linalg import scalar_of
 from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.interp.control.scf import given, steps
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.accesses import load, store, written
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.scalars.arith import combine
 from gpucodegen.interp.values.buffers import MemRef, contiguous
+from gpucodegen.interp.values.indices import given, steps
 from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FloatType
@@ -92,7 +92,7 @@ def _inside(buffer: MemRef, index: tuple[int, ...]) -> bool:
 def _conv(
     _: Machine, op: Operation, kernel: MemRef, image: MemRef, out: MemRef
 ) -> None:
-    """``out[b, x.., k] += sum image[b, x * s + z * d - p.., q] * kernel[z.., q, k]``."""
+    """``out[b, x.., k] += sum image[b, x*s + z*d - p.., q] * kernel[z.., q, k]``."""
     count = out.rank - 2
     strides, dilations = (_factors(op, n, count) for n in ("strides", "dilations"))
     pads = _padding(op, count)

@@ -14,13 +14,13 @@ from gpucodegen import errors
 from gpucodegen.dialects.framework.registry import operations
 from gpucodegen.dialects.linalg import Structured
 from gpucodegen.dialects.linalg.named.definitions import generalized, is_structured
-from gpucodegen.interp.control.scf import given
 from gpucodegen.interp.handlers import called
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import Array
+from gpucodegen.interp.values.indices import given
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Operation

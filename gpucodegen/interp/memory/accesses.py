@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.dialects import affine
-from gpucodegen.interp.control.affine import at
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import element, empty
+from gpucodegen.interp.values.indices import at
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, VectorType
 
@@ -52,7 +52,7 @@ def store(place: Place) -> Evaluate:
 
 
 def places(
-    buffer: MemRef, first: Sequence[int], extents: Sequence[int]
+    first: Sequence[int], extents: Sequence[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Positions in a vector and in a buffer, whose last dimensions it spans."""
     skipped = len(first) - len(extents)
@@ -74,7 +74,7 @@ def read_vector(buffer: MemRef, first: Sequence[int], ty: Type, name: str) -> An
     """The elements from a place on."""
     assert isinstance(ty, VectorType)
     made = empty(ty.shape, ty.element)
-    for position, index in places(buffer, first, span(ty, buffer)):
+    for position, index in places(first, span(ty, buffer)):
         made[position] = buffer.memory[buffer.place(index, name)]
     return made
 
@@ -86,7 +86,7 @@ def write_vector(
     assert isinstance(ty, VectorType)
     targets = [
         (position, buffer.place(index, name))
-        for position, index in places(buffer, first, span(ty, buffer))
+        for position, index in places(first, span(ty, buffer))
     ]
     for position, place in targets:
         buffer.memory[place] = value[position]

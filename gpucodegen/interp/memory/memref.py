@@ -12,12 +12,12 @@ from gpucodegen import errors
 from gpucodegen.dialects.memref import ADDRESS
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.dialects.shared.storage import box, stored_by_map
-from gpucodegen.interp.control.scf import given
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
 from gpucodegen.interp.values.constants import constant
 from gpucodegen.interp.values.elements import canonical, empty
+from gpucodegen.interp.values.indices import given
 from gpucodegen.ir.affine.evaluation import evaluate
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr, SymbolRefAttr

@@ -14,11 +14,11 @@ from gpucodegen.dialects.shared.transfers import (
     lengths_of,
     tag_of,
 )
-from gpucodegen.interp.control.affine import at
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
+from gpucodegen.interp.values.indices import at
 from gpucodegen.ir.operation import Operation
 
 

@@ -1,3 +1,11 @@
-"""Numbers: arith, index, math and complex, on scalars and on each element of arrays."""
+"""Numbers, alone and as elements of arrays.
+
+- `arith`: integers and floats
+- `comparisons`: cmpi and cmpf
+- `casts`: from type to type
+- `math`: functions
+- `index`: integers of 64 bits
+- `complex`: complex numbers
+"""
 
 from __future__ import annotations

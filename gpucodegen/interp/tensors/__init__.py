@@ -1,3 +1,8 @@
-"""Values in the shape of arrays: tensor and shape."""
+"""Values in the shape of arrays.
+
+- `tensor`: the dialect
+- `slices`: slices, taken out and put in
+- `gather`: slices at places that a tensor holds
+"""
 
 from __future__ import annotations

@@ -40,8 +40,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemRef:
-    """A view of ``memory``, whose element 0 the view calls ``start`` and its base
-    pointer ``base``.
+    """A view of a line of ``memory``.
+
+    ``start``: where in the line its first element lies; ``base``: where its base
+    pointer points, which offsets count from.
 
     >>> from gpucodegen.ir.types import F32
     >>> m = MemRef.allocated((2, 3), F32)

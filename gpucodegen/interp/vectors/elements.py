@@ -97,7 +97,7 @@ def integers(op: Operation, name: str) -> tuple[int, ...]:
     return tuple(entries) or op.numbers(name)
 
 
-def _cut(op: Operation, shape: Sequence[int], sizes: Sequence[int]) -> Any:
+def _cut(op: Operation, sizes: Sequence[int]) -> Any:
     """Slices of the dimensions that have a size."""
     offsets = integers(op, "offsets")
     strides = integers(op, "strides") or (1,) * len(sizes)
@@ -108,7 +108,7 @@ def _cut(op: Operation, shape: Sequence[int], sizes: Sequence[int]) -> Any:
 
 
 def _extract_slice(_: Machine, op: Operation, source: Array) -> Array:
-    return source[_cut(op, source.shape, integers(op, "sizes"))].copy()
+    return source[_cut(op, integers(op, "sizes"))].copy()
 
 
 def _insert_slice(_: Machine, op: Operation, value: Array, dest: Array) -> Array:

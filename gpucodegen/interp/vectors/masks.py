@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.interp.control.scf import given
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate, evaluator
 from gpucodegen.interp.values.elements import Array
+from gpucodegen.interp.values.indices import given
 from gpucodegen.ir.operation import Operation
 
 
