@@ -131,7 +131,7 @@ def test_prints_and_calls_in_loops_keep_their_order(
         expected += [f"{2 * a[j, i]:g}" for j in range(5)] + [f"note {i}"]
     expected += [f"{4 * a[i, 0]:g}" for i in range(5)]
     before = a.copy()
-    note = {"note": lambda i, j: print("note", i if i == j else "?")}
+    note = {"note": lambda i, j: sys.stdout.write(f"note {i if i == j else j}\n")}
     compiled(ORDER, target, threads, externals=note).f(a, b)
     assert seen(capsys) == expected
     assert (a == 4 * before).all()
