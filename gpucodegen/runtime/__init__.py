@@ -6,6 +6,7 @@ Source text and `KernelSpec` records come in, running kernels go out.
 - `storage`: files that outlive the process
 - `threads`: threads of CPU kernels
 - `devices`: a GPU, or the emulated device
+- `library`: what programs print and check
 - `host`: what host programs call
 - `cpu`: kernels of the CPU
 - `cuda`: kernels of CUDA

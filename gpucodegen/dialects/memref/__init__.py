@@ -7,6 +7,7 @@
 - `value_checks`: rules of single elements, globals and metadata
 - `shape_checks`: rules of operations that change a shape
 - `view_checks`: rules of views
+- `asking`: operations that only the runtime carries out
 - `views`: the table of views and casts
 - `operations`: the table of everything
 """

@@ -8,6 +8,7 @@
 - `transfers`: starts and waits of asynchronous copies
 - `structured`: the regions of loops and branches
 - `carried`: loop-carried values
+- `outside`: operations that something outside of the program runs
 - `effects`: which cells a call reads and writes, as declared
 - `cast_checks`: rules of conversions
 - `yields`: rules of what a region passes out

@@ -18,7 +18,7 @@ _DIALECTS = frozenset({"check"})
 def runs_outside(op: Operation) -> bool:
     """Whether the operation is run by a function that is no part of the program.
 
-    >>> [runs_outside(Operation(name)) for name in ("vector.print", "my.op", "arith.addi")]
+    >>> [runs_outside(Operation(n)) for n in ("vector.print", "my.op", "arith.addi")]
     [True, True, False]
     """
     return op.name in _NAMES or op.dialect in _DIALECTS or lookup(op.name) is None

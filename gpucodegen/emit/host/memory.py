@@ -12,6 +12,7 @@ from gpucodegen.dialects.shared.transfers import (
     lengths_of,
 )
 from gpucodegen.emit.host.context import HostEmitter, shape_text
+from gpucodegen.emit.host.views import no_parameter
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import is_index
 from gpucodegen.emit.tables.memory.addressing import strides_of

@@ -210,8 +210,9 @@ def _is_checked_access(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, or the refusal of one, what runs outside of the program, and a branch
-    or loop that yields a memref: kernels have no variables for these.
+    That is a call, or the refusal of one, what runs outside of the program or asks the
+    runtime about a buffer, and a branch or loop that yields a memref: kernels have no
+    variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
     is_outside = runs_outside(op) or asks_runtime(op)

@@ -7,6 +7,7 @@
 - `workspace`: memory that is used again
 - `engines`: what is asked of a target
 - `transfers`: asynchronous copies
+- `views`: extents, strides and views of buffers
 - `modules`: generated text as a module
 - `host`: what a host program calls
 - `loader`: an emitted program made callable

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,16 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
-from gpucodegen.runtime.devices.strides import row_major
-from gpucodegen.runtime.host.buffers import Buffer, Expected, check_strides
+from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
+from gpucodegen.runtime.host.views import Shape, Views, check_shape
+from gpucodegen.runtime.library.given import Given
+from gpucodegen.runtime.library.routines import routine
 
 Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
 """Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""
-Shape = tuple[int, ...]
 Index = tuple[int, ...]
 
 
@@ -38,7 +38,7 @@ class _Kept:
     tags: dict[int, Buffer] = field(default_factory=dict[int, Buffer])
 
 
-class HostApi:
+class HostApi(Views):
     """The runtime of one program.
 
     ``constants`` maps keys to arrays, or to records with shape, dtype and values;
@@ -137,14 +137,6 @@ class HostApi:
         self._kept.tags.pop(buffer.pointer, None)
         self._engine.dealloc(buffer)
 
-    def dim(self, buffer: Buffer, dimension: int) -> int:
-        """An extent."""
-        return buffer.shape[dimension]
-
-    def stride(self, buffer: Buffer, dimension: int) -> int:
-        """A stride in elements."""
-        return buffer.strides[dimension]
-
     def load(self, buffer: Buffer, index: Index) -> Any:
         """One element as kernels carry it."""
         _check_index(buffer, index)
@@ -161,83 +153,8 @@ class HostApi:
 
     def copy(self, source: Buffer, target: Buffer) -> None:
         """``memref.copy``: shapes agree."""
-        _check_shape("memref.copy", target.shape, source)
+        check_shape("memref.copy", target.shape, source)
         self._engine.copy(source, target)
-
-    def cast(
-        self,
-        buffer: Buffer,
-        shape: Sequence[int | None],
-        strides: Sequence[int | None] | None = (),
-    ) -> Buffer:
-        """``memref.cast``: the same buffer, its extents and strides checked.
-
-        ``strides``: None means row-major, None in it any, and () all.
-        """
-        _check_shape("memref.cast", shape, buffer)
-        if strides != ():
-            wanted = Expected(
-                "source", buffer.dtype, tuple(shape), strides and tuple(strides)
-            )
-            check_strides(buffer, wanted, "memref.cast")
-        return buffer
-
-    def rank(self, buffer: Buffer) -> int:
-        """How many dimensions a buffer has."""
-        return len(buffer.shape)
-
-    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
-        """Another shape over the same memory, ``offset`` elements after its start."""
-        if any(extent < 0 for extent in shape):
-            raise errors.NegativeExtent(shape=shape)
-        made = self._engine.view(buffer, offset, shape, strides)
-        made.origin = buffer.base
-        return made
-
-    def reinterpret(
-        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
-    ) -> Buffer:
-        """The same from the start of the buffer that this is a view of."""
-        return self.view(buffer, offset - buffer.offset, shape, strides)
-
-    def whole(self, buffer: Buffer) -> Buffer:
-        """The first element of the buffer that this is a view of."""
-        return self.reinterpret(buffer, 0, (), ())
-
-    def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
-        """``memref.view``: elements of another type, so many bytes after the first."""
-        if any(extent < 0 for extent in shape):
-            raise errors.NegativeExtent(shape=shape)
-        made = self._engine.byte_view(buffer, shift, dtype, shape)
-        if made.pointer % made.array.itemsize:
-            align = made.array.itemsize
-            raise errors.MisalignedAccess(align=align, buffer="the view", index=0)
-        return made
-
-    def reshape(self, buffer: Buffer, shape: Buffer) -> Buffer:
-        """``memref.reshape``: all elements, in the shape that a buffer holds."""
-        wanted = tuple(map(int, self._engine.contents(shape).ravel()))
-        if prod(wanted) != prod(buffer.shape):
-            given = f"{list(buffer.shape)} is reshaped to {list(wanted)}"
-            raise errors.ShapesDisagree(problem=given)
-        return self.view(buffer, 0, wanted, row_major(wanted))
-
-    def realloc(self, buffer: Buffer, extent: int) -> Buffer:
-        """``memref.realloc``: another buffer with what both have room for."""
-        made = self.alloc((extent,), buffer.dtype)
-        both = (min(extent, buffer.shape[0]),)
-        parts = (self.view(part, 0, both, (1,)) for part in (buffer, made))
-        self._engine.copy(*parts)
-        self.dealloc(buffer)
-        return made
-
-    def offset(self, buffer: Buffer) -> int:
-        """Elements before the first one of a view, in its buffer."""
-        return buffer.offset
-
-    def base(self, buffer: Buffer) -> int:
-        """The address of the buffer that this is a view of."""
-        return buffer.base
 
     def constant(self, key: str) -> Buffer:
         """A ``memref.global``."""
@@ -366,9 +283,6 @@ class HostApi:
         place: tuple[str, int, int] | tuple[()],
     ) -> tuple[Any, ...]:
         """Let the library run an operation, or a function without a body."""
-        from gpucodegen.runtime.library.given import Given
-        from gpucodegen.runtime.library.routines import routine
-
         run = routine(name)
         assert run is not None
         contents = self._engine.contents
@@ -473,24 +387,3 @@ def _check_index(buffer: Buffer, index: Index) -> None:
         raise errors.IndexOutOfBounds(
             index=index, buffer=f"a buffer of {buffer.dtype}", shape=buffer.shape
         )
-
-
-def _check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None:
-    if len(shape) != len(buffer.shape):
-        raise errors.WrongArgumentRank(
-            function=what,
-            argument="source",
-            expected=len(shape),
-            actual=len(buffer.shape),
-        )
-    pairs = zip(shape, buffer.shape, strict=True)
-    for dimension, (want, have) in enumerate(pairs):
-        if want is not None and want != have:
-            raise errors.WrongExtent(
-                function=what,
-                argument="source",
-                expected=want,
-                dimension=dimension,
-                actual=have,
-                shape=tuple(shape),
-            )

@@ -44,8 +44,8 @@ def number_text(value: Any, kind: str) -> str:
 
     >>> number_text(-1, "i8"), number_text(-1, "ui8"), number_text(True, "i1")
     ('-1', '255', '1')
-    >>> number_text(-1, "index"), number_text(0.5, "f32"), number_text(2j, "complex<f32>")
-    ('18446744073709551615', '0.5', '(0,2)')
+    >>> number_text(-1, "index"), number_text(2j, "complex<f32>")
+    ('18446744073709551615', '(0,2)')
     """
     if kind.startswith("complex"):
         number = complex(value)

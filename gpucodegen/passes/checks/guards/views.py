@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects import memref
+from gpucodegen.dialects.memref.asking import asks_runtime
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
@@ -36,9 +37,11 @@ class Leaf:
 def chain_leaves(
     c: ConditionBuilder, buffer: Value, verb: str, definitions: Definitions
 ) -> list[Leaf]:
-    """The conditions of a chain of views."""
+    """The conditions of a chain of views, up to one that the runtime checked."""
     made: list[Leaf] = []
     while (view := definitions.get(buffer)) is not None and view.name in _VIEWS:
+        if asks_runtime(view):
+            break
         made += _VIEWS[view.name](c, view, verb)
         buffer = view.operands[0]
     return made

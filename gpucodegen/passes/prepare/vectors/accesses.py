@@ -17,7 +17,6 @@ from gpucodegen.passes.prepare.vectors.boxes import (
     Boxes,
     Handler,
     Place,
-    both,
     choose,
     compare,
     load,
@@ -101,16 +100,15 @@ class _Transfer:
 
     def condition(
         self, b: Builder, at: Place, place: Sequence[Value], masks: Sequence[Value]
-    ) -> Value | None:
-        """Whether it lies inside, and all masks select it."""
+    ) -> list[Value]:
+        """That it lies inside, and that all masks select it."""
         conditions = [
             compare(b, LESS, place[d], self._extent(b, d)) for d in sorted(self.padded)
         ]
         pairs = zip(self.dimensions, at, strict=True)
         in_order = sorted((d, n) for n, (d, _) in enumerate(pairs) if d is not None)
         where = [at[n] for _, n in in_order]
-        conditions += [self.v.read(b, mask, where) for mask in masks]
-        return both(b, conditions)
+        return [*conditions, *(self.v.read(b, mask, where) for mask in masks)]
 
     def _extent(self, b: Builder, dimension: int) -> Value:
         assert isinstance(self.buffer.type, MemRefType)
@@ -162,7 +160,7 @@ def masked_load(v: Boxes, b: Builder, op: Operation) -> None:
     def element(inner: Builder, at: Place) -> Value:
         return choose(
             inner,
-            v.read(inner, mask, at),
+            [v.read(inner, mask, at)],
             lambda i: load(i, buffer, place(i, at)),
             lambda i: v.read(i, other, at),
         )
@@ -179,7 +177,7 @@ def masked_store(v: Boxes, b: Builder, op: Operation) -> None:
         shape_of(vector),
         lambda n, at: when(
             n,
-            v.read(n, mask, at),
+            [v.read(n, mask, at)],
             lambda i: store(i, v.read(i, vector, at), buffer, place(i, at)),
         ),
     )
@@ -204,7 +202,7 @@ def gather(v: Boxes, b: Builder, op: Operation) -> None:
     mask, other = op.operands[-2:]
 
     def element(inner: Builder, at: Place) -> Value:
-        selected = both(inner, [v.read(inner, m, at) for m in _masks(v, [mask])])
+        selected = [v.read(inner, m, at) for m in _masks(v, [mask])]
         return choose(
             inner,
             selected,
@@ -221,7 +219,7 @@ def scatter(v: Boxes, b: Builder, op: Operation) -> None:
     mask, vector = op.operands[-2:]
 
     def element(inner: Builder, at: Place) -> None:
-        selected = both(inner, [v.read(inner, m, at) for m in _masks(v, [mask])])
+        selected = [v.read(inner, m, at) for m in _masks(v, [mask])]
         when(
             inner,
             selected,
@@ -253,7 +251,7 @@ def expand_load(v: Boxes, b: Builder, op: Operation) -> None:
     def element(inner: Builder, at: Place) -> Value:
         return choose(
             inner,
-            v.read(inner, mask, at),
+            [v.read(inner, mask, at)],
             lambda i: load(i, buffer, (*bases[:-1], _counted(i, bases[-1], cell))),
             lambda i: v.read(i, other, at),
         )
@@ -273,7 +271,7 @@ def compress_store(v: Boxes, b: Builder, op: Operation) -> None:
     nest(
         b,
         shape_of(vector),
-        lambda n, at: when(n, v.read(n, mask, at), lambda i: write(i, at)),
+        lambda n, at: when(n, [v.read(n, mask, at)], lambda i: write(i, at)),
     )
 
 

@@ -199,13 +199,17 @@ def both(b: Builder, conditions: Sequence[Value]) -> Value | None:
 
 def choose(
     b: Builder,
-    condition: Value | None,
+    conditions: Sequence[Value],
     first: Callable[[Builder], Value],
     second: Callable[[Builder], Value],
 ) -> Value:
-    """The first value where the condition holds, else the second; one is computed."""
-    if condition is None:
+    """The first value where all conditions hold, else the second; one is computed.
+
+    Each condition is a branch of its own, since those on indices alone become affine.
+    """
+    if not conditions:
         return first(b)
+    condition, *others = conditions
     types: list[Type] = []
 
     def branch(body: Callable[[Builder], Value]) -> Region:
@@ -215,17 +219,20 @@ def choose(
         inner.add("scf.yield", (value,))
         return single_block(inner.operations)
 
-    regions = [branch(first), branch(second)]
+    regions = [branch(lambda i: choose(i, others, first, second)), branch(second)]
     return b.add("scf.if", (condition,), types, {}, regions)[0]
 
 
-def when(b: Builder, condition: Value | None, body: Callable[[Builder], None]) -> None:
-    """Something where a condition holds."""
-    if condition is None:
+def when(
+    b: Builder, conditions: Sequence[Value], body: Callable[[Builder], None]
+) -> None:
+    """Something where all conditions hold."""
+    if not conditions:
         body(b)
         return
+    condition, *others = conditions
     inner = Builder(b.location)
-    body(inner)
+    when(inner, others, body)
     inner.add("scf.yield")
     b.add("scf.if", (condition,), (), {}, [single_block(inner.operations), Region()])
 

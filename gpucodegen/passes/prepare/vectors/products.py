@@ -70,7 +70,7 @@ def outerproduct(v: Boxes, b: Builder, op: Operation) -> None:
         old = v.read(inner, total[0], at)
         if v.mask is None:
             return _combined(inner, op, old, product)
-        selected = v.read(inner, v.mask, at)
+        selected = [v.read(inner, v.mask, at)]
         return choose(
             inner, selected, lambda i: _combined(i, op, old, product), lambda _: old
         )
@@ -97,7 +97,7 @@ def contract(v: Boxes, b: Builder, op: Operation) -> None:
         store(inner, _combined(inner, op, old, product), box, where)
 
     def masked(inner: Builder, at: Place) -> None:
-        selected = None if v.mask is None else v.read(inner, v.mask, at)
+        selected = [] if v.mask is None else [v.read(inner, v.mask, at)]
         when(inner, selected, lambda i: term(i, at))
 
     nest(b, extents, masked)

@@ -29,8 +29,9 @@ class VectorsToMemory(ModulePass):
     >>> text = '''func.func @f(%v: vector<4xf32>) -> vector<4xf32> {
     ...   return %v : vector<4xf32>
     ... }'''
-    >>> VectorsToMemory().apply(gcg.parse(text)).functions["f"].body.arguments[0].type
-    MemRefType(shape=(4,), element=FloatType(name='f32'), layout=None, memory_space=None)
+    >>> made = VectorsToMemory().apply(gcg.parse(text)).functions["f"]
+    >>> print(made.body.arguments[0].type)
+    memref<4xf32>
     """
 
     name: ClassVar[str] = "vectors-to-memory"

@@ -1,0 +1,130 @@
+"""What a generated host program asks of buffers, and the views that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from gpucodegen import errors
+from gpucodegen.runtime.devices.strides import row_major
+from gpucodegen.runtime.host.buffers import Buffer, Expected, check_strides
+from gpucodegen.runtime.host.engines import Engine, Shape
+
+
+class Views:
+    """The part of `HostApi` that is about extents, strides and views."""
+
+    _engine: Engine
+
+    def alloc(self, shape: Shape, dtype: str) -> Buffer:
+        """Uninitialised memory."""
+        raise NotImplementedError
+
+    def dealloc(self, buffer: Buffer) -> None:
+        """Memory given back."""
+        raise NotImplementedError
+
+    def dim(self, buffer: Buffer, dimension: int) -> int:
+        """An extent."""
+        return buffer.shape[dimension]
+
+    def stride(self, buffer: Buffer, dimension: int) -> int:
+        """A stride in elements."""
+        return buffer.strides[dimension]
+
+    def cast(
+        self,
+        buffer: Buffer,
+        shape: Sequence[int | None],
+        strides: Sequence[int | None] | None = (),
+    ) -> Buffer:
+        """``memref.cast``: the same buffer, its extents and strides checked.
+
+        ``strides``: None means row-major, None in it any, and () all.
+        """
+        check_shape("memref.cast", shape, buffer)
+        if strides != ():
+            wanted = Expected(
+                "source", buffer.dtype, tuple(shape), strides and tuple(strides)
+            )
+            check_strides(buffer, wanted, "memref.cast")
+        return buffer
+
+    def rank(self, buffer: Buffer) -> int:
+        """How many dimensions a buffer has."""
+        return len(buffer.shape)
+
+    def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
+        """Another shape over the same memory, ``offset`` elements after its start."""
+        if any(extent < 0 for extent in shape):
+            raise errors.NegativeExtent(shape=shape)
+        made = self._engine.view(buffer, offset, shape, strides)
+        made.origin = buffer.base
+        return made
+
+    def reinterpret(
+        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
+    ) -> Buffer:
+        """The same from the start of the buffer that this is a view of."""
+        return self.view(buffer, offset - buffer.offset, shape, strides)
+
+    def whole(self, buffer: Buffer) -> Buffer:
+        """The first element of the buffer that this is a view of."""
+        return self.reinterpret(buffer, 0, (), ())
+
+    def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
+        """``memref.view``: elements of another type, so many bytes after the first."""
+        if any(extent < 0 for extent in shape):
+            raise errors.NegativeExtent(shape=shape)
+        made = self._engine.byte_view(buffer, shift, dtype, shape)
+        if made.pointer % made.array.itemsize:
+            align = made.array.itemsize
+            raise errors.MisalignedAccess(align=align, buffer="the view", index=0)
+        return made
+
+    def reshape(self, buffer: Buffer, shape: Buffer) -> Buffer:
+        """``memref.reshape``: all elements, in the shape that a buffer holds."""
+        wanted = tuple(map(int, self._engine.contents(shape).ravel()))
+        if prod(wanted) != prod(buffer.shape):
+            given = f"{list(buffer.shape)} is reshaped to {list(wanted)}"
+            raise errors.ShapesDisagree(problem=given)
+        return self.view(buffer, 0, wanted, row_major(wanted))
+
+    def realloc(self, buffer: Buffer, extent: int) -> Buffer:
+        """``memref.realloc``: another buffer with what both have room for."""
+        made = self.alloc((extent,), buffer.dtype)
+        both = (min(extent, buffer.shape[0]),)
+        parts = (self.view(part, 0, both, (1,)) for part in (buffer, made))
+        self._engine.copy(*parts)
+        self.dealloc(buffer)
+        return made
+
+    def offset(self, buffer: Buffer) -> int:
+        """Elements before the first one of a view, in its buffer."""
+        return buffer.offset
+
+    def base(self, buffer: Buffer) -> int:
+        """The address of the buffer that this is a view of."""
+        return buffer.base
+
+
+def check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None:
+    """Refuse a buffer of another shape; None stands for any extent."""
+    if len(shape) != len(buffer.shape):
+        raise errors.WrongArgumentRank(
+            function=what,
+            argument="source",
+            expected=len(shape),
+            actual=len(buffer.shape),
+        )
+    pairs = zip(shape, buffer.shape, strict=True)
+    for dimension, (want, have) in enumerate(pairs):
+        if want is not None and want != have:
+            raise errors.WrongExtent(
+                function=what,
+                argument="source",
+                expected=want,
+                dimension=dimension,
+                actual=have,
+                shape=tuple(shape),
+            )
