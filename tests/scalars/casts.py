@@ -106,7 +106,9 @@ def rows(before: str, types: tuple[str, ...] = (*INTEGERS, *FLOATS)) -> list[Row
     for after in types:
         if before == after:
             continue
-        if "index" in (before, after) and not (is_integer(before) and is_integer(after)):
+        if "index" in (before, after) and not (
+            is_integer(before) and is_integer(after)
+        ):
             continue
         kinds = is_integer(before), is_integer(after)
         make = {

@@ -84,7 +84,9 @@ def loop(rows: Sequence[Row], count: int, lanes: int = 0) -> str:
     lines: list[str] = []
     shape = f"{lanes}x" if lanes else ""
     for name, ty in zip(LETTERS, operands, strict=False):
-        lines.append(_load(f"%{name}", f"%in_{name}", f"memref<{count}x{ty}>", shape, ty))
+        lines.append(
+            _load(f"%{name}", f"%in_{name}", f"memref<{count}x{ty}>", shape, ty)
+        )
     for number, row in enumerate(rows):
         text = body(row, number, shape)
         lines.append(re.sub(r"%([xyz])_\d+", r"%\1", text))

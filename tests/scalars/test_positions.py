@@ -61,9 +61,7 @@ def differences(row: Row, results: Sequence[Sequence[Number]]) -> list[str]:
         want = row.want(*operands)
         wants = want if isinstance(want, tuple) else (want,)
         for one, result, ty in zip(wants, results, row.results, strict=True):
-            if one is not None and not same(
-                result[i], within(one, ty), row.tolerance
-            ):
+            if one is not None and not same(result[i], within(one, ty), row.tolerance):
                 found.append(f"{row.name} of {operands}: {result[i]}, want {one}")
     return found
 

@@ -213,7 +213,9 @@ def _cast(r: IndexRanges, op: Operation) -> None:
         bits = operand.type.width
         half = 1 << (bits - 1)
         signed = op.name == "arith.index_cast"
-        r.known[op.result] = Range(-half, half - 1) if signed else Range(0, 2 * half - 1)
+        r.known[op.result] = (
+            Range(-half, half - 1) if signed else Range(0, 2 * half - 1)
+        )
 
 
 def _select(r: IndexRanges, op: Operation) -> None:
@@ -239,7 +241,11 @@ def _extent(r: IndexRanges, op: Operation) -> None:
     ty = op.operands[0].type
     at = r.at(op.operands[1])
     r.known[op.result] = EXTENT
-    if isinstance(ty, MemRefType) and at.low == at.high and at.low in range(len(ty.shape)):
+    if (
+        isinstance(ty, MemRefType)
+        and at.low == at.high
+        and at.low in range(len(ty.shape))
+    ):
         size = ty.shape[at.low]
         r.known[op.result] = EXTENT if size is None else Range(size, size)
 
