@@ -27,8 +27,8 @@ from gpucodegen.parser.names.values import Values
 
 MAX_DEPTH = 100
 REFUSED = {
-    "async": "Write what async.execute holds in its place, without tokens: nests run on "
-    "all threads one after the other"
+    "async": "Write what async.execute holds in its place, without tokens: each nest "
+    "runs on all threads, one after the other"
 }
 """Dialects of MLIR that no program here may use, and what to write instead."""
 

@@ -1,4 +1,4 @@
-"""Indices in kernels of a GPU: 64 bits as data, 32 where results are proven the same."""
+"""Indices in kernels of a GPU: 64 bits as data, 32 where that is proven the same."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ WIDE: dict[str, tuple[str, Callable[[int, int], int]]] = {
 }
 NARROW: dict[str, tuple[str, Callable[[int, int], int]]] = {
     "digits of a position": (
-        f"""%c = arith.constant 3 : index
+        """%c = arith.constant 3 : index
         %x = arith.remui %i, %c : index
         %z = arith.divui %i, %c : index
         %r0 = arith.index_cast %x : index to i32

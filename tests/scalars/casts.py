@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from typing import Any
 
 from gpucodegen.ir.data.float_formats import FORMATS, to_bits

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 import gpucodegen as gcg
 from tests.scalars.table import Row
 from tests.scalars.values import (
