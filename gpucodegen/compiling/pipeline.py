@@ -28,6 +28,7 @@ from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
+from gpucodegen.passes.prepare.affine.widen_integers import WidenIntegers
 from gpucodegen.passes.prepare.boundaries.outside_calls import OutsideCalls
 from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignments
 from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
@@ -107,7 +108,13 @@ def _tensors(r: Request) -> Sequence[ModulePass]:
 
 def _loops(r: Request) -> Sequence[ModulePass]:
     checked = [CheckShapes()] if r.guard else []
-    return [LibraryCalls(r.handled), *checked, LinalgToAffine(), NormalizeTransfers()]
+    return [
+        LibraryCalls(r.handled),
+        *checked,
+        LinalgToAffine(),
+        NormalizeTransfers(),
+        WidenIntegers(),
+    ]
 
 
 def _affine(r: Request) -> Sequence[ModulePass]:

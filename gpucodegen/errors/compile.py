@@ -28,7 +28,7 @@ class UnsupportedType(CompileError):
     template = "type {type} is not supported on target {target}"
     remedy = (
         "Use f32, f64, f16, bf16, a float of 8 bits or less, complex<f32>,"
-        " complex<f64>, index, or an integer of 1, 8, 16, 32 or 64 bits"
+        " complex<f64>, index, or an integer of at most 64 bits"
     )
 
 

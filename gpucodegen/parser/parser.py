@@ -26,6 +26,11 @@ from gpucodegen.parser.names.scopes import Blocks
 from gpucodegen.parser.names.values import Values
 
 MAX_DEPTH = 100
+REFUSED = {
+    "async": "Write what async.execute holds in its place, without tokens: each nest "
+    "runs on all threads, one after the other"
+}
+"""Dialects of MLIR that no program here may use, and what to write instead."""
 
 
 class Parser(Values, Reader):
@@ -70,6 +75,11 @@ class Parser(Values, Reader):
 
     def unknown_operation(self, name: str, start: int) -> errors.ParseError:
         """The error for a name that is not registered."""
+        refused = REFUSED.get(name.partition(".")[0])
+        if refused:
+            return errors.UnknownOperation(
+                self.location(start), name=name, advice=refused
+            )
         known = registry.names_like(name)
         cutoff = 0.6 if name.partition(".")[0] in registry.DIALECTS else 0.75
         advice = errors.did_you_mean(name, known, cutoff=cutoff)

@@ -49,7 +49,7 @@ PARTS: dict[str, Want] = {
     "re": lambda z: z.real,
     "im": lambda z: z.imag,
     "abs": abs,
-    "angle": lambda z: cmath.phase(z),
+    "angle": cmath.phase,
 }
 
 

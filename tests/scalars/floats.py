@@ -120,7 +120,7 @@ def arith(ty: str) -> list[Row]:
             "%r = arith.select %c, %x, %y : {i1}, {x}",
             two,
             (ty,),
-            lambda x, y: x if x < y else y,
+            lambda x, y: min(y, x),
         )
     )
     return rows

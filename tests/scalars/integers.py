@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tests.scalars.table import Row, open_if
@@ -210,7 +211,7 @@ def index() -> list[Row]:
         width = bits(ty)
         for name, extend in (("casts", signed), ("castu", unsigned)):
             text = f"%r = index.{name} %x : {{x}} to {{r}}"
-            up = lambda x, w=width, e=extend: e(x, w)
+            up = partial(extend, width=width)
             rows.append(Row(f"index.{name} {ty}", text, (ty,), ("index",), up))
             down = Row(f"index.{name} to {ty}", text, ("index",), (ty,), lambda x: x)
             rows.append(down)

@@ -13,7 +13,7 @@ import pytest
 from tests.scalars import casts, complexes, floats, integers
 from tests.scalars.positions import POSITIONS, inputs_of, run
 from tests.scalars.table import Row
-from tests.scalars.values import COMPLEXES, FLOATS, INTEGERS, Number, same, within
+from tests.scalars.values import COMPLEXES, FLOATS, INTEGERS, ODD, Number, same, within
 
 TABLE: dict[str, list[Row]] = {
     **{
@@ -30,7 +30,21 @@ TABLE: dict[str, list[Row]] = {
         for ty in FLOATS
     },
     **{ty: complexes.rows(ty) for ty in COMPLEXES},
+    **{
+        ty: [
+            *integers.arith(ty),
+            *integers.math(ty),
+            *(row for row in casts.rows(ty) if "bitcast" not in row.name),
+        ]
+        for ty in ODD
+    },
     "index dialect": integers.index(),
+    "to odd widths": [
+        row
+        for ty in ("i7", "i32", "i64", "index", "f64")
+        for row in casts.rows(ty, ODD)
+        if "bitcast" not in row.name
+    ],
 }
 ONLY_SCALARS = {"index dialect", *COMPLEXES}
 CASES = [
@@ -44,6 +58,10 @@ QUICK = {
     ("i1", "kernel"),
     ("i1", "vector"),
     ("i8", "loop"),
+    ("i3", "loop"),
+    ("to odd widths", "loop"),
+    ("i24", "vector"),
+    ("i48", "kernel"),
     ("i16", "vector"),
     ("index", "loop"),
     ("index", "kernel"),
@@ -61,9 +79,7 @@ def differences(row: Row, results: Sequence[Sequence[Number]]) -> list[str]:
         want = row.want(*operands)
         wants = want if isinstance(want, tuple) else (want,)
         for one, result, ty in zip(wants, results, row.results, strict=True):
-            if one is not None and not same(
-                result[i], within(one, ty), row.tolerance
-            ):
+            if one is not None and not same(result[i], within(one, ty), row.tolerance):
                 found.append(f"{row.name} of {operands}: {result[i]}, want {one}")
     return found
 

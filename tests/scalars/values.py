@@ -72,7 +72,7 @@ def stored(values: list[Number], ty: str) -> np.ndarray[Any, Any]:
     """An array that holds the numbers."""
     if ty == "i1":
         return np.array([bool(v) for v in values])
-    if ty in ("bf16",) or storage(ty) == np.dtype("u1"):
+    if ty == "bf16" or storage(ty) == np.dtype("u1"):
         return np.array([to_bits(float(v.real), ty) for v in values], storage(ty))
     with np.errstate(all="ignore"):
         return np.array(values, storage(ty))
@@ -105,7 +105,7 @@ def corners(ty: str) -> list[Number]:
         wanted = [lowest, lowest + 1, -7, -2, -1, 0, 1, 2, 3, 7, width - 1, ~lowest]
         if width > 40:
             wanted += [(1 << 32) + 5, -(1 << 33) - 1, 1 << 31]
-        draw = random.Random(ty)  # noqa: S311 - the same numbers in every run
+        draw = random.Random(ty)
         wanted += [signed(draw.getrandbits(width), width) for _ in range(4)]
         return list(dict.fromkeys(v for v in wanted if lowest <= v <= ~lowest))
     if ty.startswith("complex"):
@@ -119,8 +119,7 @@ def corners(ty: str) -> list[Number]:
 def same(got: Number, want: Number, tolerance: float = 0.0) -> bool:
     """Whether two numbers are the same one, the sign of zero included."""
     if isinstance(want, complex):
-        parts = (got.real, want.real), (got.imag, want.imag)
-        return all(same(g, w, tolerance) for g, w in parts)
+        return abs(got - want) <= tolerance * abs(want)
     if isinstance(want, int):
         return got == want
     if math.isnan(want):

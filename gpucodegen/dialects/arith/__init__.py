@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gpucodegen.ir.attributes import (
     Attribute,
@@ -18,9 +19,12 @@ from gpucodegen.ir.types import (
     I64,
     ComplexType,
     FloatType,
+    FunctionType,
     IntegerType,
+    MemRefType,
     TensorType,
     Type,
+    UnrankedMemRefType,
     VectorType,
     element_type,
 )
@@ -172,3 +176,38 @@ def element_bits(element: Type) -> int:
     (16, 64)
     """
     return bit_width(element) or 64
+
+
+HOLDING = (8, 16, 32, 64)
+"""Bits of the integers that processors have, one bit apart."""
+
+
+def held(ty: Type) -> Type:
+    """The type whose elements hold those of a type: the same, or wider integers.
+
+    >>> from gpucodegen.ir.types import MemRefType
+    >>> print(held(IntegerType(24)), held(MemRefType((4,), IntegerType(3))), held(I1))
+    i32 memref<4xi8> i1
+    """
+    match ty:
+        case IntegerType(1):
+            return ty
+        case IntegerType(width, sign) if width <= HOLDING[-1]:
+            return IntegerType(min(n for n in HOLDING if n >= width), sign)
+        case FunctionType(inputs, results):
+            return FunctionType(tuple(map(held, inputs)), tuple(map(held, results)))
+        case (
+            VectorType() | TensorType() | MemRefType() | UnrankedMemRefType()
+        ) as shaped:
+            return replace(shaped, element=held(shaped.element))
+        case _:
+            return ty
+
+
+def holds_odd(ty: Type) -> bool:
+    """Whether a type, or that of its elements, is an integer that no processor has.
+
+    >>> [holds_odd(IntegerType(bits)) for bits in (1, 7, 8, 128)]
+    [False, True, False, False]
+    """
+    return held(ty) != ty

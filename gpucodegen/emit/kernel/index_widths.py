@@ -2,9 +2,9 @@
 
 Sums, differences and products are the same modulo 2^32.  What asks for more than the
 lower half of a number is *sensitive*: divisions, comparisons, right shifts, bounds of
-loops.  Operands of these must be proven to fit 32 bits.  A position of which that is not
-proven, because sizes are open, fits if it is part of an address: a launch accepts no
-buffer with more elements.
+loops.  Operands of these must be proven to fit 32 bits.  A position of which that is
+not proven, because sizes are open, fits if it is part of an address: a launch accepts
+no buffer with more elements.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpucodegen.dialects import affine, scf
-from gpucodegen.emit.kernel.index_ranges import HALF, IndexRanges, range_of
+from gpucodegen.emit.kernel.index_ranges import IndexRanges
 from gpucodegen.emit.kernel.kinds import is_index
+from gpucodegen.emit.kernel.ranges import HALF, range_of
 from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
@@ -26,13 +27,13 @@ CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
 SENSITIVE = frozenset(
     f"arith.{name}"
     for name in (
-        "divsi divui remsi remui floordivsi ceildivsi ceildivui shrsi shrui minsi maxsi "
-        "minui maxui cmpi addui_extended subui_extended mulsi_extended mului_extended "
-        "index_castui"
+        "divsi divui remsi remui floordivsi ceildivsi ceildivui shrsi shrui "
+        "minsi maxsi minui maxui cmpi addui_extended subui_extended "
+        "mulsi_extended mului_extended index_castui"
     ).split()
 ) | frozenset(
-    "scf.for scf.parallel scf.index_switch affine.delinearize_index math.absi math.ctlz "
-    "math.cttz math.ctpop math.ipowi".split()
+    "scf.for scf.parallel scf.index_switch affine.delinearize_index math.absi "
+    "math.ctlz math.cttz math.ctpop math.ipowi".split()
 )
 MODULAR = frozenset(
     "arith.addi arith.subi arith.muli arith.select affine.apply affine.min affine.max "

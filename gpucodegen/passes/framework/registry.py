@@ -83,6 +83,7 @@ PASSES: dict[str, str] = {
     "vector-contract": "prepare.linalg.contract_vectors:VectorContract",
     "verify-kernels": "checks.kernels:VerifyKernels",
     "wavefront": "loops.tiling.wavefront:Wavefront",
+    "widen-integers": "prepare.affine.widen_integers:WidenIntegers",
 }
 
 

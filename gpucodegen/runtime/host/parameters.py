@@ -77,6 +77,7 @@ def parameters_of(function: Function) -> tuple[Parameter, ...]:
 
 
 def _parameter(name: str, ty: Type) -> Parameter:
+    from gpucodegen.dialects.arith import held
     from gpucodegen.dialects.memref.layouts import open_layout
     from gpucodegen.dialects.shared.flat_elements import vector_in
     from gpucodegen.dialects.shared.storage import stored_by_map
@@ -102,7 +103,7 @@ def _parameter(name: str, ty: Type) -> Parameter:
     return Parameter(
         name,
         str(ty),
-        str(element_type(ty.element)),
+        str(held(element_type(ty.element))),
         ty.shape,
         strided.strides if strided else None,
         () if vector is None else vector.shape,

@@ -74,7 +74,8 @@ INTRINSICS = frozenset(
     "arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi "
     "arith.ceildivui arith.shrui arith.minsi arith.maxsi arith.minui arith.maxui "
     "arith.remf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
-    "arith.maximumnumf arith.minimumnumf math.absi math.ctlz math.cttz math.ctpop math.ipowi math.fpowi".split()
+    "arith.maximumnumf arith.minimumnumf math.absi math.ctlz math.cttz math.ctpop "
+    "math.ipowi math.fpowi".split()
 ).union(*map(math.names, (math.INSTRUCTIONS, math.POLYNOMIALS, math.LIBRARY)))
 EXACT = frozenset(
     "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "

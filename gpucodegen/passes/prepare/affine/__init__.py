@@ -1,6 +1,8 @@
 """Loops, conditions and indices made affine, constants folded.
 
 - `index_to_arith`: the index dialect in arith's operations
+- `widen_integers`: odd widths held by even ones
+- `integer_rules`: what operations on those are
 - `mem2reg`: cells of local buffers as values
 - `index_conditions`: conditions on indices
 - `raise_to_affine`: plain loops and accesses made affine
