@@ -53,6 +53,7 @@ from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
+from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -79,7 +80,7 @@ class Request:
 
 def _others(r: Request) -> Sequence[ModulePass]:
     del r
-    return [StablehloToLinalg()]
+    return [StablehloToLinalg(), TosaToLinalg()]
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
@@ -117,7 +118,7 @@ def _accesses(r: Request) -> Sequence[ModulePass]:
 
 
 FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
-    "StableHLO becomes linalg on tensors": _others,
+    "StableHLO and TOSA become linalg on tensors": _others,
     "launches and calls become one function": _calls,
     "views and lifetimes of buffers": _memory,
     "operations on tensors become loops over buffers of known extents": _tensors,
