@@ -62,7 +62,9 @@ def same_convolution(x: Any, k: Any, b: Any) -> Any:
 def grouped_convolution(x: Any, k: Any) -> Any:
     windows = sliding_window_view(x, (3, 2), (2, 3))
     halves = [
-        np.einsum("ncyxhw,fchw->nfyx", windows[:, 2 * g : 2 * g + 2], k[3 * g : 3 * g + 3])
+        np.einsum(
+            "ncyxhw,fchw->nfyx", windows[:, 2 * g : 2 * g + 2], k[3 * g : 3 * g + 3]
+        )
         for g in (0, 1)
     ]
     return np.concatenate(halves, 1)
@@ -117,8 +119,8 @@ def functions(x: Any, y: Any) -> Any:
 
 def more_functions(x: Any) -> Any:
     return (
-        np.arcsin(x * 0.1) + np.arctan(x) + np.sinh(x) + np.cosh(x) + np.arctanh(x * 0.1)
-        + np.tan(x) + x * x + np.vectorize(erf)(x)
+        np.arcsin(x * 0.1) + np.arctan(x) + np.sinh(x) + np.cosh(x)
+        + np.arctanh(x * 0.1) + np.tan(x) + x * x + np.vectorize(erf)(x)
     )  # fmt: skip
 
 
@@ -155,7 +157,10 @@ CASES: dict[str, Case] = {
         (normal(2, 5, 3, 4), normal(2, 6, 3, 4), normal(2, 6, 3, 4)),
     ),
     "convolution": (convolution, (IMAGE, normal(3, 2, 3, 4))),
-    "grouped_convolution": (grouped_convolution, (normal(2, 4, 6, 7), normal(6, 2, 3, 2))),
+    "grouped_convolution": (
+        grouped_convolution,
+        (normal(2, 4, 6, 7), normal(6, 2, 3, 2)),
+    ),
     "max_pool": (max_pool, (IMAGE,)),
     "gather_rows": (lambda x, i: x[i], (normal(9, 3), integers(-9, 9, 5))),
     "take_along_axis": (
@@ -225,6 +230,13 @@ NEEDS_SLICES = pytest.mark.skipif(
 )
 
 
+def compare(found: Any, expected: Any) -> None:
+    """Of integers the bits count, whatever their sign."""
+    assert found.shape == expected.shape
+    same = expected.astype(found.dtype) if expected.dtype.kind in "iu" else expected
+    np.testing.assert_allclose(found, same, rtol=2e-5, atol=2e-5)
+
+
 def check(name: str, case: Case, target: str) -> None:
     function, arguments = case
     text = (TEXTS / f"{name}.mlir").read_text()
@@ -237,13 +249,10 @@ def check(name: str, case: Case, target: str) -> None:
     want = function(*exact)
     pairs = (got, want) if isinstance(want, tuple) else ((got,), (want,))
     for found, expected in zip(*pairs, strict=True):
-        found, expected = np.asarray(found), np.asarray(expected)
-        assert found.shape == expected.shape
-        if expected.dtype.kind in "iu":  # the bits count, whatever their sign
-            expected = expected.astype(found.dtype)
-        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+        compare(np.asarray(found), np.asarray(expected))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_of_jax(name: str):
     check(name, CASES[name], "cpu")
@@ -256,6 +265,7 @@ def test_functions_of_jax_on_a_gpu(name: str):
 
 
 @NEEDS_SLICES
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", WITH_SLICES)
 def test_functions_with_slices_and_loops(name: str):
     check(name, WITH_SLICES[name], "cpu")
@@ -268,6 +278,7 @@ def test_functions_with_slices_and_loops_on_a_gpu(name: str):
     check(name, WITH_SLICES[name], "sim")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", sorted(TEXTS.glob("*.mlir")), ids=lambda p: p.stem)
 def test_print_and_parse(path: Path):
     """What is printed says the same, in the short forms or the generic one."""

@@ -54,6 +54,7 @@ UNARY = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name: str):
     x = POSITIVE if name in ("log", "rsqrt", "reciprocal") else A
@@ -70,6 +71,7 @@ BINARY = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", BINARY)
 def test_operands_are_broadcast(name: str):
     x, y = POSITIVE, numbers(1, 6)
@@ -90,9 +92,13 @@ def test_casts_round_to_even():
     assert got.tolist() == [0, 2, 2, -2, 2]
 
 
-@pytest.mark.parametrize("bounds", ["min_val = -0.5 : f32, max_val = 0.75 : f32",
-                                    "min_fp = -0.5 : f32, max_fp = 0.75 : f32,"
-                                    " min_int = 0 : i64, max_int = 1 : i64"])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        "min_val = -0.5 : f32, max_val = 0.75 : f32",
+        "min_fp = -0.5 : f32, max_fp = 0.75 : f32, min_int = 0, max_int = 1",
+    ],
+)
 def test_clamps_of_both_years(bounds: str):
     got = run(f"%r = tosa.clamp %0 {{{bounds}}} : (!0) -> !0", [A], typed(A))
     np.testing.assert_array_equal(got, A.clip(-0.5, 0.75))
@@ -101,6 +107,7 @@ def test_clamps_of_both_years(bounds: str):
 REDUCED = {"sum": np.sum, "max": np.max, "min": np.min, "product": np.prod}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("name", REDUCED)
 def test_reductions_keep_the_axis(name: str, axis: int):
@@ -130,7 +137,8 @@ def test_matmul_with_zero_points_of_zero(target: str):
 
 def test_matmul_of_integers_less_their_zero_points():
     x, y = numbers(1, 3, 5, dtype="i1"), numbers(1, 5, 4, dtype="i1")
-    body = """%p = "tosa.const"() <{values = dense<3> : tensor<1xi8>}> : () -> tensor<1xi8>
+    body = """
+      %p = "tosa.const"() <{values = dense<3> : tensor<1xi8>}> : () -> tensor<1xi8>
       %q = "tosa.const"() <{values = dense<-2> : tensor<1xi8>}> : () -> tensor<1xi8>
       %r = tosa.matmul %0, %1, %p, %q : (!0, !1, tensor<1xi8>, tensor<1xi8>) -> !r"""
     got = run(body, [x, y], "tensor<1x3x4xi32>")
@@ -154,7 +162,9 @@ def convolved(x: Any, w: Any, bias: Any, pad: Any, stride: Any, dilation: Any) -
     )
     total = np.zeros((x.shape[0], high, wide, w.shape[0])) + bias
     for p, q in np.ndindex(*taps):
-        rows = slice(p * dilation[0], p * dilation[0] + (high - 1) * stride[0] + 1, stride[0])
+        rows = slice(
+            p * dilation[0], p * dilation[0] + (high - 1) * stride[0] + 1, stride[0]
+        )
         columns = slice(
             q * dilation[1], q * dilation[1] + (wide - 1) * stride[1] + 1, stride[1]
         )
@@ -162,8 +172,11 @@ def convolved(x: Any, w: Any, bias: Any, pad: Any, stride: Any, dilation: Any) -
     return total
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize("pad", [(0, 0, 0, 0), pytest.param((1, 0, 2, 1), marks=NEEDS_PADS)])
+@pytest.mark.parametrize(
+    "pad", [(0, 0, 0, 0), pytest.param((1, 0, 2, 1), marks=NEEDS_PADS)]
+)
 def test_conv2d_with_bias_and_clamp(pad: tuple[int, ...], target: str):
     x, w, bias = numbers(2, 7, 8, 3), numbers(4, 3, 2, 3), numbers(4)
     want = convolved(x, w, bias, pad, (2, 1), (1, 2)).clip(-1, 1)
@@ -244,12 +257,16 @@ def test_reverse_and_tile():
     body = "%r = tosa.reverse %0 {axis = 1 : i32} : (!0) -> !0"
     np.testing.assert_array_equal(run(body, [A], typed(A)), A[:, ::-1])
     body = "%r = tosa.tile %0 {multiples = array<i64: 2, 3>} : (!0) -> !r"
-    np.testing.assert_array_equal(run(body, [A], "tensor<8x18xf32>"), np.tile(A, (2, 3)))
+    np.testing.assert_array_equal(
+        run(body, [A], "tensor<8x18xf32>"), np.tile(A, (2, 3))
+    )
 
 
 def test_gather_of_rows():
     values, rows = numbers(2, 5, 3), np.array([[4, 0, 1], [2, 2, 3]], np.int32)
-    got = run("%r = tosa.gather %0, %1 : (!0, !1) -> !r", [values, rows], "tensor<2x3x3xf32>")
+    got = run(
+        "%r = tosa.gather %0, %1 : (!0, !1) -> !r", [values, rows], "tensor<2x3x3xf32>"
+    )
     np.testing.assert_array_equal(got, np.take_along_axis(values, rows[..., None], 1))
 
 

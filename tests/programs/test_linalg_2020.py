@@ -145,6 +145,7 @@ POOLED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f4", "i4"])
 @pytest.mark.parametrize("kind", POOLED)
 def test_padded_poolings(kind: str, dtype: str):

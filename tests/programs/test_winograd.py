@@ -65,6 +65,7 @@ def check(m: int, r: int, taps: tuple[int, int], target: str) -> None:
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("m", "r"), SIZES)
 def test_a_convolution(m: int, r: int):
     check(m, r, (r, r), "cpu")

@@ -155,7 +155,9 @@ def modern_lists(state: State) -> None:
         ty = value.type if isinstance(value, DenseElementsAttr) else None
         if is_list and isinstance(ty, TensorType) and len(ty.shape) == 1:
             assert isinstance(value, DenseElementsAttr)
-            numbers = value.values * (ty.shape[0] or 0) if value.is_splat else value.values
+            numbers = (
+                value.values * (ty.shape[0] or 0) if value.is_splat else value.values
+            )
             entries = tuple(int(str(n)) for n in numbers)
             state.attributes[name] = DenseArrayAttr(I64, entries)
         elif isinstance(value, IntegerAttr) and name in _DIMENSIONS:

@@ -172,9 +172,7 @@ def with_lists(
                 continue
             name = attributes[r.one_of(attributes, " or ".join(attributes))]
             r.expect("=")
-            numbers = (
-                r.listed("[", "]", r.integer) if r.token == "[" else [r.integer()]
-            )
+            numbers = r.listed("[", "]", r.integer) if r.token == "[" else [r.integer()]
             state.attributes[name] = DenseArrayAttr(I64, tuple(numbers))
         read_types(r, state, uses)
 
@@ -237,5 +235,7 @@ def read_dot(r: Reader, state: State) -> None:
                 r.one_of(("x",), "'x'")
     if state.name == "stablehlo.dot_general":
         text = ", ".join(f"{name} = {numbers}" for name, numbers in lists.items())
-        state.attributes["dot_dimension_numbers"] = OpaqueAttr(f"#stablehlo.dot<{text}>")
+        state.attributes["dot_dimension_numbers"] = OpaqueAttr(
+            f"#stablehlo.dot<{text}>"
+        )
     read_types(r, state, uses)

@@ -40,10 +40,10 @@ ELEMENTWISE = {
 """Operations on elements, by what StableHLO calls the same."""
 COMPARED = {"equal": "EQ", "greater": "GT", "greater_equal": "GE"}
 OTHERS = (
-    "argmax avg_pool2d clamp concat const const_shape conv2d conv3d depthwise_conv2d erf"
-    " fully_connected gather matmul max_pool2d mul pad reciprocal reduce_all reduce_any"
-    " reduce_max reduce_min reduce_prod reduce_product reduce_sum reshape reverse slice"
-    " tile transpose"
+    "argmax avg_pool2d clamp concat const const_shape conv2d conv3d"
+    " depthwise_conv2d erf fully_connected gather matmul max_pool2d mul pad"
+    " reciprocal reduce_all reduce_any reduce_max reduce_min reduce_prod"
+    " reduce_product reduce_sum reshape reverse slice tile transpose"
 ).split()
 REFUSED = {
     "cond_if": "Write the branch as scf.if",

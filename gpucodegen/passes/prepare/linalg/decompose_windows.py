@@ -1,6 +1,7 @@
 """Convolutions and poolings of 2020 with padding, or over any number of dimensions.
 
-    P = copy of the image with room around it;   output op= f(P[x * stride + z * dilation])
+    P = copy of the image with room around it
+    output op= f(P[x * stride + z * dilation])
 
 The room holds what changes no result: zero, or for a maximum the smallest number.
 Kernels read such a copy as the image that it was made of.
@@ -99,7 +100,10 @@ def _pooling(kind: str) -> Callable[[Builder, Operation], None]:
         rank = len(_shape(image))
         neutral = _NEUTRAL[kind](element_type(image.type))
         padded = _padded(b, image, _sides(op, rank), neutral)
-        points, taps = list(map(Dim, range(rank))), list(map(Dim, range(rank, 2 * rank)))
+        points, taps = (
+            list(map(Dim, range(rank))),
+            list(map(Dim, range(rank, 2 * rank))),
+        )
         maps = _numbered([_places(op, points, taps), taps, points])
         kinds = ["parallel"] * rank + ["reduction"] * rank
         _generic(b, op, (padded, window, output), maps, kinds, f"pool_{kind}")

@@ -10,7 +10,7 @@ from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elementwise import TABLE, converted, kind_of
+from gpucodegen.passes.prepare.stablehlo.conversions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
     REDUCTION,
@@ -24,6 +24,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     tensor,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import padded
+from gpucodegen.passes.prepare.stablehlo.table import TABLE, kind_of
 
 
 def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
@@ -69,7 +70,9 @@ def _product(
                 own[d] = free
                 free += 1
         loops.append(own)
-    maps = [[Dim(own[d]) for d in range(n)] for own, n in zip(loops, ranks, strict=True)]
+    maps = [
+        [Dim(own[d]) for d in range(n)] for own, n in zip(loops, ranks, strict=True)
+    ]
     zero = scalar(b, 0, element_type(op.result.type))
     start = filled(b, zero, op.result.type)
     kinds = [PARALLEL] * rank + [REDUCTION] * len(sums[0])
@@ -126,7 +129,9 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     start = filled(b, scalar(b, 0, element), op.result.type)
     kinds = [PARALLEL] * (3 + windows) + [REDUCTION] * (windows + 1)
     # Nothing reads these: they tell the extents of loops that no operand has alone.
-    told = tensor([groups, features, *(extents[str(n)] for n in range(windows))], element)
+    told = tensor(
+        [groups, features, *(extents[str(n)] for n in range(windows))], element
+    )
     alone = [Dim(group), Dim(feature), *(Dim(first_tap + n) for n in range(windows))]
     inputs = (image, kernel, empty(b, told))
     return generic(b, inputs, [start], [*maps[:2], alone, maps[2]], kinds, multiply_add)

@@ -130,7 +130,12 @@ def mapped(
     rank = len(ty.shape) if isinstance(ty, TensorType) else 0
     own = [Dim(d) for d in range(rank)]
     memory = empty(b, ty)
-    (result,) = generic(
-        b, inputs, [memory], [*maps, own], [PARALLEL] * rank, body
-    )
+    (result,) = generic(b, inputs, [memory], [*maps, own], [PARALLEL] * rank, body)
     return result
+
+
+def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:
+    """``arith.select``; a condition of rank 0 counts for all elements."""
+    if shape(condition) != shape(x):
+        condition = extract(b, condition)
+    return b.add("arith.select", (condition, x, y), [x.type])[0]

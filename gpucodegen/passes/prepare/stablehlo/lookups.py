@@ -12,7 +12,6 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elementwise import UNSIGNED, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     extract,
@@ -22,11 +21,14 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     shape,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import part_of
+from gpucodegen.passes.prepare.stablehlo.table import UNSIGNED, kind_of
 
 
 def _place(b: Builder, value: Value, last: int) -> Value:
     """A number as an index from 0 to ``last``: StableHLO moves slices inside."""
-    name = "arith.index_castui" if kind_of(value.type) == UNSIGNED else "arith.index_cast"
+    name = (
+        "arith.index_castui" if kind_of(value.type) == UNSIGNED else "arith.index_cast"
+    )
     (place,) = b.add(name, (value,), [INDEX])
     zero, most = scalar(b, 0, INDEX), scalar(b, last, INDEX)
     (raised,) = b.add("arith.maxsi", (place, zero), [INDEX])
@@ -91,7 +93,9 @@ def gather(b: Builder, op: Operation) -> Sequence[Value]:
 
     def start(inner: Builder, component: int) -> Value:
         at = [
-            scalar(inner, component, INDEX) if d == vector else position(inner, loop_of[d])
+            scalar(inner, component, INDEX)
+            if d == vector
+            else position(inner, loop_of[d])
             for d in range(len(shape(indices)))
         ]
         return extract(inner, indices, at)

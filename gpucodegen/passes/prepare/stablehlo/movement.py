@@ -12,7 +12,7 @@ from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elementwise import converted
+from gpucodegen.passes.prepare.stablehlo.conversions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     dims,
@@ -85,7 +85,10 @@ def part_of(
     ]
     extents = zip(shape(x), shape_of(ty), places, strict=True)
     # In a map, a loop alone says that it runs over all of the dimension.
-    if all(isinstance(p, AffineExpr) and (n == m or not isinstance(p, Dim)) for n, m, p in extents):
+    if all(
+        isinstance(p, AffineExpr) and (n == m or not isinstance(p, Dim))
+        for n, m, p in extents
+    ):
         return mapped(b, [x], [[p for p in places if p is not None]], ty)
 
     def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
@@ -140,7 +143,9 @@ def reshaped(b: Builder, x: Value, wanted: Sequence[int]) -> Value:
     flat = (prod(wanted),)
     if len(shape(x)) > 1:
         x = _regrouped(b, "collapse", x, flat, len(shape(x)))
-    return x if tuple(wanted) == flat else _regrouped(b, "expand", x, wanted, len(wanted))
+    return (
+        x if tuple(wanted) == flat else _regrouped(b, "expand", x, wanted, len(wanted))
+    )
 
 
 def _regrouped(

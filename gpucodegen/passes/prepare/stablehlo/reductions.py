@@ -76,7 +76,10 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
         filled(b, start, result.type)
         for start, result in zip(starts, op.results, strict=True)
     ]
-    own, window = [Dim(d) for d in range(rank)], [Dim(rank + n) for n in range(len(taps))]
+    own, window = (
+        [Dim(d) for d in range(rank)],
+        [Dim(rank + n) for n in range(len(taps))],
+    )
     # Nothing reads it: it tells the extents of the window.
     told = empty(b, tensor([extents[d] for d in taps], element_type(inputs[0].type)))
     maps = [under] * count + [window] + [own] * count

@@ -40,8 +40,14 @@ def _first(value: DenseElementsAttr) -> Attribute:
     (stored,) = value.values
     if isinstance(stored, Attribute):
         return stored
-    return number(float(stored), value.element) if isinstance(stored, float) else number(int(stored), value.element)
+    return (
+        number(float(stored), value.element)
+        if isinstance(stored, float)
+        else number(int(stored), value.element)
+    )
 
 
 def _number_type(value: Value) -> Type:
-    return element_type(value.type) if isinstance(value.type, TensorType) else value.type
+    return (
+        element_type(value.type) if isinstance(value.type, TensorType) else value.type
+    )

@@ -31,7 +31,9 @@ def signless(ty: Type) -> Type:
     i8
     """
     if isinstance(ty, FunctionType):
-        inputs, results = (tuple(map(signless, side)) for side in (ty.inputs, ty.results))
+        inputs, results = (
+            tuple(map(signless, side)) for side in (ty.inputs, ty.results)
+        )
         return FunctionType(inputs, results)
     element = element_type(ty)
     if not isinstance(element, IntegerType) or not element.signedness:

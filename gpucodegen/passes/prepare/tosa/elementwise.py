@@ -42,7 +42,9 @@ def computed(
 ) -> Value:
     """What an operation of StableHLO gives for operands of the result's shape."""
     full = f"stablehlo.{name}"
-    op = Operation(full, tuple(operands), (Value(ty),), attributes or {}, (), location=b.location)
+    op = Operation(
+        full, tuple(operands), (Value(ty),), attributes or {}, (), location=b.location
+    )
     (value,) = stablehlo.RULES[full](b, op)
     return value
 
@@ -58,7 +60,9 @@ def _same(name: str) -> Rule:
 def _compared(direction: str) -> Rule:
     def rule(b: Builder, op: Operation) -> Sequence[Value]:
         operands = [spread(b, v, op.result.type) for v in op.operands]
-        chosen = {"comparison_direction": enumeration("comparison_direction", direction)}
+        chosen = {
+            "comparison_direction": enumeration("comparison_direction", direction)
+        }
         return [computed(b, "compare", operands, op.result.type, dict(chosen))]
 
     return rule

@@ -1,4 +1,4 @@
-"""Reductions along an axis, which stays with one element, and the place of a maximum."""
+"""Reductions along an axis, which keeps one element, and the place of a maximum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, I64, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elementwise import TABLE, converted, kind_of
+from gpucodegen.passes.prepare.stablehlo.conversions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
     REDUCTION,
@@ -23,6 +23,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     tensor,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import reshaped
+from gpucodegen.passes.prepare.stablehlo.table import TABLE, kind_of
 from gpucodegen.passes.prepare.tosa.elementwise import computed
 
 _STARTS = {"all": 1, "any": 0, "prod": 1, "product": 1, "sum": 0}

@@ -1,4 +1,4 @@
-"""Operations that only place elements; shapes that were operands are attributes here."""
+"""Operations that only place elements; lists that were operands are attributes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,14 @@ from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.attributes import Attribute, DenseElementsAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
-from gpucodegen.ir.types import I64, FloatType, IntegerType, TensorType, Type, element_type
+from gpucodegen.ir.types import (
+    I64,
+    FloatType,
+    IntegerType,
+    TensorType,
+    Type,
+    element_type,
+)
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.contractions import multiply_add
 from gpucodegen.passes.prepare.stablehlo.forms import (
