@@ -56,9 +56,10 @@ from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
-from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.passes.prepare.tensors.forall_to_loops import ForallToLoops
+from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
+from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -85,7 +86,7 @@ class Request:
 
 def _others(r: Request) -> Sequence[ModulePass]:
     del r
-    return [StablehloToLinalg()]
+    return [StablehloToLinalg(), TosaToLinalg()]
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
@@ -131,7 +132,7 @@ def _accesses(r: Request) -> Sequence[ModulePass]:
 
 
 FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
-    "StableHLO becomes linalg on tensors": _others,
+    "StableHLO and TOSA become linalg on tensors": _others,
     "launches and calls become one function": _calls,
     "views and lifetimes of buffers": _memory,
     "operations on tensors become loops over buffers of known extents": _tensors,

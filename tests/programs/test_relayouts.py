@@ -103,13 +103,28 @@ def test_on_buffers_without_padding():
     np.testing.assert_array_equal(packed, case.answer(rows, 0))
 
 
-def test_tiles_of_unknown_size_are_refused():
+@pytest.mark.sampled(3)
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("specialize", [False, True])
+def test_tiles_of_unknown_size(target: str, specialize: bool):
     text = """
-    func.func @f(%s: tensor<8xf32>, %d: tensor<?x?xf32>, %n: index) -> tensor<?x?xf32> {
-      %r = linalg.pack %s inner_dims_pos = [0] inner_tiles = [%n] into %d
-        : tensor<8xf32> -> tensor<?x?xf32>
-      return %r : tensor<?x?xf32>
+    func.func @pack(%s: tensor<?x3xf32>, %d: tensor<?x3x?xf32>, %n: index, %p: f32)
+        -> tensor<?x3x?xf32> {
+      %r = linalg.pack %s padding_value(%p : f32) inner_dims_pos = [0]
+        inner_tiles = [%n] into %d : tensor<?x3xf32> -> tensor<?x3x?xf32>
+      return %r : tensor<?x3x?xf32>
+    }
+    func.func @unpack(%s: tensor<?x3x?xf32>, %d: tensor<?x3xf32>, %n: index)
+        -> tensor<?x3xf32> {
+      %r = tensor.unpack %s inner_dims_pos = [0] inner_tiles = [%n] into %d
+        : tensor<?x3x?xf32> -> tensor<?x3xf32>
+      return %r : tensor<?x3xf32>
     }"""
-    arrays = np.zeros(8, np.float32), np.zeros((2, 4), np.float32)
-    with pytest.raises(gcg.CompileError, match=r"constant sizes"):
-        gcg.compile(text, target="cpu", specialize=False).f(*arrays, 4)
+    case = Case((7, 3), (0,), (4,), (0, 1))
+    rows = np.arange(21, dtype=np.float32).reshape(7, 3)
+    program = gcg.compile(text, target=target, specialize=specialize)
+    packed = program.pack(rows, np.zeros(case.packed, np.float32), 4, -1.0)
+    np.testing.assert_array_equal(packed, case.answer(rows, -1))
+    back = program.unpack(packed, np.zeros_like(rows), 4)
+    np.testing.assert_array_equal(back, rows)

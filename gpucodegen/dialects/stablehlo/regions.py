@@ -139,7 +139,8 @@ def _window(r: Reader) -> tuple[str, Attribute]:
         pairs = r.listed("[", "]", lambda: r.listed("[", "]", r.integer))
         flat = tuple(n for pair in pairs for n in pair)
         ty = TensorType((len(pairs), 2), I64)
-        return _WINDOW[word], DenseElementsAttr(flat, ty, I64)
+        stored = flat[:1] if len(set(flat)) == 1 else flat
+        return _WINDOW[word], DenseElementsAttr(stored, ty, I64)
     if word == "reverse":
         words = r.listed("[", "]", lambda: r.one_of(("true", "false"), "true or false"))
         flags = tuple(int(w == "true") for w in words)

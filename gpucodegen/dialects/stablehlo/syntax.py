@@ -40,7 +40,20 @@ def write_types(w: Writer, o: Operation, shown: Sequence[str] = ()) -> None:
     results = [v.type for v in o.results]
     if len(results) == 1 and {*inputs, *results} == {results[0]}:
         w.write(f" : {results[0]}")
-        return
+    else:
+        _write_function(w, o)
+
+
+def write_functional(w: Writer, o: Operation) -> None:
+    """``%a, %b {attributes} : (types) -> types``."""
+    w.write(f" {w.names(o.operands)}" if o.operands else "")
+    w.attr_dict(o)
+    _write_function(w, o)
+
+
+def _write_function(w: Writer, o: Operation) -> None:
+    inputs = [v.type for v in o.operands]
+    results = [v.type for v in o.results]
     outputs = ", ".join(map(str, results))
     outputs = outputs if len(results) == 1 else f"({outputs})"
     w.write(f" : ({', '.join(map(str, inputs))}) -> {outputs}")

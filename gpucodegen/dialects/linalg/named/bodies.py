@@ -102,6 +102,13 @@ class Scalar:
             return self.binary("div", self.constant(1, value.type), value)
         if isinstance(value.type, ComplexType):
             return self._complex(name, value)
+        if not arith.is_float(value.type):
+            raise errors.UnsupportedOperation(
+                self.location,
+                operation=f"linalg {name}",
+                target="integers",
+                advice="Pass floats",
+            )
         return self.add(arith.unary(UNARY[name], value, location=self.location))
 
     def binary(self, name: str, lhs: Value, rhs: Value) -> Value:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.linalg import Structured
@@ -164,7 +165,7 @@ def numbers(op: Operation, name: str) -> tuple[int, ...]:
             return tuple(map(int, values))
         case DenseElementsAttr() as dense:
             shape = getattr(dense.type, "shape", (1,))
-            values = dense.values * shape[0] if dense.is_splat else dense.values
+            values = dense.values * prod(shape) if dense.is_splat else dense.values
             return tuple(int(str(v)) for v in values)
         case ArrayAttr(values):
             return tuple(v.value for v in values if isinstance(v, IntegerAttr))

@@ -1,6 +1,7 @@
 """Convolutions and poolings of 2020 with padding, or over any number of dimensions.
 
-    P = copy of the image with room around it;   output op= f(P[x * stride + z * dilation])
+    P = copy of the image with room around it
+    output op= f(P[x * stride + z * dilation])
 
 The room holds what changes no result: zero, or for a maximum the smallest number.
 Kernels read such a copy as the image that it was made of.

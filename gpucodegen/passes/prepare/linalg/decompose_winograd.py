@@ -2,8 +2,8 @@
 
     filter    T[i, q] = sum_p G[i, p] g[p, q]      U[i, j] = sum_q G[j, q] T[i, q]
 
-and so with ``B'`` for tiles of the image, and with ``A'`` for tiles of the result, which
-are added to what the output holds.  A side on which the filter has one tap stays.
+and so with ``B'`` for tiles of the image, and with ``A'`` for tiles of the result,
+which add to what the output holds.  A side on which the filter has one tap stays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.linalg.winograd import MATRICES, Matrix
 
 _Product = tuple[str, str, str]
-"""Indices of the matrix, the source and the target, as in the table of named operations.
+"""Indices of matrix, source and target, as in the table of named operations.
 
 p and q are points on the two sides in front of the product, i and j behind it; s and t
 number tiles, which begin m points apart.

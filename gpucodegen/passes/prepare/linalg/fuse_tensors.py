@@ -145,7 +145,7 @@ def _takes_work(consumer: Operation, producer: Operation) -> bool:
 
 
 def _merged(consumer: Operation, at: int, producer: Operation) -> Operation | None:
-    """The consumer with the producer's body in front of its own, if that has extents."""
+    """The consumer with the producer's body in front, if all loops keep extents."""
     outer, inner = linalg.Structured(consumer), linalg.Structured(producer)
     value, map_ = consumer.operands[at], outer.indexing_maps[at]
     operations, arguments = list(consumer.body.operations), consumer.body.arguments
@@ -221,8 +221,10 @@ def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation
     maps = [m for n, m in enumerate(outer.indexing_maps) if n != at]
     (first, *_) = value.values or (None,)
     plain = isinstance(first, int | float)
-    if not plain or not value.is_splat or not _have_extents(
-        maps, len(outer.iterator_types)
+    if (
+        not plain
+        or not value.is_splat
+        or not _have_extents(maps, len(outer.iterator_types))
     ):
         return None
     result = Value(element_type(ty), "c", constant.location)

@@ -2,7 +2,9 @@
 
 - `forms`: what rules build with: structured operations, tensors, constants
 - `scalars`: bodies of reductions, in which tensors of rank 0 become numbers
-- `elementwise`: arithmetic, comparisons, conversions
+- `table`: the operations of arith, math and complex by kind of number
+- `conversions`: between element types
+- `elementwise`: arithmetic and comparisons
 - `movement`: operations that only place elements
 - `contractions`: products and convolutions
 - `reductions`: over dimensions and over windows

@@ -33,6 +33,8 @@ RULES: dict[str, Rule] = {
 """Every operation that has a meaning in linalg."""
 
 _DIALECTS = ("stablehlo", "chlo")
+_RETURN = "stablehlo.return"
+"""Ends regions; the rules of the operations around them replace it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,12 @@ class StablehloToLinalg(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Rewrite all operations; those without a rule are refused by name."""
-        if not any(op.dialect in _DIALECTS for op in module.walk()):
+        found = [op for op in module.walk() if op.dialect in _DIALECTS]
+        if not found:
             return module
+        for op in found:
+            if op.name not in RULES and op.name != _RETURN:
+                raise _unknown(op)
         (root,) = rewrite_bottom_up(module.operation, _Converter().rewrite)
         return Module(without_signs(root))
 
@@ -72,13 +78,11 @@ class _Converter:
         """What takes the place of an operation."""
         operands = tuple(self.values.get(v, v) for v in op.operands)
         op = op.with_(operands=operands)
-        if op.dialect not in _DIALECTS or op.name == "stablehlo.return":
+        if op.dialect not in _DIALECTS or op.name == _RETURN:
             return [op]
-        rule = RULES.get(op.name)
-        if rule is None:
-            raise _unknown(op)
         b = Builder(op.location)
-        self.values.update(zip(op.results, rule(b, op), strict=True))
+        made = RULES[op.name](b, op)
+        self.values.update(zip(op.results, made, strict=True))
         return b.operations
 
 

@@ -14,6 +14,7 @@ from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, IntegerAttr, number
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, FloatType, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 
@@ -76,8 +77,8 @@ def filled(b: Builder, value: Value, ty: Type) -> Value:
     if isinstance(value.type, TensorType):
         value = extract(b, value)
     memory = empty(b, ty)
-    segments = linalg.segment_sizes([[value], [memory]])
-    attributes: dict[str, Attribute] = {linalg.OPERAND_SEGMENTS: segments}
+    segments = segment_sizes([[value], [memory]])
+    attributes: dict[str, Attribute] = {OPERAND_SEGMENTS: segments}
     return b.add("linalg.fill", (value, memory), [ty], attributes)[0]
 
 
@@ -131,3 +132,10 @@ def mapped(
     memory = empty(b, ty)
     (result,) = generic(b, inputs, [memory], [*maps, own], [PARALLEL] * rank, body)
     return result
+
+
+def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:
+    """``arith.select``; a condition of rank 0 counts for all elements."""
+    if shape(condition) != shape(x):
+        condition = extract(b, condition)
+    return b.add("arith.select", (condition, x, y), [x.type])[0]

@@ -12,7 +12,6 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elementwise import UNSIGNED, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     extract,
@@ -22,6 +21,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     shape,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import part_of
+from gpucodegen.passes.prepare.stablehlo.table import UNSIGNED, kind_of
 
 
 def _place(b: Builder, value: Value, last: int) -> Value:

@@ -1,0 +1,5 @@
+"""TOSA, as far as it means linalg on tensors.
+
+- `names`: operations by what they do
+- `operations`: the table
+"""

@@ -1,0 +1,10 @@
+"""TOSA as linalg on tensors, a rule for each operation.
+
+- `elementwise`: arithmetic, whose operands are broadcast
+- `shapes`: operations that only place elements
+- `windows`: products, convolutions and poolings
+- `reductions`: along an axis, which stays with one element
+- `convert`: the pass
+"""
+
+from __future__ import annotations

@@ -1,0 +1,133 @@
+"""TOSA becomes linalg, tensor, arith and math on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.linalg.named.definitions import numbers
+from gpucodegen.dialects.tosa.names import REFUSED
+from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.types import I64
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
+from gpucodegen.passes.prepare.stablehlo.signs import without_signs
+from gpucodegen.passes.prepare.tosa import elementwise, reductions, shapes, windows
+
+RULES: dict[str, Rule] = {
+    **elementwise.RULES,
+    **shapes.RULES,
+    **windows.RULES,
+    **reductions.RULES,
+}
+"""Every operation that has a meaning in linalg."""
+
+_LISTS = {
+    "tosa.transpose": ("perms",),
+    "tosa.pad": ("padding",),
+    "tosa.slice": ("start", "size"),
+    "tosa.reshape": ("new_shape",),
+    "tosa.tile": ("multiples",),
+}
+"""Operands that are lists of numbers, which attributes hold in other years."""
+_ZERO_POINTS = {
+    "tosa.matmul": 2,
+    "tosa.fully_connected": 3,
+    "tosa.conv2d": 3,
+    "tosa.conv3d": 3,
+    "tosa.depthwise_conv2d": 3,
+    "tosa.avg_pool2d": 1,
+    "tosa.negate": 1,
+    "tosa.mul": 2,
+}
+"""The first operand that is a zero point, or a shift; none if all are zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class TosaToLinalg(ModulePass):
+    """Every operation of TOSA becomes what its rule builds.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f(%x: tensor<2x3xf32>) -> tensor<2x1xf32> {
+    ...   %y = tosa.reduce_sum %x {axis = 1 : i32}
+    ...     : (tensor<2x3xf32>) -> tensor<2x1xf32>
+    ...   return %y : tensor<2x1xf32>
+    ... }''')
+    >>> made = TosaToLinalg().apply(module).functions["f"].body.operations
+    >>> [op.name for op in made if op.dialect == "linalg"]
+    ['linalg.fill', 'linalg.generic', 'linalg.generic']
+    """
+
+    name: ClassVar[str] = "tosa-to-linalg"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all operations; those without a rule are refused by name."""
+        if not any(op.dialect == "tosa" for op in module.walk()):
+            return module
+        (root,) = rewrite_bottom_up(module.operation, _Converter().rewrite)
+        return Module(without_signs(root))
+
+
+@dataclass(slots=True)
+class _Converter:
+    """``values``: what stands for results that are gone; ``known`` constants."""
+
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    known: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+
+    def rewrite(self, op: Operation) -> Sequence[Operation] | None:
+        """What takes the place of an operation."""
+        operands = tuple(self.values.get(v, v) for v in op.operands)
+        if op.dialect != "tosa":
+            return [op.with_(operands=operands)]
+        if op.name in ("tosa.const", "tosa.const_shape"):
+            self.known[op.result] = op
+        if op.name == "tosa.const_shape":
+            return []
+        op = self._with_lists(op)
+        rule = RULES.get(op.name)
+        if rule is None:
+            advice = REFUSED.get(op.name.partition(".")[2])
+            raise refusal(op, advice or "Write it with other operations of TOSA")
+        operands = tuple(self.values.get(v, v) for v in op.operands)
+        b = Builder(op.location)
+        made = rule(b, op.with_(operands=operands))
+        self.values.update(zip(op.results, made, strict=True))
+        return b.operations
+
+    def _with_lists(self, op: Operation) -> Operation:
+        """Lists as attributes, and no zero points that are zero."""
+        kept = list(op.operands)
+        for name in _LISTS.get(op.name, ()):
+            given = next((v for v in kept[1:] if self._is_list(op, v)), None)
+            if name not in op.attributes and given is not None:
+                entries = self._numbers(given)
+                op = op.with_attribute(name, DenseArrayAttr(I64, entries))
+                kept.remove(given)
+            elif name not in op.attributes and name not in ("new_shape", "multiples"):
+                raise refusal(op, "Write it as tosa.const", f"a computed {name}")
+        first = _ZERO_POINTS.get(op.name, len(kept))
+        if all(v in self.known and not any(self._numbers(v)) for v in kept[first:]):
+            kept = kept[:first]
+        return op.with_(operands=tuple(kept))
+
+    def _is_list(self, op: Operation, value: Value) -> bool:
+        """Whether it is a list, and not the number that fills a pad."""
+        is_shape = value in self.known and self.known[value].name == "tosa.const_shape"
+        first = value is op.operands[1]
+        return is_shape or (value in self.known and (first or op.name == "tosa.slice"))
+
+    def _numbers(self, value: Value) -> tuple[int, ...]:
+        op = self.known[value]
+        name = "values" if "values" in op.attributes else "value"
+        literal = op.attributes.get(name)
+        if isinstance(literal, DenseElementsAttr) and any(
+            isinstance(n, float) for n in literal.values
+        ):
+            return tuple(int(bool(n)) for n in literal.values)
+        return numbers(op, name)

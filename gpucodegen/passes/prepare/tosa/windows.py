@@ -1,0 +1,199 @@
+"""Products, convolutions and poolings, as linalg's operations of the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from gpucodegen.dialects.framework.declare import with_element
+from gpucodegen.dialects.linalg.named.definitions import numbers
+from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.attributes import Attribute, DenseElementsAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.types import (
+    I64,
+    FloatType,
+    IntegerType,
+    TensorType,
+    Type,
+    element_type,
+)
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.stablehlo.contractions import multiply_add
+from gpucodegen.passes.prepare.stablehlo.forms import (
+    PARALLEL,
+    REDUCTION,
+    Rule,
+    dims,
+    empty,
+    filled,
+    generic,
+    mapped,
+    refusal,
+    scalar,
+    shape,
+    splat,
+    tensor,
+)
+from gpucodegen.passes.prepare.stablehlo.movement import padded, reshaped
+from gpucodegen.passes.prepare.tosa.elementwise import computed, spread
+
+
+def _shifted(b: Builder, value: Value, zero: Value, ty: Type) -> Value:
+    """The numbers less their zero point, in the type of the sum."""
+    wanted = with_element(value.type, ty)
+    wide = computed(b, "convert", [value], wanted)
+    ones = (1,) * len(shape(value))
+    point = reshaped(b, zero, ones) if shape(zero) != ones else zero
+    point = computed(b, "convert", [point], with_element(point.type, ty))
+    return computed(b, "subtract", [wide, spread(b, point, wanted)], wanted)
+
+
+def _factors(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
+    """The two factors; zero points that are not zero follow from an operand on."""
+    x, w, zeros = op.operands[0], op.operands[1], op.operands[first:]
+    if not zeros:
+        return x, w
+    element = element_type(op.result.type)
+    return _shifted(b, x, zeros[0], element), _shifted(b, w, zeros[1], element)
+
+
+def _start(b: Builder, ty: Type, bias: Value | None) -> Value:
+    """What sums begin with: zeros, or a bias along the last dimension."""
+    if bias is None:
+        return filled(b, scalar(b, 0, element_type(ty)), ty)
+    last = len(ty.shape) - 1 if isinstance(ty, TensorType) else 0
+    only = -1 if shape(bias) == (1,) else last
+    return mapped(b, [bias], [dims([only])], ty)
+
+
+def _matmul(b: Builder, op: Operation) -> Sequence[Value]:
+    factors = _factors(b, op, 2)
+    batch, row, column, k = map(Dim, range(4))
+    maps = [[batch, row, k], [batch, k, column], [batch, row, column]]
+    start = _start(b, op.result.type, None)
+    kinds = [PARALLEL] * 3 + [REDUCTION]
+    return generic(b, factors, [start], maps, kinds, multiply_add)
+
+
+def _fully_connected(b: Builder, op: Operation) -> Sequence[Value]:
+    """``x w' + bias``."""
+    factors = _factors(b, op, 3)
+    row, column, k = map(Dim, range(3))
+    maps = [[row, k], [column, k], [row, column]]
+    start = _start(b, op.result.type, op.operands[2])
+    kinds = [PARALLEL] * 2 + [REDUCTION]
+    return generic(b, factors, [start], maps, kinds, multiply_add)
+
+
+# -- windows ---------------------------------------------------------------------------
+
+
+def _named(
+    b: Builder, op: Operation, name: str, operands: Sequence[Value], ty: Type
+) -> Value:
+    """A named operation of linalg with TOSA's strides and dilations."""
+    *inputs, output = operands
+    attributes: dict[str, Attribute] = {}
+    count = len(numbers(op, "stride"))
+    for ours, theirs in (("strides", "stride"), ("dilations", "dilation")):
+        values = numbers(op, theirs) or (1,) * count
+        stored = values[:1] if len(set(values)) == 1 else values
+        attributes[ours] = DenseElementsAttr(stored, TensorType((count,), I64), I64)
+    attributes[OPERAND_SEGMENTS] = segment_sizes([inputs, [output]])
+    return b.add(f"linalg.{name}", operands, [ty], attributes)[0]
+
+
+def _with_room(b: Builder, op: Operation, x: Value, value: float) -> Value:
+    """The image with the room that ``pad`` asks for, batch and channels as they are."""
+    room = (0, 0, *numbers(op, "pad"), 0, 0)
+    number = scalar(b, value, element_type(x.type))
+    return padded(b, x, number, room[::2], room[1::2])
+
+
+def _convolution(name: str) -> Rule:
+    def rule(b: Builder, op: Operation) -> Sequence[Value]:
+        image, kernel = _factors(b, op, 3)
+        image = _with_room(b, op, image, 0)
+        start = _start(b, op.result.type, op.operands[2])
+        return [_named(b, op, name, (image, kernel, start), op.result.type)]
+
+    return rule
+
+
+def _conv3d(b: Builder, op: Operation) -> Sequence[Value]:
+    """``f d h w c`` becomes ``d h w c f``, as linalg has it."""
+    image, kernel = _factors(b, op, 3)
+    f, *others = shape(kernel)
+    places = [Dim(4), Dim(0), Dim(1), Dim(2), Dim(3)]
+    turned = tensor([*others, f], element_type(kernel.type))
+    kernel = mapped(b, [kernel], [places], turned)
+    image = _with_room(b, op, image, 0)
+    start = _start(b, op.result.type, op.operands[2])
+    operands = (image, kernel, start)
+    return [_named(b, op, "conv_3d_ndhwc_dhwcf", operands, op.result.type)]
+
+
+def _depthwise(b: Builder, op: Operation) -> Sequence[Value]:
+    """Channel c has features ``c * M`` to ``c * M + M``."""
+    image, kernel = _factors(b, op, 3)
+    high, wide, channels, each = shape(kernel)
+    image = _with_room(b, op, image, 0)
+    start = _start(b, op.result.type, op.operands[2])
+    n, y, x, c, m, p, q = map(Dim, range(7))
+    down, across = numbers(op, "stride")
+    far, wider = numbers(op, "dilation") or (1, 1)
+    feature = c * each + m
+    told = empty(b, tensor([channels, each], element_type(op.result.type)))
+    maps = [
+        [n, y * down + p * far, x * across + q * wider, c],
+        [p, q, c, m],
+        [c, m],
+        [n, y, x, feature],
+    ]
+    kinds = [PARALLEL] * 5 + [REDUCTION] * 2
+    if each == 1:
+        kernel = reshaped(b, kernel, (high, wide, channels))
+        operands = (image, kernel, start)
+        return [_named(b, op, "depthwise_conv_2d_nhwc_hwc", operands, op.result.type)]
+    return generic(b, (image, kernel, told), [start], maps, kinds, multiply_add)
+
+
+def _least(ty: Type) -> float:
+    return -(1 << (ty.width - 1)) if isinstance(ty, IntegerType) else -inf
+
+
+def _pooled(b: Builder, op: Operation, x: Value, name: str, start: float) -> Value:
+    element = element_type(op.result.type)
+    window = empty(b, tensor(numbers(op, "kernel"), element))
+    begun = filled(b, scalar(b, start, element), op.result.type)
+    return _named(b, op, name, (x, window, begun), op.result.type)
+
+
+def _max_pool(b: Builder, op: Operation) -> Sequence[Value]:
+    least = _least(element_type(op.operands[0].type))
+    x = _with_room(b, op, op.operands[0], least)
+    return [_pooled(b, op, x, "pooling_nhwc_max", least)]
+
+
+def _average_pool(b: Builder, op: Operation) -> Sequence[Value]:
+    """Sums by the number of elements of the image under each window."""
+    x = op.operands[0]
+    if not isinstance(element_type(x.type), FloatType):
+        raise refusal(op, "Cast to f32 first", "integers")
+    ones = _with_room(b, op, splat(b, 1, x.type), 0)
+    total = _pooled(b, op, _with_room(b, op, x, 0), "pooling_nhwc_sum", 0)
+    counts = _pooled(b, op, ones, "pooling_nhwc_sum", 0)
+    return [computed(b, "divide", [total, counts], op.result.type)]
+
+
+RULES: dict[str, Rule] = {
+    "tosa.matmul": _matmul,
+    "tosa.fully_connected": _fully_connected,
+    "tosa.conv2d": _convolution("conv_2d_nhwc_fhwc"),
+    "tosa.conv3d": _conv3d,
+    "tosa.depthwise_conv2d": _depthwise,
+    "tosa.max_pool2d": _max_pool,
+    "tosa.avg_pool2d": _average_pool,
+}

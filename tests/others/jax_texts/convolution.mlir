@@ -1,0 +1,7 @@
+// def convolution(x,k): return lax.conv_general_dilated(x,k,(2,1),"VALID",rhs_dilation=(1,2),dimension_numbers=("NHWC","HWIO","NHWC"))
+module @jit_convolution attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x8x9x3xf32>, %arg1: tensor<3x2x3x4xf32>) -> (tensor<2x3x7x4xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 2], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<2x8x9x3xf32>, tensor<3x2x3x4xf32>) -> tensor<2x3x7x4xf32>
+    return %0 : tensor<2x3x7x4xf32>
+  }
+}
