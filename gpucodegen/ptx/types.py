@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+WARP = 32
+"""Lanes of a warp."""
 Array = npt.NDArray[Any]
 Value = Any
 """A register: an array over lanes, or one NumPy scalar while all lanes agree."""

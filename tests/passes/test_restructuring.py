@@ -227,6 +227,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_large_time_loops_are_tiled_without_being_asked(name: str):
     text = static(STENCILS[name], CHOSEN[name], steps=100)

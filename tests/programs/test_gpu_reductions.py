@@ -298,9 +298,20 @@ func.func @f(%a: {ty}, %b: {ty}, %s: memref<{rows}xi32>) {{
     return text, (rows, columns)
 
 
-@settings(max_examples=8)
+@settings(max_examples=3)
 @given(chains())
 def test_chains_of_a_row_are_as_on_the_cpu(case: tuple[str, tuple[int, int]]) -> None:
+    check_chain(case)
+
+
+@pytest.mark.slow
+@settings(max_examples=12)
+@given(chains())
+def test_more_chains_of_a_row(case: tuple[str, tuple[int, int]]) -> None:
+    check_chain(case)
+
+
+def check_chain(case: tuple[str, tuple[int, int]]) -> None:
     text, (rows, columns) = case
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-9, 9, (rows, columns)).astype(np.int32) for _ in "ab")

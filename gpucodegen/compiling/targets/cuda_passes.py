@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.blocks.rows.fuse_rows import FuseRows
-from gpucodegen.passes.gpu.blocks.threads import WARP
 from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
@@ -13,6 +12,7 @@ from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 def mapped(options: Options) -> list[ModulePass]:

@@ -29,8 +29,9 @@ from gpucodegen.passes.gpu.kinds.stepped import distributed, step_of
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.restructuring.apply import reordered, rewrite_nests
 from gpucodegen.passes.loops.restructuring.pieces import Movable
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.machine.gpu.teams import DEPENDENT, step_clocks
 from gpucodegen.tiling.proof.legality import Refusal

@@ -14,9 +14,9 @@ from gpucodegen.ptx.execution.counting import cost
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.ptx.translation.operands import address_parts
 from gpucodegen.ptx.translation.sites import Site
-from gpucodegen.ptx.types import Array
+from gpucodegen.ptx.types import WARP, Array
 
-WARP, SECTOR = 32, 32
+SECTOR = 32
 
 
 @dataclass(frozen=True, slots=True)

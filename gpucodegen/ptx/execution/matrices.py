@@ -18,9 +18,7 @@ from gpucodegen.ptx.numerics.floats import from_bf16
 from gpucodegen.ptx.numerics.integers import clamped
 from gpucodegen.ptx.translation.rules.matrices import BITS, MatrixProduct
 from gpucodegen.ptx.translation.sites import Site
-from gpucodegen.ptx.types import Array, Mask, Value
-
-WARP = 32
+from gpucodegen.ptx.types import WARP, Array, Mask, Value
 
 
 @cache

@@ -11,9 +11,7 @@ from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.numerics.bits import leading_zeros
 from gpucodegen.ptx.numerics.select import select
-from gpucodegen.ptx.types import Array, Mask, Value
-
-WARP = 32
+from gpucodegen.ptx.types import WARP, Array, Mask, Value
 
 
 def _identity(what: str, kind: str) -> int:

@@ -14,8 +14,9 @@ from gpucodegen.ptx.execution.counting.footprint import WRITES
 from gpucodegen.ptx.parsing.entries import Instruction
 from gpucodegen.report.gpu.measuring import MeasuredLaunch
 from gpucodegen.report.gpu.model import LoopFacts
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.estimate import Work
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 _MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
 _SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"))

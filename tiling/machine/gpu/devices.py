@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 
-WARP = 32
-"""Threads of a warp."""
 SCHEDULERS = 4
 """Each issues at most one instruction of a warp per clock."""
 SECTOR, LINE = 32, 128

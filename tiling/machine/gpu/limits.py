@@ -5,6 +5,9 @@ from __future__ import annotations
 GRID = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z."""
 
+WARP = 32
+"""Threads of a warp, which MLIR calls a subgroup."""
+
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a block may have without asking for more."""
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, Multiprocessor
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, Multiprocessor
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 SYSTEM_SHARED = 1024
 """Bytes of shared memory that each block's system part takes."""

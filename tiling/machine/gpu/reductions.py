@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, log2
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 

@@ -21,14 +21,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil
 
-from gpucodegen.tiling.machine.gpu.devices import (
-    DEVICES,
-    SCHEDULERS,
-    SECTOR,
-    WARP,
-    GpuDevice,
-)
+from gpucodegen.tiling.machine.gpu.devices import DEVICES, SCHEDULERS, SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 
 GROUPS = 1, 2, 4, 8

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 
 MEETING = 1500

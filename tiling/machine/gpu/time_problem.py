@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil, gcd, prod
 
-from gpucodegen.tiling.machine.gpu.devices import WARP
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.proof.reach import Sides
 
 USUAL = 4096

@@ -19,9 +19,9 @@ from functools import cache
 from itertools import product
 from math import prod
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START, Work, estimate
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED, WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.machine.gpu.time_problem import (

@@ -15,14 +15,9 @@ from functools import cache
 from itertools import product
 from math import ceil
 
-from gpucodegen.tiling.machine.gpu.devices import (
-    DEVICES,
-    SECTOR,
-    WARP,
-    GpuDevice,
-)
+from gpucodegen.tiling.machine.gpu.devices import DEVICES, SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED, WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.streams import ADDRESSING, APART
 

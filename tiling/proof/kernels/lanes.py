@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model, header
 from gpucodegen.tiling.model.scop import Loop, Role
 
-WARP = 32
 ALL_LANES = (1 << WARP) - 1
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial, reduce
 
 from gpucodegen.dialects import arith, gpu
-from gpucodegen.dialects.gpu.communication.meetings import WARP
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
 from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr
 from gpucodegen.ir.operation import (
@@ -22,6 +21,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.collectives.warp import Combine, Warp
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 def _combine(op: Operation) -> Combine:

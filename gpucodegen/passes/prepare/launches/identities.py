@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import gpu
-from gpucodegen.dialects.gpu.communication.meetings import WARP
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 @dataclass(frozen=True, slots=True)

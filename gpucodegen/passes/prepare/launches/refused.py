@@ -7,9 +7,9 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.dialects import gpu
-from gpucodegen.dialects.gpu.communication.meetings import WARP
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 def check_launch(op: Operation, launch: gpu.Launch | gpu.LaunchFunc) -> None:

@@ -12,13 +12,12 @@ import numpy as np
 
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.matrices import elements, places, summed
-from gpucodegen.ptx.execution.order.clocks import WARP
 from gpucodegen.ptx.execution.spaces.accesses import Accesses
 from gpucodegen.ptx.tensor_maps import swizzled
 from gpucodegen.ptx.translation.rules.matrices import BITS
 from gpucodegen.ptx.translation.rules.warpgroups import GroupProduct
 from gpucodegen.ptx.translation.sites import SHARED_START
-from gpucodegen.ptx.types import Array, Mask, Value
+from gpucodegen.ptx.types import WARP, Array, Mask, Value
 
 LANES = 128
 _SPANS = {1: 128, 2: 64, 3: 32}

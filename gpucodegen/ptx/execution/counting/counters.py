@@ -13,9 +13,8 @@ from gpucodegen.ptx.execution.counting import cost
 from gpucodegen.ptx.execution.counting.footprint import READS, WRITES, Footprint
 from gpucodegen.ptx.execution.warps import Warps
 from gpucodegen.ptx.translation.program import EntryProgram
-from gpucodegen.ptx.types import FLOATS, Array, Mask
+from gpucodegen.ptx.types import FLOATS, WARP, Array, Mask
 
-WARP = 32
 _OPERATIONS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1}
 _DIRECTIONS = {"ld": (READS,), "st": (WRITES,), "cp": (READS,), "ldu": (READS,)}
 _MMA = re.compile(r"(wg)?mma\..*\bm(\d+)n(\d+)k(\d+)\b")

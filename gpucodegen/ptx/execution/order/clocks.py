@@ -16,9 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from gpucodegen.ptx.types import Array, Mask
+from gpucodegen.ptx.types import WARP, Array, Mask
 
-WARP = 32
 BLOCK, STAMP = 40, 11
 """Where the parts of a mark begin: block, stamp, and code of the thread."""
 CODE = (1 << STAMP) - 1

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpucodegen.ptx.execution.order.clocks import CODE, STAMP, STAMPS, WARP, Clocks
+from gpucodegen.ptx.execution.order.clocks import CODE, STAMP, STAMPS, Clocks
 from gpucodegen.ptx.execution.order.readers import Touch
-from gpucodegen.ptx.types import Array
+from gpucodegen.ptx.types import WARP, Array
 
 LANES = (1 << WARP) - 1
 """The bits of a word that name lanes; the others are a stamp."""

@@ -19,11 +19,10 @@ from gpucodegen.ptx.execution.order.clocks import (
     SEVERAL,
     STAMP,
     STAMPS,
-    WARP,
     WARP_CODE,
     Clocks,
 )
-from gpucodegen.ptx.types import Array
+from gpucodegen.ptx.types import WARP, Array
 
 SEVERAL_BLOCKS = (BLOCKS << BLOCK) | SEVERAL
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import gcd
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.devices import SECTOR
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
 from gpucodegen.tiling.machine.gpu.products.lanes import Number
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
+from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
 from gpucodegen.tiling.machine.gpu.products.candidates import STAGES, SharedTiles
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy, tile_copy
