@@ -21,6 +21,7 @@ TABLES: dict[str, str] = {
     "rows": "sums, softmax and normalisation along rows",
     "stencils": "grids relaxed over many steps in time",
     "polybench": "PolyBench against loops in Numba and expressions in NumPy",
+    "kernels": "ready-made operations against NumPy, torch and JAX",
     "tuning": "programs of the other tables, tuned with 8 trials, against the default",
     "analysis": "how long the analysis of each PolyBench kernel takes",
     "safety": "accesses checked as they run, against the same without checks",

@@ -23,6 +23,8 @@ The rooms, in the order in which a call passes through them:
     How an array becomes a word; `gpucodegen.runtime.host.scalars` says it of numbers.
 `streams`
     The stream that a caller names.
+`foreign`
+    Arrays of any library as memory, for the ready-made kernels.
 `launch`
     The action of one launch: results are made, the kernel runs, and what it noted is
     looked at.  As a function of words, and as one of arrays that machine code checks

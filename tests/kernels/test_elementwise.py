@@ -1,0 +1,197 @@
+"""Expressions, transposes and copies against NumPy, and arrays of other libraries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from gpucodegen.kernels.elementwise.expressions import names_of
+from gpucodegen.kernels.table import KERNELS
+from tests.house.readme import ROOT
+from tests.kernels import formulas
+from tests.kernels.formulas import EVERY, Array, made
+
+K = gcg.kernels
+
+EXPRESSIONS = {
+    "a * x + y": lambda a, x, y: a * x + y,
+    "where(x > y, x, a)": lambda a, x, y: np.where(x > y, x, a),
+    "maximum(x, y) - minimum(x, a)": lambda a, x, y: (
+        np.maximum(x, y) - np.minimum(x, a)
+    ),
+    "exp(-abs(x)) / (1 + y**2)": lambda a, x, y: np.exp(-np.abs(x)) / (1 + y**2),
+    "(x if x != y else y) + a": lambda a, x, y: np.where(x != y, x, y) + a,
+    "x // 2 + y % 3": lambda a, x, y: x // 2 + y % 3,
+    "sqrt(abs(x)) * floor(y)": lambda a, x, y: np.sqrt(np.abs(x)) * np.floor(y),
+}
+BROADCAST = (((3, 4), (4,)), ((2, 1, 4), (3, 1)), ((0, 3), (1, 3)), ((1,), (5,)))
+
+
+def compare(text: str, shapes: Any, dtypes: tuple[str, str], a: Any) -> None:
+    """The type is NumPy's, and the numbers are those of NumPy in that type."""
+    x, y = (made(s, d, n) for n, (s, d) in enumerate(zip(shapes, dtypes, strict=True)))
+    with np.errstate(all="ignore"):
+        right = np.asarray(EXPRESSIONS[text](a, x, y))
+    operands = {"a": a, "x": x, "y": y}
+    used = {name: operands[name] for name in names_of(text)}
+    found = K.elementwise(text, **used)
+    assert found.dtype == right.dtype
+    assert found.shape == right.shape
+    far = formulas.DISTANCE.get(str(right.dtype), 1e-6)
+    np.testing.assert_allclose(
+        found.astype("f8"), right.astype("f8"), rtol=far, atol=far
+    )
+
+
+KINDS = ("float32", "float64", "int32", "uint8", "int64", "float16")
+CASES = (
+    st.sampled_from(sorted(EXPRESSIONS)),
+    st.sampled_from(BROADCAST),
+    st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
+    st.sampled_from([2, 0.5]),
+)
+
+
+@settings(max_examples=5, deadline=None)
+@given(*CASES)
+def test_some_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
+    compare(text, shapes, dtypes, a)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(*CASES)
+def test_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
+    compare(text, shapes, dtypes, a)
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("x.T", "Leave out Attribute"),
+        ("x[0]", "Leave out Subscript"),
+        ("__import__(x)", "no function __import__"),
+        ("exq(x)", "Did you mean 'exp'"),
+        ("x @ x", "Leave out MatMult"),
+        ("0 < x < 1", "Compare two values"),
+        ("x and x", "Leave out BoolOp"),
+        ("'a' + x", "Leave out 'a'"),
+        ("x +", "invalid syntax"),
+        ("x + y", "Pass y="),
+        ("1 + 2", "Leave out x"),
+    ],
+)
+def test_what_is_no_expression_is_refused_by_name(text: str, refusal: str) -> None:
+    with pytest.raises(errors.InvalidOption, match=refusal):
+        K.elementwise(text, x=np.zeros(3))
+
+
+def test_a_number_may_change_without_a_new_kernel() -> None:
+    x = made((5,), "float32")
+    for a in (2.0, 3.0, 4.0):
+        np.testing.assert_array_equal(K.elementwise("a * x", a=a, x=x), a * x)
+    known = KERNELS["elementwise"].kernel.known
+    assert sum("'a * x'" in str(form) for form in known) == 1
+
+
+@pytest.mark.parametrize("dtype", EVERY)
+@pytest.mark.sampled(7)
+def test_elements_move_as_they_are(dtype: str) -> None:
+    x = made((3, 4, 5), dtype)
+    moved = K.transpose(x, (2, 0, 1))
+    np.testing.assert_array_equal(moved, x.transpose(2, 0, 1))
+    assert moved.flags.c_contiguous
+    np.testing.assert_array_equal(K.copy(x[::-1, 1:, ::2]), x[::-1, 1:, ::2])
+
+
+def test_narrow_floats_are_rounded_once() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = (np.arange(64).reshape(8, 8) % 7).astype(ml_dtypes.bfloat16)
+    exact = x.astype("f8")
+    assert K.matmul(x, x).dtype == x.dtype
+    right = (exact @ exact).astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(K.matmul(x, x).astype("f8"), right.astype("f8"))
+    small = x.astype(ml_dtypes.float8_e4m3fn)
+    found = K.elementwise("x * x + x", x=small)
+    right = (exact * exact + exact).astype(ml_dtypes.float8_e4m3fn)
+    assert found.dtype == small.dtype
+    np.testing.assert_array_equal(found.astype("f8"), right.astype("f8"))
+
+
+def test_torch_tensors() -> None:
+    torch: Any = pytest.importorskip("torch")
+    x = torch.arange(12.0).reshape(3, 4)
+    found = K.matmul(x, x.T)
+    assert isinstance(found, torch.Tensor)
+    torch.testing.assert_close(found, x @ x.T)
+    out = torch.empty(3, 4)
+    assert K.softmax(x, out=out) is out
+    torch.testing.assert_close(out, torch.softmax(x, -1))
+    half = x.to(torch.bfloat16)
+    torch.testing.assert_close(K.matmul(half, half.T), half @ half.T)
+
+
+def test_jax_arrays() -> None:
+    jax: Any = pytest.importorskip("jax")
+    x = jax.numpy.arange(12.0).reshape(3, 4)
+    found = K.cumsum(x, 1)
+    assert isinstance(found, jax.Array)
+    np.testing.assert_allclose(found, np.cumsum(np.asarray(x), 1))
+    with pytest.raises(errors.ReadOnlyArgument, match="JAX writes no array"):
+        K.cumsum(x, 1, out=x)
+
+
+def test_libraries_are_not_imported() -> None:
+    code = (
+        "import numpy, sys; from gpucodegen import kernels as k; "
+        "k.sum(numpy.ones(3)); print(*{'torch', 'jax', 'cupy', 'ml_dtypes'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
+
+
+def test_the_table_has_every_function_and_the_page_names_it() -> None:
+    assert set(KERNELS) == set(K.__all__)
+    page = (ROOT / "docs" / "kernels.md").read_text("utf-8")
+    assert [name for name in KERNELS if f"`{name}" not in page] == []
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_functions_that_operations_are_like(name: str) -> None:
+    library, _, path = KERNELS[name].like.partition(".")
+    if not library:
+        return
+    found: Any = pytest.importorskip(library)
+    if library == "scipy":
+        found = pytest.importorskip("scipy." + path.partition(".")[0])
+        path = path.partition(".")[2]
+    for part in path.split("."):
+        if library == "numpy" and np.lib.NumpyVersion(np.__version__) < "2.2.0":
+            return  # matvec and vecdot came later
+        found = getattr(found, part)
+    assert callable(found)
+
+
+def array_kinds() -> list[Array]:
+    return [made((3, 4), "float32"), made((3, 4), "float32").T]
+
+
+def test_results_go_where_they_are_wanted() -> None:
+    for x in array_kinds():
+        out = np.empty(x.shape, "f4")
+        assert K.elementwise("x + 1", x=x, out=out) is out
+        np.testing.assert_array_equal(out, x + 1)
+    with pytest.raises(errors.WrongExtent, match="out"):
+        K.sum(made((3, 4), "float32"), 0, out=np.empty(5, "f4"))
+    with pytest.raises(errors.WrongDtype, match="out"):
+        K.sum(made((3, 4), "float32"), 0, out=np.empty(4, "f8"))

@@ -1,0 +1,224 @@
+"""Products against NumPy in f64: matrices, Einstein's notation, attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from gpucodegen.kernels.products import attention
+from gpucodegen.kernels.products.paths import contraction_path
+from tests.kernels import formulas
+from tests.kernels.formulas import COMPLEX, EVERY, FLOATS, Array, check, made, wide
+
+K = gcg.kernels
+NATURAL = {"i", "u", "b"}
+
+
+def exact(function: Any, *given: Array) -> Any:
+    """What NumPy makes of integers as they are, of others in a wide type."""
+    is_whole = given[0].dtype.kind in NATURAL
+    return function(*(a if is_whole else wide(a) for a in given))
+
+
+EXTENTS = st.sampled_from([0, 1, 2, 3, 7])
+SIZES = st.tuples(EXTENTS, EXTENTS, EXTENTS)
+BATCHES = st.sampled_from(
+    [((), ()), ((2,), ()), ((1,), (3,)), ((2, 1), (3,)), ((), (0,))]
+)
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> tuple[Array, Array]:
+    m, n, k = draw(SIZES)
+    before, dtype = draw(BATCHES), draw(st.sampled_from(EVERY))
+    a, b = made((*before[0], m, k), dtype), made((*before[1], k, n), dtype, 1)
+    if draw(st.booleans()):
+        a = np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    if draw(st.booleans()):
+        b = b[..., ::-1]
+    return a, b
+
+
+def product(pair: tuple[Array, Array]) -> None:
+    check(K.matmul(*pair), exact(np.matmul, *pair), pair[0].dtype)
+
+
+@settings(max_examples=2, deadline=None)
+@given(matrices())
+def test_some_products(pair: Any) -> None:
+    product(pair)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(matrices())
+def test_products(pair: Any) -> None:
+    product(pair)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", EVERY)
+def test_elements(dtype: str) -> None:
+    product((made((5, 9), dtype), made((9, 6), dtype, 1)))
+
+
+def test_what_is_around_a_product() -> None:
+    x, w, c = (made(s, "float16", n) for n, s in enumerate(((5, 9), (9, 6), (5, 6))))
+    b = made((6,), "float16", 4)
+    right = 2 * wide(x) @ wide(w) + 0.5 * wide(c) + wide(b)
+    found = K.matmul(x, w, alpha=2, beta=0.5, c=c, bias=b, activation="relu")
+    check(found, np.maximum(right, 0), "f2")
+    turned = K.matmul(x.T.copy(), w.T.copy(), transpose_a=True, transpose_b=True)
+    check(turned, wide(x) @ wide(w), "f2")
+
+
+def test_bytes_in_wider_sums() -> None:
+    a, b = made((5, 90), "int8") * 9, made((90, 6), "int8", 1) * 9
+    check(K.matmul(a, b, dtype="i4"), a.astype("i4") @ b.astype("i4"), "i4")
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_vectors(target: str) -> None:
+    a, x = made((2, 4, 5), "float32"), made((5,), "float32", 1)
+    check(K.matvec(a, x, target=target), wide(a) @ wide(x), "f4")
+    check(K.vecdot(a, x), wide(a) @ wide(x), "f4")
+    check(K.matmul(x, x), np.dot(wide(x), wide(x)), "f4")
+
+
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [
+        ({"activation": "relux"}, "relu, sigmoid"),
+        ({"beta": 1.0}, "Pass c"),
+        ({"bias": np.zeros(3, "f4")}, "does not broadcast"),
+        ({"bias": np.zeros(4)}, "must hold float32"),
+        ({"dtype": "U3"}, "Pass one of"),
+    ],
+)
+def test_refusals(options: Any, refusal: str) -> None:
+    a = np.zeros((4, 4), "f4")
+    with pytest.raises(gcg.Error, match=refusal):
+        K.matmul(a, a, **options)
+
+
+EXPRESSIONS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "ij,jk->ki": ((3, 4), (4, 5)),
+    "ii->i": ((4, 4),),
+    "ii": ((4, 4),),
+    "...ij,...jk": ((2, 3, 4), (4, 5)),
+    "ab,bc,cd->ad": ((3, 4), (4, 5), (5, 6)),
+    "i,j->ij": ((3,), (0,)),
+    "ijk,kl,lm,jm->i": ((3, 4, 5), (5, 6), (6, 2), (4, 2)),
+    "ij,ik->j": ((3, 4), (3, 5)),
+    "ij,ij->ij": ((3, 4), (1, 4)),
+    "b...,b...->...": ((2, 3), (2, 3)),
+    "iij,j->i": ((3, 3, 4), (4,)),
+}
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex128"])
+@pytest.mark.sampled(8)
+def test_einsum(expression: str, dtype: str) -> None:
+    given = [made(s, dtype, n) for n, s in enumerate(EXPRESSIONS[expression])]
+    right = exact(lambda *xs: np.einsum(expression, *xs), *given)
+    check(K.einsum(expression, *given), right, dtype)
+
+
+@pytest.mark.parametrize(
+    ("expression", "refusal"),
+    [
+        ("ij,jk", "2 arrays"),
+        ("ijk", "2 letters"),
+        ("ij->k", "each once"),
+        ("i1", "letters"),
+        ("...->", "'...' behind"),
+    ],
+)
+def test_einsum_refuses(expression: str, refusal: str) -> None:
+    with pytest.raises(errors.InvalidOption, match=refusal):
+        K.einsum(expression, np.zeros((2, 2)))
+
+
+def test_extents_that_differ() -> None:
+    with pytest.raises(errors.ShapesDisagree, match="axis j"):
+        K.einsum("ij,jk", np.zeros((2, 3)), np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, ([1, 2], [1, 0]), (2, 0)])
+@pytest.mark.sampled(2)
+def test_tensordot(axes: Any) -> None:
+    a, b = made((2, 3, 4), "float64"), made((4, 3, 5), "float64", 1)
+    if axes == 2:
+        b = made((3, 4, 5), "float64", 1)
+    check(K.tensordot(a, b, axes), np.tensordot(a, b, axes), "f8")
+
+
+def test_the_cheapest_path_is_found() -> None:
+    """A chain of matrices, against its best parentheses by dynamic programming."""
+    for seed in range(20):
+        n = 6
+        sizes = np.random.default_rng(seed).integers(1, 30, n + 1).tolist()
+        names = {f"x{i}": size for i, size in enumerate(sizes)}
+        chain = [frozenset((f"x{i}", f"x{i + 1}")) for i in range(n)]
+        best = [[0] * n for _ in range(n)]
+        for width in range(1, n):
+            for i in range(n - width):
+                j = i + width
+                best[i][j] = min(
+                    best[i][k] + best[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                    for k in range(i, j)
+                )
+        left, cost = list(chain), 0
+        ends = frozenset(("x0", f"x{n}"))
+        for i, j in contraction_path(chain, ends, names):
+            pair = left[i] | left[j]
+            cost += int(np.prod([names[x] for x in pair]))
+            left = [x for at, x in enumerate(left) if at not in {i, j}]
+            left.append(pair & ends.union(*left))
+        assert cost <= best[0][n - 1]
+
+
+def attended(q: Array, k: Array, v: Array, mask: Array | None) -> Array:
+    scores = wide(q) @ wide(k).swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = (
+            np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        )
+    return formulas.softmax(scores, -1) @ wide(v)
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "bools", "numbers"])
+@pytest.mark.parametrize("most", [1 << 28, 0])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.sampled(12)
+def test_attention(kind: str, most: int, dtype: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(attention, "MOST_SCORES", most)
+    attention.ATTENTION.known.clear()
+    attention.ATTENTION.last.clear()
+    shapes = ((2, 5, 8), (2, 7, 8), (2, 7, 3))
+    q, k, v = (made(s, dtype, n) for n, s in enumerate(shapes))
+    masks = {
+        "plain": None,
+        "causal": np.tril(np.ones((5, 7), bool)),
+        "bools": np.arange(35).reshape(5, 7) % 3 < 2,
+        "numbers": made((2, 1, 7), dtype, 5),
+    }
+    mask, options = masks[kind], {"is_causal": kind == "causal"}
+    given = None if kind == "causal" else mask
+    found = K.scaled_dot_product_attention(q, k, v, given, **options)
+    check(found, attended(q, k, v, mask), dtype)
+    attention.ATTENTION.known.clear()
+    attention.ATTENTION.last.clear()
+
+
+def test_complex_elements_have_no_softmax() -> None:
+    q = made((2, 3), COMPLEX[0])
+    with pytest.raises(errors.WrongDtype):
+        K.scaled_dot_product_attention(q, q, q)
