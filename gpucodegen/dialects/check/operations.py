@@ -77,12 +77,14 @@ def _check_value(o: Operation) -> None:
 
 def _expect(name: str, operands: str, *, constant: bool = False) -> Op:
     count = len(operands.split())
-    tolerances = dict.fromkeys(_TOLERANCES, kinds.OPTIONAL)
+    attributes = {"atol": kinds.OPTIONAL, "rtol": kinds.OPTIONAL}
+    if constant:
+        attributes["value"] = kinds.ANY
     return op(
         f"check.{name}",
         operands,
         (partial(_parse, count=count, constant=constant), _print),
-        attributes={"value": kinds.ANY, **tolerances} if constant else tolerances,
+        attributes=attributes,
         same=operands if count > 1 else "",
         checks=[_check_value],
     )

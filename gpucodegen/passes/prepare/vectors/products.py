@@ -80,9 +80,10 @@ def outerproduct(v: Boxes, b: Builder, op: Operation) -> None:
 
 def contract(v: Boxes, b: Builder, op: Operation) -> None:
     """``vector.contract``: ``total[..] op= a[..] * b[..]`` for all iterations."""
-    if len(op.operands) > 3:
+    first, second, total, *masks = op.operands
+    if masks:
         raise refusal(op, "Write the masks as vector.mask")
-    *factors, total = op.operands
+    factors = first, second
     maps = vector.contraction_maps(op)
     box = v.box(b, op.result)
     v.copied(b, total, box)
@@ -211,10 +212,11 @@ def scan(v: Boxes, b: Builder, op: Operation) -> None:
 
 def masked(v: Boxes, b: Builder, op: Operation) -> None:
     """``vector.mask``: the operation inside, for what the mask selects."""
-    if len(op.operands) > 1:
+    mask, *others = op.operands
+    if others:
         raise refusal(op, "Select between the result and the other value afterwards")
     *inside, end = op.body.operations
-    outer, v.mask = v.mask, op.operands[0]
+    outer, v.mask = v.mask, mask
     for inner in inside:
         b.location = inner.location
         v.operation(b, inner)
