@@ -10,11 +10,12 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.interp.values.elements import is_array
 from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
 
@@ -81,12 +82,12 @@ def check(
     expected = launcher(whole.module, compiled.signature, whole.options, theirs)()
     actual = compiled(*ours)
     types = compiled.view.type
-    rows = [
+    rows: list[tuple[str, Type, Any, Any]] = [
         (p.name, ty, a, b)
         for p, ty, a, b in zip(
             compiled.signature.parameters, types.inputs, ours, theirs, strict=True
         )
-        if isinstance(a, np.ndarray)
+        if is_array(a)
     ]
     results = zip(types.results, _several(actual), _several(expected), strict=True)
     rows += [(f"result {n}", ty, a, b) for n, (ty, a, b) in enumerate(results)]
@@ -122,7 +123,9 @@ def _only(program: Program) -> str:
 
 
 def _several(result: Any) -> tuple[Any, ...]:
-    return () if result is None else result if isinstance(result, tuple) else (result,)
+    if isinstance(result, tuple):
+        return cast("tuple[Any, ...]", result)
+    return () if result is None else (result,)
 
 
 def _copied(arguments: Sequence[Any]) -> list[Any]:
@@ -132,7 +135,7 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
     made: dict[int, Any] = {}
 
     def one(argument: Any) -> Any:
-        if not hasattr(argument, "shape") or isinstance(argument, np.generic):
+        if not getattr(argument, "shape", None) and not is_array(argument):
             return argument
         array = np.asarray(argument)
         if not array.size:
@@ -153,7 +156,7 @@ class _Difference(Exception):
     """Where two arrays differ."""
 
     def __init__(self, place: str, actual: Any, expected: Any, bound: float) -> None:
-        self.details = {
+        self.details: dict[str, Any] = {
             "place": place,
             "actual": actual,
             "expected": expected,
@@ -165,7 +168,7 @@ class _Difference(Exception):
 def _flat(value: Any, ty: Type) -> list[Any]:
     from gpucodegen.interp.values.elements import element, numbers, scalar_type
 
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         scalar = scalar_type(element_type(ty))
         is_foreign = value.dtype.kind not in "biufcO"  # bits of a narrow float
         bits = value.view(element(scalar).dtype) if is_foreign else value

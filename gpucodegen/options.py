@@ -15,7 +15,8 @@ from gpucodegen.runtime.host.scalars import plain
 class Options:
     """What ``gpucodegen.compile`` takes besides the source.
 
-    ``target``: "cpu", "cuda", "sim" (CUDA on the emulated device), one that
+    ``target``: "cpu", "cuda", "sim" (CUDA on the emulated device),
+    "interp" (the module as it is written, in the interpreter), one that
     `gpucodegen.compiling.targets` was told of, or "auto".
     ``threads``: CPU threads of each call; 1 neither compiles for nor starts a pool, and
     more than there are run on all.  None: ``NUMBA_NUM_THREADS``, ``OMP_NUM_THREADS``,

@@ -17,7 +17,7 @@ from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
 from gpucodegen.interp.memory.memref import allocated
 from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
-from gpucodegen.interp.values.elements import canonical, element
+from gpucodegen.interp.values.elements import canonical, element, is_array
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import (
     I1,
@@ -54,7 +54,7 @@ def launcher(
     def call() -> Any:
         from gpucodegen.interp.program import interpret
 
-        fresh = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+        fresh = [v.copy() if is_array(v) else v for v in values]
         try:
             made = interpret(module, signature.function, fresh, options.handlers)
         except ValueError as problem:
@@ -82,7 +82,7 @@ def _value(function: str, parameter: Parameter, ty: Type, argument: Any) -> Any:
     (value,) = one.convert((argument,))
     if not isinstance(value, Buffer):
         return canonical(int(value) if ty == I1 else value, ty)
-    if not isinstance(value.array, np.ndarray):
+    if not is_array(value.array):
         raise errors.WrongDevice(
             function=function,
             argument=parameter.name,
@@ -196,6 +196,6 @@ def _returned(
             if given is value:
                 return argument
         return value.array().copy()
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return value.copy()
     return bool(value) if ty == I1 else value

@@ -169,14 +169,16 @@ def test_a_name_is_taken_once() -> None:
     for taken in ("traced", "cpu", "auto"):
         with pytest.raises(errors.TargetExists, match=f"target '{taken}' exists"):
             targets.register(traced(taken))
-    assert names() == ("cpu", "cuda", "sim", "traced")
+    assert names() == ("cpu", "cuda", "interp", "sim", "traced")
 
 
 def test_what_was_unregistered_is_unknown() -> None:
     targets.register(traced())
     program = gcg.compile(TWO_KERNELS, target="traced")
     targets.unregister("traced")
-    with pytest.raises(errors.UnknownTarget, match="Use one of cpu, cuda, sim, auto"):
+    with pytest.raises(
+        errors.UnknownTarget, match="Use one of cpu, cuda, interp, sim, auto"
+    ):
         gcg.compile(TWO_KERNELS, target="traced")
     with pytest.raises(errors.UnknownTarget):
         run(program.f)
@@ -200,6 +202,10 @@ print(sorted(heavy & set(sys.modules)))
 @pytest.mark.parametrize("name", names())
 def test_a_record_is_complete(name: str) -> None:
     target = find(name)
+    if target.interprets:
+        with pytest.raises(errors.NothingCompiled):
+            target.emission()
+        return
     assert target.passes(Options())
     assert target.runs_launches == target.emission().spelling.in_blocks
 

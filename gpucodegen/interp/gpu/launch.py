@@ -113,7 +113,7 @@ def _launch(m: Machine, op: Operation, *_: Any) -> None:
         names = ["block_id", "thread_id", "grid_dim", "block_dim"]
         if launch.cluster:
             names += ["cluster_id", "cluster_dim_blocks"]
-        own = [i for name in names for i in ids[name]]
+        own: list[Any] = [i for name in names for i in ids[name]]
         own += _attributions(launch.attributions, workgroup_count(op), thread)
         return own
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -34,6 +34,11 @@ _FLOATS = {"f16": "f2", "f32": "f4", "f64": "f8"}
 _COMPLEX = {"f32": "c8", "f64": "c16"}
 _BITS = {"bf16": "u2"} | dict.fromkeys(SMALL, "u1")
 INDEX_BITS = 64
+
+
+def is_array(value: object) -> TypeGuard[Array]:
+    """Whether a value is an array, of whatever elements."""
+    return isinstance(value, np.ndarray)
 
 
 @dataclass(frozen=True, slots=True)
