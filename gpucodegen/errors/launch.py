@@ -266,14 +266,6 @@ class UnorderedStreams(LaunchError):
     remedy = "Record an event after the first, and let the other's stream wait for it"
 
 
-class AssertionFailed(LaunchError):
-    """A condition that a program states does not hold."""
-
-    code = "L180"
-    template = "assertion failed: {text}"
-    remedy = "Pass arguments for which it holds"
-
-
 class InvalidLoopStep(LaunchError):
     """A loop whose step is not positive."""
 

@@ -42,11 +42,11 @@ def _switch(_: Machine, op: Operation, flag: int) -> Jump:
 
 def _assert(_: Machine, op: Operation, holds: int) -> None:
     if not holds:
-        raise errors.AssertionFailed(op.location, text=op.string("msg"))
+        raise errors.AssertionFailed(op.location, message=op.string("msg"))
 
 
 def _unreachable(_: Machine, op: Operation) -> None:
-    raise errors.AssertionFailed(op.location, text="ub.unreachable was reached")
+    raise errors.AssertionFailed(op.location, message="ub.unreachable was reached")
 
 
 def _poison(_: Machine, op: Operation) -> Any:
