@@ -15,7 +15,6 @@ from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 from gpucodegen.passes.checks.bounds import CheckBounds
 from gpucodegen.passes.checks.effects import CheckEffects
-from gpucodegen.passes.checks.exchanges import CheckExchanges
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.checks.lifetimes import CheckLifetimes
 from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
@@ -38,6 +37,7 @@ from gpucodegen.passes.prepare.functions.library_calls import LibraryCalls
 from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
 from gpucodegen.passes.prepare.functions.specialize import Specialize
 from gpucodegen.passes.prepare.functions.specialize_ranks import SpecializeRanks
+from gpucodegen.passes.prepare.launches.exchanges import CheckExchanges
 from gpucodegen.passes.prepare.launches.host_gpu import HostGpuToMemref
 from gpucodegen.passes.prepare.launches.inline_launches import InlineLaunches
 from gpucodegen.passes.prepare.launches.launches_to_loops import LaunchesToLoops

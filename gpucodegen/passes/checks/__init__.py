@@ -7,7 +7,6 @@
 - `bounds`: accesses against the bounds of their buffers
 - `access_bounds`: errors where proven, warnings where possible
 - `shapes`: extents that only a call knows
-- `exchanges`: lanes that a shuffle reads
 - `guards`: checks at run time
 - `transfer_pairs`: transfers and their waits
 - `size`: what would take too long to compile

@@ -17,7 +17,7 @@ PASSES: dict[str, str] = {
     "check-lifetimes": "checks.lifetimes:CheckLifetimes",
     "check-memory-spaces": "checks.memory_spaces:CheckMemorySpaces",
     "check-reads": "checks.reads:CheckReads",
-    "check-exchanges": "checks.exchanges:CheckExchanges",
+    "check-exchanges": "prepare.launches.exchanges:CheckExchanges",
     "check-shapes": "checks.shapes:CheckShapes",
     "check-size": "checks.size:CheckSize",
     "check-transfers": "checks.transfer_pairs:CheckTransfers",

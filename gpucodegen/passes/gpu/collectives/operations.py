@@ -84,7 +84,7 @@ def _over_warps(warp: Warp, sums: Value, combine: Combine) -> Value:
     """What the warps left, one after the other."""
     b, ty = warp.b, element_type(sums.type)
     if warp.threads is not None:
-        (count,) = sums.type.shape
+        count = -(-warp.threads // WARP)
         parts = [b.load(sums, [number]) for number in range(count)]
         return reduce(partial(combine, b), parts)
     first = b.add("memref.load", (sums, b.index(0)), [ty])[0]

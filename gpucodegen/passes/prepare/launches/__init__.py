@@ -1,6 +1,7 @@
 """Hand-written GPU text: launches and kernels in one form.
 
 - `dynamic_shared`: memory whose size the launch gives
+- `exchanges`: lanes that a shuffle reads
 - `host_gpu`: operations of gpu on the host
 - `identities`: what a thread knows of itself
 - `inline_launches`: all launches in one form
