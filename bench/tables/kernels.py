@@ -246,7 +246,7 @@ def _grids() -> list[Operation]:
             ((1024, 1024),),
             K.transpose,
             lambda x: np.ascontiguousarray(x.T),
-            lambda torch: lambda x: x.t().contiguous(),
+            lambda _: lambda x: x.t().contiguous(),
         ),
         Operation(
             "max_pool2d 8x64x64x32",

@@ -27,10 +27,10 @@ EXPRESSIONS = {
     "maximum(x, y) - minimum(x, a)": lambda a, x, y: (
         np.maximum(x, y) - np.minimum(x, a)
     ),
-    "exp(-abs(x)) / (1 + y**2)": lambda a, x, y: np.exp(-np.abs(x)) / (1 + y**2),
+    "exp(-abs(x)) / (1 + y**2)": lambda _, x, y: np.exp(-np.abs(x)) / (1 + y**2),
     "(x if x != y else y) + a": lambda a, x, y: np.where(x != y, x, y) + a,
-    "x // 2 + y % 3": lambda a, x, y: x // 2 + y % 3,
-    "sqrt(abs(x)) * floor(y)": lambda a, x, y: np.sqrt(np.abs(x)) * np.floor(y),
+    "x // 2 + y % 3": lambda _, x, y: x // 2 + y % 3,
+    "sqrt(abs(x)) * floor(y)": lambda _, x, y: np.sqrt(np.abs(x)) * np.floor(y),
 }
 BROADCAST = (((3, 4), (4,)), ((2, 1, 4), (3, 1)), ((0, 3), (1, 3)), ((1,), (5,)))
 
@@ -152,7 +152,8 @@ def test_jax_arrays() -> None:
 def test_libraries_are_not_imported() -> None:
     code = (
         "import numpy, sys; from gpucodegen import kernels as k; "
-        "k.sum(numpy.ones(3)); print(*{'torch', 'jax', 'cupy', 'ml_dtypes'} & {*sys.modules})"
+        "k.sum(numpy.ones(3)); "
+        "print(*{'torch', 'jax', 'cupy', 'ml_dtypes'} & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

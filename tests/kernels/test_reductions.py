@@ -55,7 +55,7 @@ def test_some_reductions(name: str, case: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", (*ROOMY, *ORDERED))
+@pytest.mark.parametrize("name", [*ROOMY, *ORDERED])
 @settings(max_examples=60, deadline=None)
 @given(CASES)
 def test_reductions(name: str, case: Any) -> None:
@@ -64,7 +64,7 @@ def test_reductions(name: str, case: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", EVERY)
-@pytest.mark.parametrize("name", (*ROOMY, *ORDERED))
+@pytest.mark.parametrize("name", [*ROOMY, *ORDERED])
 def test_elements(name: str, dtype: str) -> None:
     if name in ORDERED and dtype.startswith("complex"):
         with pytest.raises(errors.WrongDtype):
