@@ -38,7 +38,7 @@ def lower(
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
-    from gpucodegen.runtime.library.routines import is_offered
+    from gpucodegen.library.routines import is_offered
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)

@@ -21,6 +21,8 @@
 - `gpu`: launches and threads
 - `nvgpu`: matrix units and copies of NVIDIA's devices
 - `nvvm`: instructions of NVIDIA's devices
+- `stablehlo`: what JAX prints, and `chlo` beside it
+- `tosa`: operations of networks
 - `ub`: values that must not be used
 - `gcg`: what this compiler adds
 - `verifier`: the rules of every module

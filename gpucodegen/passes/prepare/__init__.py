@@ -1,5 +1,6 @@
 """From a program of any dialect to affine loop nests on buffers.
 
+- `stablehlo`, `tosa`: text of others as linalg on tensors
 - `boundaries`: what programs take, give and call outside
 - `functions`: calls inlined, argument types fixed
 - `launches`: hand-written kernels in one form

@@ -20,8 +20,8 @@ from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
 from gpucodegen.runtime.host.views import Shape, Views, check_shape
-from gpucodegen.runtime.library.given import Given
-from gpucodegen.runtime.library.routines import routine
+from gpucodegen.library.given import Given
+from gpucodegen.library.routines import routine
 
 Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
 """Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""

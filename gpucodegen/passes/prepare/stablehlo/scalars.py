@@ -40,11 +40,8 @@ def _first(value: DenseElementsAttr) -> Attribute:
     (stored,) = value.values
     if isinstance(stored, Attribute):
         return stored
-    return (
-        number(float(stored), value.element)
-        if isinstance(stored, float)
-        else number(int(stored), value.element)
-    )
+    assert isinstance(stored, int | float)
+    return number(stored, value.element)
 
 
 def _number_type(value: Value) -> Type:

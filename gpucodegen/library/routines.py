@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
-from gpucodegen.runtime.library.checks import CHECKS
-from gpucodegen.runtime.library.given import Given, Routine
-from gpucodegen.runtime.library.printing import numbers
-from gpucodegen.runtime.library.prints import PRINTS, print_memref, prints_memref
+from gpucodegen.library.checks import CHECKS
+from gpucodegen.library.given import Given, Routine
+from gpucodegen.library.printing import numbers
+from gpucodegen.library.prints import PRINTS, print_memref, prints_memref
 
 _C_INTERFACE = "_mlir_ciface_"
 

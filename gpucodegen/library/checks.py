@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.library.given import Given, Routine
-from gpucodegen.runtime.library.printing import number_text, numbers
+from gpucodegen.library.given import Given, Routine
+from gpucodegen.library.printing import number_text, numbers
 
 ABSOLUTE, RELATIVE = 1e-4, 0.0
 """Tolerances of ``check.expect_almost_eq`` where it states none, as in IREE."""

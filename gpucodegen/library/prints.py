@@ -9,8 +9,8 @@ import re
 import sys
 from typing import Any
 
-from gpucodegen.runtime.library.given import Given, Routine
-from gpucodegen.runtime.library.printing import (
+from gpucodegen.library.given import Given, Routine
+from gpucodegen.library.printing import (
     PUNCTUATION,
     float_text,
     memref_text,
