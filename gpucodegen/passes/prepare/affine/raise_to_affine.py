@@ -35,7 +35,7 @@ from gpucodegen.passes.framework.indexing import (
     substituted,
 )
 from gpucodegen.passes.prepare.affine.index_conditions import Conditions
-from gpucodegen.passes.prepare.tensors.views import kept_dimensions
+from gpucodegen.passes.prepare.tensors.kept import kept_dimensions
 
 
 @dataclass(frozen=True, slots=True)

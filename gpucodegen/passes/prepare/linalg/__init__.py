@@ -8,6 +8,7 @@
 - `contract_vectors`: contractions of whole vectors
 - `relayout`: pack and unpack
 - `fuse_tensors`: elementwise work moves to where it is read
+- `plain_builder`: loops and accesses that need not be affine
 - `linalg_to_affine`: all operations on buffers
 """
 

@@ -3,6 +3,7 @@
 - `analysis`: what may be updated in place
 - `constants`: the buffers of constants
 - `types`: extents that follow from others
+- `kept`: dimensions of slices
 - `views`: parts of buffers
 - `nests`: loops that are made
 - `frames`: blocks while they are rewritten

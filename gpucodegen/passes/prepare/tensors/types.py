@@ -18,7 +18,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import I64, Shape, TensorType, Type
 from gpucodegen.passes.prepare.memory.flat_views import with_entries
-from gpucodegen.passes.prepare.tensors.views import kept_dimensions, shape_of
+from gpucodegen.passes.prepare.tensors.kept import kept_dimensions
+from gpucodegen.passes.prepare.tensors.views import shape_of
 
 Constants = Mapping[Value, int]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpucodegen.dialects.memref import Mixed
 from gpucodegen.dialects.memref.layouts import (
-    Extent,
     Strided,
     plus,
     strided_form,
@@ -18,6 +17,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Part
+from gpucodegen.passes.prepare.tensors.kept import kept_dimensions
 
 
 def shape_of(ty: Type) -> Shape:
@@ -53,32 +53,6 @@ def part_type(ty: Type, part: Part, shape: Shape) -> MemRefType:
     return with_strides(
         ty, tuple(static(part.sizes)[d] for d in kept), Strided(offset, strides)
     )
-
-
-def kept_dimensions(sizes: tuple[Mixed, ...], shape: Shape) -> tuple[int, ...]:
-    """The dimensions of a slice that a shape keeps; others have an extent of 1.
-
-    >>> kept_dimensions((1, 8, 1), (8, 1))
-    (1, 2)
-    """
-    if len(sizes) == len(shape):
-        return tuple(range(len(sizes)))
-    kept: list[int] = []
-    dropped = len(sizes) - len(shape)
-    wanted = list(shape)
-    for d, size in enumerate(static(sizes)):
-        fits = bool(wanted) and (wanted[0] == size or None in (wanted[0], size))
-        if dropped and size == 1 and not (fits and _needs_all(sizes, d, wanted)):
-            dropped -= 1
-        else:
-            kept.append(d)
-            wanted = wanted[1:]
-    return tuple(kept)
-
-
-def _needs_all(sizes: tuple[Mixed, ...], d: int, wanted: list[Extent]) -> bool:
-    """Whether a dimension of extent 1 cannot be dropped any more."""
-    return sum(size == 1 for size in sizes[d + 1 :]) < wanted.count(1)
 
 
 def extent(b: Builder, memref: Value, dimension: int) -> Value:

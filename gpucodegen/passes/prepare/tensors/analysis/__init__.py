@@ -3,6 +3,7 @@
 - `order`: what may run after what
 - `effects`: what operations read of their operands
 - `places`: where in memory a tensor lies
+- `extents`: where extents come from
 - `conflicts`: reads that a write in place would spoil
 """
 

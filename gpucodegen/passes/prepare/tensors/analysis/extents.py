@@ -11,7 +11,7 @@ from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import TensorType
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Conflicts
 from gpucodegen.passes.prepare.tensors.analysis.effects import UNDEFINED
-from gpucodegen.passes.prepare.tensors.views import kept_dimensions
+from gpucodegen.passes.prepare.tensors.kept import kept_dimensions
 
 Origin = int | Value | tuple[Value, int]
 CARRYING = frozenset({"scf.for", "affine.for", "scf.forall"})

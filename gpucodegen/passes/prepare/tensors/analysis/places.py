@@ -89,6 +89,7 @@ class Buffer:
 def _part_ways(first: Sequence[Step], second: Sequence[Step]) -> bool:
     for one, other in zip(first, second, strict=False):
         if one != other:
-            is_slices = isinstance(one, Part) and isinstance(other, Part)
-            return is_slices and one.misses(other)
+            if isinstance(one, Part) and isinstance(other, Part):
+                return one.misses(other)
+            return False
     return False

@@ -2,6 +2,7 @@
 
 - `values`: tensors made, and single elements
 - `structured`: linalg, and tensors made by a function of the position
+- `destinations`: where a result is needed
 - `slices`: parts taken out and put in
 - `shapes`: casts and reshapes
 - `pads`: borders, and tensors joined

@@ -90,9 +90,12 @@ def _passed_on(r: Rewriter, op: Operation, use: Use) -> Place | None:
         return None
     outputs = use.op.operands[first : use.position]
     number = sum(isinstance(v.type, TensorType) for v in outputs)
-    uses = order.uses.get(use.op.results[number], ())
-    rule = _PLACES.get(uses[0].op.name) if len(uses) == 1 else None
-    return None if rule is None else rule(r, op, uses[0])
+    uses = order.uses.get(use.op.results[number], [])
+    if len(uses) != 1:
+        return None
+    (last,) = uses
+    rule = _PLACES.get(last.op.name)
+    return None if rule is None else rule(r, op, last)
 
 
 _PLACES: Mapping[str, Callable[[Rewriter, Operation, Use], Place | None]] = {
