@@ -26,6 +26,7 @@ from gpucodegen.ir.types import (
     TensorType,
     Type,
     UnrankedMemRefType,
+    VectorType,
     element_type,
 )
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer
@@ -56,7 +57,7 @@ def launcher(
 
         fresh = [v.copy() if is_array(v) else v for v in values]
         try:
-            made = interpret(module, signature.function, fresh, options.handlers)
+            made = interpret(module, signature.function, fresh, options.outside)
         except ValueError as problem:
             raise _read_only(signature, values) or problem from problem
         pairs = zip(made, view.type.results, strict=True)
@@ -89,8 +90,10 @@ def _value(function: str, parameter: Parameter, ty: Type, argument: Any) -> Any:
             actual=value.device,
             expected="the CPU",
         )
-    if isinstance(ty, TensorType):
+    if isinstance(ty, TensorType | VectorType):
         return value.array.copy()
+    if isinstance(ty, UnrankedMemRefType):
+        return memref_of(value.array, ty.element)
     assert isinstance(ty, MemRefType)
     return _buffer(value.array, ty, parameter)
 

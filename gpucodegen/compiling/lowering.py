@@ -35,10 +35,10 @@ def lower(
     from gpucodegen.compiling.targets.registry import find
     from gpucodegen.dialects.gcg.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
+    from gpucodegen.library.routines import is_offered
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
-    from gpucodegen.library.routines import is_offered
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)

@@ -22,7 +22,8 @@ _MODULES = {
     "arith": "scalars.arith scalars.casts scalars.comparisons",
     "bufferization": "memory.bufferization",
     "builtin": "control.func",
-    "cf": "control.cf",
+    "cf": "control.cf control.outside",
+    "check": "control.outside",
     "complex": "scalars.complex",
     "func": "control.func",
     "gpu": "gpu.launch gpu.identities gpu.communication gpu.memory",
@@ -38,7 +39,7 @@ _MODULES = {
     "tensor": "tensors.tensor tensors.slices tensors.gather linalg.relayout",
     "ub": "control.cf",
     "vector": "vectors.elements vectors.shapes vectors.memory vectors.transfers"
-    " vectors.products vectors.masks vectors.old vectors.printing",
+    " vectors.products vectors.masks vectors.old control.outside",
 }
 
 

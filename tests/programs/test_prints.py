@@ -10,9 +10,10 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from tests.targets import ALL
+from tests.targets import ALL as COMPILED
 
-EVERYWHERE = [("cpu", 1), ("cpu", 2), ("sim", 1)]
+ALL = (*COMPILED, "interp")
+EVERYWHERE = [("cpu", 1), ("cpu", 2), ("sim", 1), ("interp", 1)]
 
 
 def compiled(text: str, target: str = "cpu", threads: int = 1, **options: object):

@@ -6,6 +6,7 @@
 - `parallel`: scf.parallel
 - `forall`: scf.forall
 - `affine`: loops and index arithmetic of affine
+- `outside`: prints and checks, which the library runs
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""cf: branches between blocks, assertions; ub: values that must not be used."""
+"""cf: branches between blocks; ub: values that must not be used."""
 
 from __future__ import annotations
 
@@ -40,11 +40,6 @@ def _switch(_: Machine, op: Operation, flag: int) -> Jump:
     return Jump(op.successors[0])
 
 
-def _assert(_: Machine, op: Operation, holds: int) -> None:
-    if not holds:
-        raise errors.AssertionFailed(op.location, message=op.string("msg"))
-
-
 def _unreachable(_: Machine, op: Operation) -> None:
     raise errors.AssertionFailed(op.location, message="ub.unreachable was reached")
 
@@ -66,7 +61,6 @@ OPERATIONS: dict[str, Evaluate] = {
     "cf.br": _br,
     "cf.cond_br": _cond_br,
     "cf.switch": _switch,
-    "cf.assert": _assert,
     "ub.poison": _poison,
     "ub.unreachable": _unreachable,
 }

@@ -9,10 +9,12 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.dialects.func import Function, named_function
+from gpucodegen.interp.control import outside
 from gpucodegen.interp.handlers import called
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.ir.operation import Operation
+from gpucodegen.library.routines import routine
 
 MAX_DEPTH = 200
 """Calls of MLIR that may be under way at once."""
@@ -59,9 +61,13 @@ def invoke(m: Machine, op: Operation, name: str, arguments: Sequence[Any]) -> An
         made = run(m, function, [_passed(value) for value in arguments])
         return made[0] if len(made) == 1 else made
     handler = m.shared.handlers.get(name)
-    if handler is None:
+    if handler is not None:
+        return called(name, handler, arguments, {}, op.results)
+    offered = routine(name)
+    if offered is None:
         raise errors.ExternalFunction(name=name)
-    return called(name, handler, arguments, {}, op.results)
+    types = Function(function).type.inputs
+    return outside.run(op, name, offered, arguments, types, {})
 
 
 def _passed(value: Any) -> Any:

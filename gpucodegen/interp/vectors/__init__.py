@@ -7,7 +7,6 @@
 - `products`: products, reductions, scans
 - `masks`: vector.mask
 - `old`: operations of 2020
-- `printing`: vector.print
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
+from gpucodegen.library.given import Given
+from gpucodegen.library.routines import routine
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.engines import Engine, Maker
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
 from gpucodegen.runtime.host.views import Shape, Views, check_shape
-from gpucodegen.library.given import Given
-from gpucodegen.library.routines import routine
 
 Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
 """Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""
