@@ -66,13 +66,6 @@ func.func @f(%p: i1, %a: tensor<8xf32>) -> tensor<8xf32> {
   return %r : tensor<8xf32>
 }
 """
-WINOGRAD = """
-func.func @f(%s: tensor<2x3x3x5xf32>, %d: tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32> {
-  %r = linalg.winograd_filter_transform fmr(F_4_3)
-    ins(%s : tensor<2x3x3x5xf32>) outs(%d : tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32>
-  return %r : tensor<6x6x5x2xf32>
-}
-"""
 TARGETS = pytest.mark.parametrize("target", ["cpu", "sim"])
 
 
@@ -102,9 +95,3 @@ def test_a_branch_yields_an_argument():
     result = gcg.compile(UPDATE, target="cpu").f(True, a)
     np.testing.assert_array_equal(result, a)
     assert result is not a
-
-
-def test_an_operation_without_a_body_is_refused():
-    arrays = np.zeros((2, 3, 3, 5), np.float32), np.zeros((6, 6, 5, 2), np.float32)
-    with pytest.raises(gcg.CompileError, match=r"Write it as linalg\.generic"):
-        gcg.compile(WINOGRAD, target="cpu").f(*arrays)

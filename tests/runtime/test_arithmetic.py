@@ -17,8 +17,9 @@ FLOATS = [0.0, -0.0, 1.0, -1.5, 2.5, 0.3, -7.25, 1e30, math.inf, -math.inf, math
 UNARY_INTEGER = "absi ctpop ctlz cttz".split()
 UNARY_FLOAT = "negf absf sqrt floor ceil trunc roundeven round".split()
 BINARY_FLOAT = (
-    "addf subf mulf divf remf maximumf minimumf maxnumf minnumf copysign".split()
-)
+    "addf subf mulf divf remf maximumf minimumf maxnumf minnumf maximumnumf minimumnumf"
+    " copysign"
+).split()
 OF_NUMPY = {
     **{name: name for name in "exp expm1 log log10 log1p log2 exp2 cbrt".split()},
     **{name: name for name in "sin cos tan sinh cosh tanh".split()},

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gpucodegen import errors
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, Reader, State
 from gpucodegen.dialects.stablehlo import regions, syntax
 from gpucodegen.dialects.stablehlo.names import BINARY, REFUSED, UNARY
@@ -31,6 +33,7 @@ def _op(
     signature: str = "operands* -> results*",
     regions_: int | None = 0,
     traits: Trait = Trait.PURE,
+    attributes: Mapping[str, AttributeKind] | None = None,
 ) -> Op:
     """An operation; without ``write`` it is printed in generic form."""
     return op(
@@ -39,6 +42,7 @@ def _op(
         (read, write),
         regions=regions_,
         traits=traits,
+        attributes=attributes or {},
         adapt=regions.modern_lists,
         terminators=["stablehlo.return"] if regions_ != 0 else [],
     )
@@ -70,7 +74,12 @@ OPERATIONS = (
     ),
     _op("compare", syntax.read_compare, syntax.write_compare),
     _op("select", syntax.read_select, syntax.write_plain),
-    _op("constant", syntax.read_constant, syntax.write_constant),
+    _op(
+        "constant",
+        syntax.read_constant,
+        syntax.write_constant,
+        attributes={"value": kinds.ANY},
+    ),
     _op("iota", syntax.read_iota),
     _op("broadcast_in_dim", _DIMS),
     _op("transpose", _PERMUTED),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
+from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Block, Operation, Value
@@ -27,6 +28,15 @@ def needs_buffers(function: Operation) -> bool:
     if not any(map(_has_vectors, operations)):
         return False
     return not all(map(_fits_kernels, operations)) or _crosses(function)
+
+
+def refuse_scalable(function: Operation) -> None:
+    """Raise UnsupportedType for a vector whose length only hardware knows."""
+    for op in function.walk():
+        for value in _values(op):
+            ty = value.type
+            if isinstance(ty, VectorType) and any(ty.scalable):
+                raise UnsupportedType(op.location, type=ty, target="buffers")
 
 
 def _has_vectors(op: Operation) -> bool:

@@ -18,7 +18,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
 from gpucodegen.passes.prepare.vectors import accesses, carried, movement, products
 from gpucodegen.passes.prepare.vectors.boxes import Boxes, Handler
-from gpucodegen.passes.prepare.vectors.needed import needs_buffers
+from gpucodegen.passes.prepare.vectors.needed import needs_buffers, refuse_scalable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class VectorsToMemory(ModulePass):
         functions = [op for op in module.operations if _is_defined(op)]
         if not any(map(needs_buffers, functions)) and not any(map(_hands, functions)):
             return module
+        for function in functions:
+            refuse_scalable(function)
         flat = FlattenElements().apply(module)
         return flat.with_operations(
             carried.function(Boxes(handlers=HANDLERS), op)

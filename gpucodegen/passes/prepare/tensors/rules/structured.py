@@ -58,12 +58,6 @@ def relayout(r: Rewriter, b: Builder, op: Operation) -> None:
     r.bind(op.result, into)
 
 
-def other_linalg(r: Rewriter, b: Builder, op: Operation) -> None:
-    """What has neither a body nor a rule."""
-    del r, b
-    raise refusal(op, "Write it as linalg.generic")
-
-
 # -- elementwise nests -----------------------------------------------------------------
 
 
