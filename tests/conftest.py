@@ -105,14 +105,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def thin_out(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(n)` every nth case is quick, the others are slow."""
+    """Of a test marked `sampled(n)` every nth case is quick, the others are slow.
+
+    ``sampled(n, long=("lu",))``: so are cases with such words in their names.
+    """
     places: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
         if mark is None:
             continue
         place = item.nodeid.partition("[")[0]
-        if places[place] % mark.args[0]:
+        is_long = any(word in item.name for word in mark.kwargs.get("long", ()))
+        if is_long or places[place] % mark.args[0]:
             item.add_marker(pytest.mark.slow)
         places[place] += 1
 

@@ -35,7 +35,7 @@ def targets(chunk: Chunk, claim: str = "") -> tuple[str, ...]:
     return ("cpu", "sim") if compiled else ("cpu", "sim", "interp")
 
 
-QUICK = 4
+QUICK = 8
 """Of the claims that the interpreter repeats, every so many is quick."""
 
 

@@ -58,6 +58,7 @@ def test_cpu(name: str) -> None:
         assert str(gcg.parse(text)) == text, stage
 
 
+@pytest.mark.sampled(1, long=("seidel-2d", "ludcmp"))
 @pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)

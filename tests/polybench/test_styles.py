@@ -85,7 +85,7 @@ def leading_sizes(name: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
     ids=lambda style: style.__name__,
 )
 @pytest.mark.parametrize("name", SAMPLE)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(5, long=("cholesky",))
 def test_results(name: str, style: Style) -> None:
     run(name, style(KERNELS[name].text), 1e-9)
 
@@ -96,7 +96,7 @@ def test_results_in_single_precision(name: str) -> None:
     run(name, styles.single_precision(KERNELS[name].text), 1e-3)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2, long=("ludcmp", "durbin", "cholesky"))
 @pytest.mark.parametrize("name", SAMPLE)
 def test_results_of_kernels_for_all_sizes(name: str) -> None:
     run(name, KERNELS[name].text, 1e-9, specialize=False)

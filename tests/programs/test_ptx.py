@@ -21,7 +21,7 @@ def kernels(name: str) -> tuple[KernelSpec, ...]:
     return made
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(3, long=("seidel_2d",))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_kernel_compiles(name: str) -> None:
     for spec in kernels(name):
