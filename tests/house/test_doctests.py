@@ -3,6 +3,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,13 @@ MODULES = [
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("name", ["gpucodegen", *MODULES])
+def named(module: str) -> Any:
+    """A module, marked if it needs what no run of CI installs."""
+    marks = [pytest.mark.frameworks] * (module == "bench.gpu.triton_kernels")
+    return pytest.param(module, marks=marks)
+
+
+@pytest.mark.parametrize("name", map(named, ["gpucodegen", *MODULES]))
 def test_docstrings(name: str) -> None:
     try:
         module = importlib.import_module(name)

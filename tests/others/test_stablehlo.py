@@ -259,6 +259,7 @@ def test_functions_of_jax(name: str):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.warnings.PossiblyOutOfBounds")
 @pytest.mark.parametrize("name", CASES)
 def test_functions_of_jax_on_a_gpu(name: str):
     check(name, CASES[name], "sim")

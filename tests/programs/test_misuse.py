@@ -312,9 +312,7 @@ def test_ready_made_functions_take_arrays(name: str, wrong: Any, position: int) 
     function, shape = MADE[name]
     operands: list[Any] = [np.ones(shape, np.float32)] * 2
     operands[position] = wrong
-    with pytest.raises(
-        errors.WrongArgumentType, match="NumPy, CuPy, PyTorch or JAX"
-    ):
+    with pytest.raises(errors.WrongArgumentType, match="NumPy, CuPy, PyTorch or JAX"):
         function(*operands)
 
 

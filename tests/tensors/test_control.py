@@ -287,13 +287,15 @@ def test_a_program(
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize(("text", "arguments", "answer", "copies"), CASES)
+COUNTED = [case for case in CASES if case.values[3] is not None]
+"""Without calls, which these passes do not inline."""
+
+
+@pytest.mark.parametrize(("text", "arguments", "answer", "copies"), COUNTED)
 def test_no_more_is_copied_than_needed(
-    text: str, arguments: list[object], answer: Answer, copies: int | None
+    text: str, arguments: list[object], answer: Answer, copies: int
 ) -> None:
     del arguments, answer
-    if copies is None:
-        pytest.skip("calls are not inlined here")
     passes = parse_pipeline("elementwise-to-linalg,generalize,bufferize")
     module = run_pipeline(gcg.parse(text.replace("CONSTANTS", CONSTANTS)), passes)
     assert str(module).count("memref.copy") == copies, str(module)

@@ -22,6 +22,7 @@ from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 from gpucodegen.passes.prepare.tensors.constants import Globals, buffer_type
 from gpucodegen.passes.prepare.tensors.frames import Copied
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter
+from gpucodegen.passes.prepare.tensors.rules.shared_reads import original_reads
 from gpucodegen.passes.prepare.tensors.table import RULES
 
 
@@ -63,6 +64,7 @@ def _arguments(op: Operation) -> list[Value]:
 
 def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
     """The function on buffers."""
+    op = original_reads(op)
     buffers: dict[Value, Buffer] = {}
     rewriter = Rewriter(RULES, globals_, Conflicts.of(op, buffers), buffers)
     region = rewriter.region(op.regions[0])

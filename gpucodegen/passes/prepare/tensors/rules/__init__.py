@@ -10,6 +10,7 @@
 - `loops`: tensors that loops carry
 - `branches`: tensors that branches choose
 - `shared`: parallel loops over tensors
+- `shared_reads`: what parallel loops read of tensors that they change
 - `boundaries`: calls, returns, and memrefs of tensors
 """
 
