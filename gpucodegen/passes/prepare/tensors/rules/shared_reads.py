@@ -1,4 +1,4 @@
-"""Reads of the shared outputs of ``scf.forall``: they see what was there before the loop.
+"""Reads of shared outputs of ``scf.forall`` see what was there before the loop.
 
 Iterations write in no order, and none sees what another one wrote.  The slice that an
 iteration puts back stays a slice of the output, which is updated in place.  Every other
