@@ -189,6 +189,19 @@ CONSTANTS
   }
   return %r : tensor<8x8xf32>
 }"""
+HALVES = """
+func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %a) -> (tensor<8xf32>) {
+    %c4 = arith.constant 4 : index
+    %j = arith.subi %c4, %i : index
+    %s = tensor.extract_slice %o[%j] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%i] [4] [1]
+        : tensor<4xf32> into tensor<8xf32>
+    }
+  }
+  return %r : tensor<8xf32>
+}"""
 FILLED = """func.func @f(%A: tensor<8xf32>) -> tensor<8xf32> {
   %e = tensor.empty() : tensor<8xf32>
   %r = affine.for %i = 0 to 8 iter_args(%x = %e) -> (tensor<8xf32>) {
@@ -261,6 +274,7 @@ CASES = [
         id="products-in-parts",
     ),
     pytest.param(FILLED, [line(8)], lambda a: a * a, 0, id="affine-loop"),
+    pytest.param(HALVES, [line(8)], lambda a: np.roll(a, 4), 2, id="halves"),
 ]
 
 
