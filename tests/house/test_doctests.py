@@ -28,7 +28,7 @@ def named(module: str) -> Any:
     return pytest.param(module, marks=marks)
 
 
-@pytest.mark.parametrize("name", map(named, ["gpucodegen", *MODULES]))
+@pytest.mark.parametrize("name", [*map(named, ["gpucodegen", *MODULES])])
 def test_docstrings(name: str) -> None:
     try:
         module = importlib.import_module(name)
