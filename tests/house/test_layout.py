@@ -21,7 +21,7 @@ LARGE = {
 
 
 def test_the_page_fits_a_screen() -> None:
-    assert len(PAGE) <= 80
+    assert len(PAGE) <= 70
     assert max(map(len, PAGE)) <= 110
 
 
