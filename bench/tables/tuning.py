@@ -17,7 +17,7 @@ from bench.case import Case, copied, restoring
 from bench.ceilings import ceiling
 from bench.harness import SETTLE, race
 from bench.row import OURS, Row, Settings
-from gpucodegen.tuning.tune import shown
+from gpucodegen.tuning.result import shown
 
 TRIALS = 8
 """Schedules that each tuning times."""

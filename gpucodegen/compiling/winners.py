@@ -20,6 +20,7 @@ from gpucodegen.runtime.storage import cache
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gpucodegen.tiling.tuning.rows import Winner
     from gpucodegen.tiling.tuning.store import TuningStore
 
 Point = Mapping[str, int]
@@ -36,8 +37,15 @@ def final_options(
         return options
     if not is_there():
         return options
-    winner = tuning_store().winner(tuning_identity(source, name, key, options))
-    return options if winner is None else with_point(options, winner)
+    winner = winner_of(source, name, key, options)
+    return options if winner is None else with_point(options, winner.point)
+
+
+def winner_of(
+    source: Source, name: str, key: Specialization, options: Options
+) -> Winner | None:
+    """The stored schedule that is faster than the default one, if there is one."""
+    return tuning_store().winner(tuning_identity(source, name, key, options))
 
 
 def with_point(options: Options, point: Point) -> Options:

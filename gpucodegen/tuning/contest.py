@@ -1,6 +1,6 @@
 """Schedules of one function timed on the same arguments, alone or in turn.
 
-Comes in: a program, a function, the arguments of a call.  Goes out: seconds of points.
+Comes in: a program, a function, the arguments of a call.  Goes out: trials of points.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.program_text import of_module
+from gpucodegen.tiling.tuning.trials import Identity, Trial, WrongResult
+from gpucodegen.tuning.agreement import difference
+from gpucodegen.tuning.arguments import copied
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
@@ -25,31 +28,42 @@ ROUNDS = range(9, 25)
 SECONDS_PER_FINAL = 1.5
 SECONDS_PER_ROUND = 2e-3
 """Shorter calls are repeated in a round, as the clock is not exact."""
+DEFAULT: Point = {}
+"""The compiler's own choices."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Contest:
     """Times schedules of ``program[name]`` on copies of the arguments.
 
     All schedules get the same copies, as times depend on where arrays lie, with their
-    first contents before each timing.
+    first contents before each timing.  What a schedule leaves in them, and returns, is
+    compared with what the default leaves.
     """
 
     program: Program
     name: str
     arguments: Sequence[Any]
     copies: tuple[Any, ...]
-    launches: dict[tuple[tuple[str, int], ...], Launch] = field(
-        default_factory=dict[tuple[tuple[str, int], ...], Launch]
-    )
+    launches: dict[Identity, Launch] = field(default_factory=dict[Identity, "Launch"])
+    expected: tuple[Any, ...] | None = None
 
     @staticmethod
     def of(program: Program, name: str, arguments: Sequence[Any]) -> Contest:
         """A contest with copies of the arguments."""
-        return Contest(program, name, arguments, tuple(map(_copy, arguments)))
+        return Contest(program, name, arguments, tuple(map(copied, arguments)))
+
+    def trial(self, point: Point) -> Trial:
+        """The trial of one point, alone."""
+        from gpucodegen.tiling.tuning.search import one_by_one
+
+        return next(iter(one_by_one(self.seconds)([point])))
 
     def seconds(self, point: Point) -> float:
-        """Median seconds of a call; what keeps the point from running is raised."""
+        """Median seconds of a call; what keeps the point from running is raised.
+
+        Raises WrongResult where it leaves other numbers than the default schedule.
+        """
         launch = self._launch(point)
         times: list[float] = []
         begun = time.perf_counter()
@@ -75,47 +89,54 @@ class Contest:
                 times.append(self._timed(launch, calls))
         return seconds
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def _launch(self, point: Point) -> Launch:
-        """The bound call of a point, which ran once."""
+        """The bound call of a point, whose numbers were compared."""
+        key = tuple(sorted((name, size) for name, size in point.items() if size))
+        if key in self.launches:
+            return self.launches[key]
+        if key and self.expected is None:
+            self._launch(DEFAULT)
+        launch = self._bound(point)
+        self._reset()
+        left = self._left(launch())
+        if self.expected is None:
+            self.expected = tuple(map(copied, left))
+        elif where := difference(left, self.expected):
+            raise WrongResult(f"{where} as the default schedule computes")
+        self.launches[key] = launch
+        return launch
+
+    def _bound(self, point: Point) -> Launch:
+        """The call of a point on the copies, compiled."""
         from gpucodegen.program import Program
 
-        key = tuple(sorted(point.items()))
-        if key not in self.launches:
-            base = replace(self.program[self.name].options, tuned=False)
-            compiled = Program(of_module(self.program.module), with_point(base, point))
-            launch = compiled[self.name].bind(*self.copies)
-            launch()
-            self.launches[key] = launch
-        return self.launches[key]
+        base = replace(self.program[self.name].options, tuned=False)
+        compiled = Program(of_module(self.program.module), with_point(base, point))
+        return compiled[self.name].bind(*self.copies)
 
-    def _timed(self, launch: Launch, calls: int) -> float:
-        """Seconds of each of some calls in a row."""
+    def _left(self, result: Any) -> tuple[Any, ...]:
+        """All numbers that a call leaves: in its arguments, and as its results."""
+        results = result if isinstance(result, tuple) else (result,)
+        changed = [
+            copy
+            for copy, argument in zip(self.copies, self.arguments, strict=True)
+            if copy is not argument
+        ]
+        return (*changed, *(x for x in results if x is not None))
+
+    def _reset(self) -> None:
+        """Give the copies their first contents."""
         for copy, argument in zip(self.copies, self.arguments, strict=True):
             if copy is not argument:
                 copy[...] = argument
+
+    def _timed(self, launch: Launch, calls: int) -> float:
+        """Seconds of each of some calls in a row."""
+        self._reset()
         start = time.perf_counter()
         for _ in range(calls):
             launch()
         return (time.perf_counter() - start) / calls
-
-
-def _copy(argument: Any) -> Any:
-    """An argument in memory of its own, with the same strides; numbers as they are.
-
-    >>> import numpy as np
-    >>> _copy(np.zeros((6, 4), "f4")[::2, ::-1]).strides, _copy(3)
-    ((32, -4), 3)
-    """
-    import numpy as np
-
-    if not isinstance(argument, np.ndarray):
-        return argument.copy() if hasattr(argument, "__setitem__") else argument
-    array = cast("np.ndarray[Any, np.dtype[Any]]", argument)
-    extents = zip(array.shape, array.strides, strict=True)
-    steps = [(extent - 1) * stride for extent, stride in extents if extent]
-    before = -sum(min(step, 0) for step in steps)
-    size = before + sum(max(step, 0) for step in steps) + array.itemsize
-    place = np.empty(size, np.uint8)
-    copy = np.ndarray(array.shape, array.dtype, place, before, array.strides)
-    copy[...] = array
-    return copy

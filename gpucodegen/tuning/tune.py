@@ -6,149 +6,177 @@ turn on the same arrays, and one is stored only if it is faster there beyond noi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
+from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
-from gpucodegen.compiling.winners import Point, tuning_identity, tuning_store
+from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.tiling.tuning import strategies
+from gpucodegen.tiling.tuning.search import MeasureAll, Search
+from gpucodegen.tiling.tuning.space import Space
+from gpucodegen.tiling.tuning.trials import Trial, TrialError
+from gpucodegen.tuning.contained import Contained
 from gpucodegen.tuning.contest import Contest
+from gpucodegen.tuning.effort import effort_of
+from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import Schedules, schedules
+from gpucodegen.tuning.subject import Subject, identity_of, measured
 
 if TYPE_CHECKING:
     import os
+    from concurrent.futures import Executor
 
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.tiling.tuning.search import Trial
-    from gpucodegen.tiling.tuning.store import Session
+    from gpucodegen.program import Program
+    from gpucodegen.tiling.tuning.space import Point
 
 FINALISTS = 3
 """Schedules that meet the default in the final."""
 
 
-@dataclass(frozen=True, slots=True)
-class TuneResult:
-    """Every trial of a tuning, and what came of it.
+class Timing(Protocol):
+    """What times schedules: `Contest` in this process, `Contained` in another."""
 
-    ``default``: the point of the compiler's own choices.  ``winner``: the point that is
-    faster and now stored, if there is one.  ``gain``: how many times as fast it is.
-    """
+    def trial(self, point: Point) -> Trial:
+        """The trial of one point, alone."""
+        ...
 
-    function: str
-    trials: tuple[Trial, ...]
-    default: Point
-    winner: Point | None = None
-    gain: float = 1.0
+    def rounds(self, points: Sequence[Point]) -> list[list[float]]:
+        """Seconds of calls of each point, all of them in each round."""
+        ...
 
-    @property
-    def best(self) -> Trial | None:
-        """The trial of the schedule that `compile` uses from now on, if it ran."""
-        used = self.default if self.winner is None else self.winner
-        return next((trial for trial in self.trials if trial.point == used), None)
-
-    def __str__(self) -> str:
-        lines = [f"@{self.function}: {len(self.trials)} trials"]
-        order = sorted(self.trials, key=lambda t: (t.seconds is None, t.seconds or 0.0))
-        for trial in order:
-            is_default = trial.point == self.default
-            point = "default" if is_default else shown(trial.point)
-            took = (
-                trial.reason
-                if trial.seconds is None
-                else f"{trial.seconds * 1e3:.3f} ms"
-            )
-            lines.append(f"  {point}: {trial.status.value} {took}")
-        return "\n".join([*lines, self._verdict()])
-
-    def _verdict(self) -> str:
-        if self.winner is None:
-            return "nothing is faster than the default beyond noise"
-        return (
-            f"stored: {shown(self.winner)}, {self.gain:.2f} times the default's speed"
-        )
-
-
-def shown(point: Point) -> str:
-    """A point as a line shows it.
-
-    >>> shown({"rows": 4, "columns": 0})
-    'rows=4, columns=0'
-    """
-    return ", ".join(f"{name}={size}" for name, size in point.items())
+    def close(self) -> None:
+        """Give back what is held."""
+        ...
 
 
 def tune(
     source: str | os.PathLike[str] | Module,
     name: str,
     *arguments: Any,
-    trials: int = 12,
+    effort: str = "quick",
+    trials: int | None = None,
+    budget: float | str | None = None,
     candidates: Sequence[Sequence[int]] | None = None,
+    sampler: Any = None,
+    executor: Executor | None = None,
+    workers: int = 2,
+    isolate: bool = True,
+    timeout: float = 60.0,
+    observe: Callable[[Trial], object] | None = None,
     **options: object,
 ) -> TuneResult:
     """Search tile sizes for one function called with these arguments.
 
-    ``trials``: schedules to time, the default one first.  ``candidates`` are tile sizes
-    to try instead of searching; a 0 is the compiler's own choice.  What `compile` would
-    refuse is reported as illegal, with the reason, and never run.  The arguments are
-    copied, so they keep their contents.  A schedule that is faster than the default is
-    stored for this function, these shapes, options and this machine, and used by
-    `compile` from then on, in other processes too; where none is, none is stored.
+    ``effort``: "quick" times 12 schedules in at most a minute, "full" 400.  ``trials``
+    and ``budget`` (seconds, or "5m") set other limits; the default schedule is always
+    timed, first.  Trials that an earlier tuning stored count, and are not made again.
+    ``candidates`` are tile sizes to try instead of searching; a 0 is the compiler's own
+    choice.  ``sampler``: one of Optuna's, in the place of the local search.
+    ``executor``: makes up to ``workers`` trials at the same time, on workers with the
+    processor and packages of this one, such as a Dask client's ``get_executor()``.
+    ``isolate``: schedules run in a process of their own, so that one that crashes, or
+    takes more than ``timeout`` seconds, is no more than a trial with that reason.
+    ``observe`` is told each trial.
+
+    What `compile` would refuse is reported as illegal, with the reason, and never run.
+    One that leaves other numbers than the default schedule is wrong, and never used.
+    The arguments are copied, so they keep their contents.  A schedule that is faster
+    than the default is stored for this function, these shapes, options and this
+    machine, and used by `compile` from then on, in other processes too; where none is,
+    none is stored.  Ctrl-C keeps the trials that were made.
     """
+    limits = effort_of(effort, trials, budget)
     chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
     program = compile_source(source, **chosen)
-    function = program[name]
     found = schedules(program, name, arguments)
-    key = function.key_for(arguments)
-    identity = tuning_identity(function.source, name, key, function.options)
-    session = tuning_store().session(identity)
-    contest = Contest.of(program, name, arguments)
+    subject = Subject.of(
+        program, name, arguments, identity_of(program, name, arguments)
+    )
+    session = tuning_store().session(subject.identity)
+    session.describe(subject.about())
+    timing, note = _timing(
+        program, subject, arguments, isolate=isolate, timeout=timeout
+    )
+    try:
+        search = Search(
+            _space(found, candidates),
+            _measure(timing, subject, executor),
+            max(limits.trials, 1 + len(candidates or ())),
+            session,
+            limits.clock(),
+            observe,
+        )
+        width = 1 if executor is None else workers
+        made = search.run(_strategy(found, candidates, sampler, width)).trials
+        winner, gain = _final(found.default, made, timing)
+    finally:
+        timing.close()
+    session.crown(winner, gain)
+    place = session.store.path
+    return TuneResult(name, made, found.default, winner, gain, place, note)
+
+
+def _timing(
+    program: Program,
+    subject: Subject,
+    arguments: tuple[Any, ...],
+    *,
+    isolate: bool,
+    timeout: float,
+) -> tuple[Timing, str]:
+    """What times schedules, and why it does so in this process if it does."""
+    if not isolate:
+        return Contest.of(program, subject.name, arguments), ""
+    try:
+        return Contained.of(subject, timeout), ""
+    except (TypeError, AttributeError, pickle.PicklingError, ImportError) as problem:
+        reason = f"{type(problem).__name__}: {problem}"
+    note = f"schedules ran in this process, since the call cannot be sent: {reason}"
+    return Contest.of(program, subject.name, arguments), note
+
+
+def _space(found: Schedules, candidates: Sequence[Sequence[int]] | None) -> Space:
+    """What may be tried; of given points, what the compiler refuses may not."""
     if candidates is None:
-        made = _searched(found, contest, session, trials)
-    else:
+        return found.space
+    return Space(found.knob.values, found.refusal)
+
+
+def _strategy(
+    found: Schedules,
+    candidates: Sequence[Sequence[int]] | None,
+    sampler: Any,
+    width: int,
+) -> strategies.Strategy:
+    """The order of the trials, the default before all others."""
+    if candidates is not None:
         points = [found.default, *map(found.point_of, candidates)]
-        made = _tried(points, found, contest, session)
-    winner, gain = _final(found.default, made, contest)
-    session.crown(winner)
-    return TuneResult(name, made, found.default, winner, gain)
+        return strategies.given(points, width=width)
+    if sampler is not None:
+        return strategies.sampled(found.space, found.seeds, sampler, width=width)
+    return strategies.local_search(found.space, found.seeds, width=width)
 
 
-def _searched(
-    found: Schedules, contest: Contest, session: Session, trials: int
-) -> tuple[Trial, ...]:
-    """The trials of a search, the default first."""
-    from gpucodegen.tiling.tuning.search import search
+def _measure(timing: Timing, subject: Subject, executor: Executor | None) -> MeasureAll:
+    """Trials one after another, or as an executor has them done."""
+    if executor is None:
+        return lambda points: map(timing.trial, points)
+    pickled = pickle.dumps(subject)
 
-    outcome = search(
-        found.space,
-        contest.seconds,
-        budget=max(1, trials),
-        seeds=found.seeds,
-        memory=session,
-    )
-    return outcome.trials
+    def measure(points: Sequence[Point]) -> Iterator[Trial]:
+        from concurrent.futures import as_completed
 
+        asked = [executor.submit(measured, pickled, dict(point)) for point in points]
+        yield from (future.result() for future in as_completed(asked))
 
-def _tried(
-    points: Sequence[Point], found: Schedules, contest: Contest, session: Session
-) -> tuple[Trial, ...]:
-    """The trials of given points; what the compiler refuses is not run."""
-    from gpucodegen.tiling.tuning.search import search
-    from gpucodegen.tiling.tuning.space import Space
-
-    given = Space(found.knob.values, found.refusal)
-    outcome = search(
-        given,
-        contest.seconds,
-        budget=len(points),
-        seeds=points,
-        memory=session,
-        moves=False,
-    )
-    return outcome.trials
+    return measure
 
 
 def _final(
-    default: Point, trials: Sequence[Trial], contest: Contest
+    default: Point, trials: Sequence[Trial], timing: Timing
 ) -> tuple[Point | None, float]:
     """The point that is faster than the default, and how many times as fast it is."""
     from gpucodegen.tiling.tuning.verdict import is_faster, ratio
@@ -158,7 +186,10 @@ def _final(
     finalists = [point for point in fastest if point != default][:FINALISTS]
     if not finalists:
         return None, 1.0
-    theirs, *others = contest.rounds([default, *finalists])
+    try:
+        theirs, *others = timing.rounds([default, *finalists])
+    except TrialError as problem:
+        raise errors.InternalError(stage="tuning", problem=str(problem)) from problem
     proven = [
         (1 / ratio(own, theirs), -n)
         for n, own in enumerate(others)

@@ -15,7 +15,8 @@ from gpucodegen import errors
 from gpucodegen.compiling.winners import tuning_identity, with_point
 from gpucodegen.options import Options
 from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
-from gpucodegen.tiling.tuning.search import Status
+from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tuning.contained import Contained
 from gpucodegen.tuning.contest import Contest
 from gpucodegen.tuning.schedules import schedules
 
@@ -113,6 +114,10 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def rounds(_: Contest, points: list[Point]) -> list[list[float]]:
             return [[(final or alone)(point)] * 9 for point in points]
 
+        def refuse(*_: object) -> None:
+            raise TypeError("the clock is of this process")
+
+        monkeypatch.setattr(Contained, "of", refuse)
         monkeypatch.setattr(Contest, "seconds", lambda _, point: alone(point))
         monkeypatch.setattr(Contest, "rounds", rounds)
 

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from math import inf
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tiling_samples import nest
@@ -15,16 +21,26 @@ from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import loops
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.legality import check_tiling
-from gpucodegen.tiling.tuning import store as store_module
-from gpucodegen.tiling.tuning.search import Outcome, Status, Trial, search
+from gpucodegen.tiling.tuning import claims
+from gpucodegen.tiling.tuning.exchange import exported, merged, winner_in
+from gpucodegen.tiling.tuning.search import Measure, Outcome, Search, one_by_one
 from gpucodegen.tiling.tuning.space import Point, Space
 from gpucodegen.tiling.tuning.store import TuningStore, tuning_key
+from gpucodegen.tiling.tuning.strategies import given, local_search, sampled
+from gpucodegen.tiling.tuning.trials import Status, Trial
 
 SIZES = (8, 16, 32, 64, 128)
 
 
 def bowl(point: Point) -> float:
     return 1.0 + sum(abs(SIZES.index(size) - 3) for size in point.values())
+
+
+def search(
+    space: Space, measure: Measure, seeds: Sequence[Point] = (), **limits: Any
+) -> Outcome:
+    found = Search(space, one_by_one(measure), **limits)
+    return found.run(local_search(space, seeds))
 
 
 def test_local_search_finds_the_minimum_of_a_bowl():
@@ -107,7 +123,9 @@ def test_only_a_proven_winner_is_used(tmp_path: Path):
     session.remember(Trial({"i": 8}, Status.OK, 1.0))
     assert store.winner("key") is None
     session.crown({"i": 8})
-    assert (store.winner("key"), store.winner("other")) == ({"i": 8}, None)
+    winner = store.winner("key")
+    assert winner is not None
+    assert (winner.point, store.winner("other")) == ({"i": 8}, None)
     session.crown(None)
     assert store.winner("key") is None
 
@@ -119,7 +137,9 @@ def test_forgetting_a_key_keeps_the_others(tmp_path: Path):
         store.session(key).crown({"i": 8})
     store.forget("a")
     assert (store.trials("a"), store.winner("a")) == ((), None)
-    assert (len(store.trials("b")), store.winner("b")) == (1, {"i": 8})
+    winner = store.winner("b")
+    assert winner is not None
+    assert (len(store.trials("b")), winner.point) == (1, {"i": 8})
 
 
 def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -127,7 +147,7 @@ def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert session.claim({"i": 8})
     assert not session.claim({"i": 8})
     assert session.recall({"i": 8}) is None
-    later = time.time() + store_module.STALE_SECONDS + 1
+    later = time.time() + claims.STALE_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert session.claim({"i": 8})
 
@@ -169,7 +189,7 @@ def test_what_the_first_version_called_best_is_not_used(tmp_path: Path):
 
 def test_given_points_are_tried_and_no_others():
     points = [{"i": 8}, {"i": 64}]
-    found = search(Space({"i": SIZES}), bowl, seeds=points, moves=False)
+    found = Search(Space({"i": SIZES}), one_by_one(bowl)).run(given(points))
     assert [trial.point for trial in found.trials] == points
 
 
@@ -203,3 +223,128 @@ def test_processes_share_the_points_without_overlap(tmp_path: Path):
     assert sum(claimed) == 60
     assert len(TuningStore(path).trials("key")) == 60
     assert min((t.seconds or inf) for t in TuningStore(path).trials("key")) >= 0
+
+
+def test_the_best_of_neighbours_that_are_tried_together_is_moved_to():
+    space = Space(dict.fromkeys("ijk", SIZES))
+    groups: list[int] = []
+
+    def measure(points: Sequence[Point]) -> list[Trial]:
+        groups.append(len(points))
+        return [Trial(p, Status.OK, bowl(p)) for p in reversed(points)]
+
+    found = Search(space, measure, budget=60).run(local_search(space, width=4))
+    assert found.best is not None
+    assert set(found.best.point.values()) == {64}
+    assert max(groups) == 4
+
+
+def test_no_measurement_begins_when_the_time_is_over():
+    made: list[Point] = []
+    measure = one_by_one(lambda point: made.append(point) or bowl(point))
+    space = Space(dict.fromkeys("ij", SIZES))
+    Search(space, measure, is_late=lambda: len(made) > 2).run(local_search(space))
+    assert len(made) == 3
+
+
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path: Path):
+    space = Space(dict.fromkeys("ijk", SIZES))
+
+    def interrupted(point: Point) -> float:
+        if len(session.store.trials("key")) == 5:
+            raise KeyboardInterrupt
+        return bowl(point)
+
+    session = TuningStore(tmp_path / "t.sqlite").session("key")
+    with pytest.raises(KeyboardInterrupt):
+        search(space, interrupted, memory=session, budget=12)
+    assert len(session.store.trials("key")) == 5
+    resumed = search(space, bowl, memory=session, budget=12)
+    assert resumed == search(space, bowl, budget=12)
+    assert len(session.store.trials("key")) == 12
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from gpucodegen.tiling.tuning.store import TuningStore
+session = TuningStore(Path(sys.argv[1])).session("key")
+session.claim({"i": 8})
+print("claimed", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_claim_of_a_killed_process_is_taken_over_at_once(tmp_path: Path):
+    path = tmp_path / "t.sqlite"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"claimed\n"
+    session = TuningStore(path).session("key")
+    assert not session.claim({"i": 8})
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert session.claim({"i": 8})
+
+
+def test_a_store_travels_as_json(tmp_path: Path):
+    here = TuningStore(tmp_path / "here.sqlite")
+    session = here.session("key")
+    session.describe({"function": "f"})
+    session.remember(Trial({"i": 8}, Status.OK, 1.0))
+    session.remember(Trial({"i": 16}, Status.CRASHED, None, "SIGSEGV"))
+    session.crown({"i": 8}, gain=1.5)
+    text = exported(here)
+    there = TuningStore(tmp_path / "there.sqlite")
+    there.session("key").remember(Trial({"i": 8}, Status.OK, 2.0))
+    assert merged(there, text) == 1
+    assert there.winner("key") == here.winner("key") == winner_in(text, "key")
+    assert [trial.seconds for trial in there.trials("key")] == [2.0, None]
+    assert there.subjects() == {"key": {"function": "f"}}
+    assert merged(there, text) == 1
+    assert exported(there) == exported(there)
+
+
+def test_an_older_winner_does_not_take_the_place_of_a_newer(tmp_path: Path):
+    here = TuningStore(tmp_path / "here.sqlite")
+    here.session("key").describe({})
+    here.session("key").crown({"i": 8}, 1.5, since=100.0)
+    there = TuningStore(tmp_path / "there.sqlite")
+    there.session("key").crown({"i": 16}, 1.2, since=200.0)
+    merged(there, exported(here))
+    winner = there.winner("key")
+    assert winner is not None
+    assert winner.point == {"i": 16}
+
+
+FORM = '{"form": "gpucodegen tuned schedules, form 1", "tuned": '
+BROKEN = [
+    ("[]", "not a text of the form"),
+    ("{", "Expecting property name"),
+    (FORM + "1}", "no list"),
+    (FORM + "[{}]}", "lacks 'key'"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), BROKEN)
+def test_other_texts_are_refused_and_change_nothing(
+    tmp_path: Path, text: str, reason: str
+):
+    store = TuningStore(tmp_path / "t.sqlite")
+    with pytest.raises(ValueError, match=reason):
+        merged(store, text)
+    assert store.subjects() == {}
+
+
+def test_a_sampler_of_optuna_leads_the_search():
+    optuna = pytest.importorskip("optuna")
+    space = Space(dict.fromkeys("ij", SIZES))
+    sampler = optuna.samplers.RandomSampler(seed=1)
+    strategy = sampled(space, [{"i": 8, "j": 8}], sampler)
+    found = Search(space, one_by_one(bowl), budget=20).run(strategy)
+    assert found.trials[0].point == {"i": 8, "j": 8}
+    assert found.best is not None
+    assert found.best.seconds is not None
+    assert found.best.seconds < bowl({"i": 8, "j": 8})

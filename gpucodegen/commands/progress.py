@@ -1,0 +1,102 @@
+"""What a terminal shows while schedules are timed, on standard error.
+
+A bar with the best time so far, its speed over the default, and the time left, if rich
+is installed; a line for each trial otherwise, and where nobody watches.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpucodegen.tuning.result import shown
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.trials import Trial
+
+Observe = Callable[["Trial"], object]
+
+
+@contextmanager
+def progress(trials: int) -> Generator[Observe, None, None]:
+    """What is told each trial, of at most so many.
+
+    After Ctrl-C too, the last line tells the best schedule so far.
+    """
+    watched = sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
+    best = _Best()
+    with (_bar if watched else _lines)(trials, best) as observe:
+        try:
+            yield observe
+        except KeyboardInterrupt:
+            print(f"so far {best}", file=sys.stderr)
+            raise
+
+
+@dataclass(slots=True)
+class _Best:
+    """The fastest trial so far, next to the default, which is the first."""
+
+    fastest: Trial | None = None
+    default: float = 0.0
+
+    def update(self, trial: Trial) -> None:
+        """Take one more trial into account."""
+        if trial.seconds is None:
+            return
+        self.default = self.default or trial.seconds
+        if self.fastest is None or trial.seconds < (self.fastest.seconds or 0.0):
+            self.fastest = trial
+
+    def __str__(self) -> str:
+        if self.fastest is None or not self.fastest.seconds:
+            return "no schedule ran"
+        seconds, gain = self.fastest.seconds, self.default / self.fastest.seconds
+        what = (
+            shown(self.fastest.point) if any(self.fastest.point.values()) else "default"
+        )
+        return f"best {seconds * 1e3:.3f} ms, {gain:.2f} times the default ({what})"
+
+
+@contextmanager
+def _lines(trials: int, best: _Best) -> Generator[Observe, None, None]:
+    made = 0
+
+    def observe(trial: Trial) -> None:
+        nonlocal made
+        made += 1
+        best.update(trial)
+        print(f"{made}/{trials} {trial.status.value}; {best}", file=sys.stderr)
+
+    yield observe
+
+
+@contextmanager
+def _bar(trials: int, best: _Best) -> Generator[Observe, None, None]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("the default schedule", total=trials)
+
+        def observe(trial: Trial) -> None:
+            best.update(trial)
+            bar.update(task, advance=1, description=str(best))
+
+        yield observe

@@ -1,0 +1,145 @@
+"""``gpucodegen tune show|export|import|plot|clear``: what is stored of tunings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.tuning.result import line, shown
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.store import TuningStore
+
+Action = Callable[["TuningStore", argparse.Namespace], int]
+UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out the action that stands in the place of the file."""
+    return ACTIONS[options.file](tuning_store(), options)
+
+
+def _show(store: TuningStore, options: argparse.Namespace) -> int:
+    """What was tuned, or with a key or a function's name all trials of it."""
+    from gpucodegen.tiling.tuning.exchange import exported
+
+    chosen = _chosen(store, options.place)
+    if options.json:
+        print(exported(store, chosen))
+        return 0
+    for key, about in chosen.items():
+        print(f"{key[:12]}  {_title(about)}: {_verdict(store, key)}")
+        if options.place:
+            for trial in store.trials(key):
+                print(f"  {line(trial, dict.fromkeys(trial.point, 0))}")
+    if not chosen:
+        print(f"{store.path}: nothing that was tuned fits", file=sys.stderr)
+    return 0
+
+
+def _export(store: TuningStore, options: argparse.Namespace) -> int:
+    """All of the store as JSON, to a file or standard output."""
+    from gpucodegen.tiling.tuning.exchange import exported
+
+    text = exported(store)
+    if options.place is None:
+        print(text)
+    else:
+        Path(options.place).write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def _import(store: TuningStore, options: argparse.Namespace) -> int:
+    """Add what a file has to the store."""
+    from gpucodegen.tiling.tuning.exchange import merged
+
+    if options.place is None:
+        print("tune import: name the file", file=sys.stderr)
+        return 2
+    text = Path(options.place).read_text(encoding="utf-8")
+    try:
+        count = merged(store, text)
+    except ValueError as problem:
+        print(f"{options.place}: error: {problem}.", file=sys.stderr)
+        return 1
+    print(f"{store.path}: {count} tuned functions were read")
+    return 0
+
+
+def _plot(store: TuningStore, options: argparse.Namespace) -> int:
+    """A picture of the trials of each function, in the file that is named."""
+    from gpucodegen.tuning.plot import plotted
+
+    if options.place is None:
+        print("tune plot: name the file, .svg or .png", file=sys.stderr)
+        return 2
+    titled = {
+        f"{_title(about)} ({key[:6]})": store.trials(key)
+        for key, about in store.subjects().items()
+        if not options.entry or about.get("function") == options.entry
+    }
+    try:
+        plotted(titled, Path(options.place))
+    except ImportError:
+        print("tune plot needs: pip install 'gpucodegen[plot]'", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _clear(store: TuningStore, options: argparse.Namespace) -> int:
+    """Forget what was tuned, all or that of a key or function."""
+    chosen = _chosen(store, options.place)
+    for key in chosen:
+        store.forget(key)
+    print(f"{store.path}: forgot {len(chosen)} tuned functions")
+    return 0
+
+
+ACTIONS: Mapping[str, Action] = {
+    "show": _show,
+    "export": _export,
+    "import": _import,
+    "plot": _plot,
+    "clear": _clear,
+}
+
+
+def _chosen(store: TuningStore, wanted: str | None) -> dict[str, dict[str, Any]]:
+    """The keys that a text names: by their first letters, or by the function."""
+    return {
+        key: about
+        for key, about in store.subjects().items()
+        if not wanted or key.startswith(wanted) or about.get("function") == wanted
+    }
+
+
+def _title(about: Mapping[str, Any]) -> str:
+    arguments = ", ".join(map(str, about.get("arguments", ())))
+    return f"@{about.get('function')}({arguments}) for {about.get('target')}"
+
+
+def _verdict(store: TuningStore, key: str) -> str:
+    winner, count = store.winner(key), len(store.trials(key))
+    if winner is None:
+        return f"{count} trials, the default stays"
+    age = ago(time.time() - winner.since)
+    return (
+        f"{count} trials, {shown(winner.point)}, {winner.gain:.2f} times as fast, {age}"
+    )
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was.
+
+    >>> ago(2 * 86400 + 5), ago(90.0), ago(0.2)
+    ('2 days ago', '1 minutes ago', 'now')
+    """
+    for name, unit in UNITS:
+        if seconds >= unit:
+            return f"{int(seconds // unit)} {name} ago"
+    return "now"

@@ -1,0 +1,76 @@
+"""Arguments of a call as data, and as copies that lie in memory as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+CACHE_LINE = 64
+"""Bytes; how arrays lie to its boundaries decides over code and time."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainArray:
+    """The numbers of a NumPy array, its strides, and how its memory is aligned.
+
+    >>> row = np.arange(24, dtype="f4").reshape(6, 4)[::2, ::-1]
+    >>> copy = PlainArray.of(row).array()
+    >>> copy.strides == row.strides, np.array_equal(copy, row)
+    (True, True)
+    >>> (copy.ctypes.data - row.ctypes.data) % 64
+    0
+    """
+
+    contents: np.ndarray
+    strides: tuple[int, ...]
+    residue: int
+
+    @staticmethod
+    def of(array: np.ndarray) -> PlainArray:
+        """What is known of an array; it keeps its memory."""
+        return PlainArray(array, array.strides, array.ctypes.data % CACHE_LINE)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The numbers in order, as pickle gives up strides."""
+        plain = np.ascontiguousarray(self.contents)
+        return PlainArray, (plain, self.strides, self.residue)
+
+    def __str__(self) -> str:
+        """Extents and element type."""
+        return "x".join(map(str, (*self.contents.shape, self.contents.dtype)))
+
+    def array(self) -> np.ndarray:
+        """An array like it, in memory of its own."""
+        shape, dtype = self.contents.shape, self.contents.dtype
+        steps = [(n - 1) * s for n, s in zip(shape, self.strides, strict=True) if n]
+        before = -sum(min(step, 0) for step in steps)
+        size = before + sum(max(step, 0) for step in steps) + dtype.itemsize
+        memory = np.zeros(size + 2 * CACHE_LINE, np.uint8)
+        first = (self.residue - before - memory.ctypes.data) % CACHE_LINE + before
+        made = np.ndarray(shape, dtype, memory, first, self.strides)
+        made[...] = self.contents
+        return made
+
+
+def plain(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """NumPy arrays as data, all else as it is."""
+    return tuple(PlainArray.of(x) if type(x) is np.ndarray else x for x in arguments)
+
+
+def copied(argument: Any) -> Any:
+    """An argument in memory of its own, with the same strides; numbers as they are.
+
+    >>> copied(np.zeros((6, 4), "f4")[::2, ::-1]).strides, copied(3)
+    ((32, -4), 3)
+    """
+    if isinstance(argument, np.ndarray):
+        return PlainArray.of(argument).array()
+    return argument.copy() if hasattr(argument, "__setitem__") else argument
+
+
+def real(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Arrays of what `plain` made data of."""
+    return tuple(x.array() if isinstance(x, PlainArray) else x for x in arguments)

@@ -1,0 +1,237 @@
+"""Schedules that crash, hang or compute wrong numbers do no harm to a tuning."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from gpucodegen.cli import main
+from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tuning.result import TuneResult
+from gpucodegen.tuning.subject import Subject
+
+ADD = """func.func @add(%A: memref<?x?xf64, strided<[?, ?]>>, %x: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %A, %c0 : memref<?x?xf64, strided<[?, ?]>>
+  %m = memref.dim %A, %c1 : memref<?x?xf64, strided<[?, ?]>>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %m {
+      %v = affine.load %A[%i, %j] : memref<?x?xf64, strided<[?, ?]>>
+      %w = arith.addf %v, %x : f64
+      affine.store %w, %A[%i, %j] : memref<?x?xf64, strided<[?, ?]>>
+    }
+  }
+  return
+}"""
+
+BROKEN = """
+import ctypes, os, time
+from gpucodegen.tuning.contest import Contest
+
+class Broken(Contest):
+    def _bound(self, point):
+        match point.get("tile0"):
+            case 8: ctypes.string_at(0)
+            case 16: time.sleep(600)
+            case 32: return lambda: self.copies[0].fill(7)
+            case 64: os._exit(3)
+        return Contest._bound(self, point)
+    def seconds(self, point):
+        super().seconds(point)
+        return 1.0 if point.get("tile0") else 2.0
+    def rounds(self, points):
+        return [[1.0 if point.get("tile0") else 2.0] * 9 for point in points]
+
+def broken(program, name, arguments):
+    copies = Contest.of(program, name, arguments).copies
+    return Broken(program, name, arguments, copies)
+"""
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Schedules whose first tile size says how they fail."""
+    (tmp_path / "broken_contest.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = importlib.import_module("broken_contest")
+    of = Subject.of
+
+    def made(*arguments: Any) -> Subject:
+        subject = of(*arguments)
+        object.__setattr__(subject, "made", found.broken)
+        return subject
+
+    monkeypatch.setattr(Subject, "of", made)
+    return found
+
+
+def test_each_failure_is_a_trial_with_its_reason(broken: ModuleType) -> None:
+    del broken
+    a = np.zeros((300, 300))
+    sizes = [(8,), (16,), (32,), (64,), (128,)]
+
+    def tuned() -> TuneResult:
+        return gcg.tune(ADD, "add", a, 1.0, candidates=sizes, timeout=8.0)
+
+    first = tuned()
+    found = {trial.point["tile0"]: trial for trial in first.trials}
+    assert [found[n].status for n in (0, 8, 16, 32, 64, 128)] == [
+        Status.OK,
+        Status.CRASHED,
+        Status.TIMEOUT,
+        Status.WRONG,
+        Status.CRASHED,
+        Status.OK,
+    ]
+    assert found[8].reason == "the process ended by SIGSEGV"
+    assert found[16].reason == "no answer within 8 s"
+    assert found[32].reason == (
+        "value 0 is 7.0 at [0, 0], not 1.0 as the default schedule computes"
+    )
+    assert found[64].reason == "the process ended with status 3"
+    assert first.winner == {"tile0": 128, "tile1": 0}
+    begun = time.monotonic()
+    assert tuned().trials == first.trials
+    assert time.monotonic() - begun < 60  # nothing that hung is tried again
+
+
+def test_what_cannot_be_sent_runs_here_and_says_so() -> None:
+    text = """
+    func.func private @told(i32)
+    func.func @f(%n: i32) {
+      func.call @told(%n) : (i32) -> ()
+      return
+    }"""
+    told: list[int] = []
+    externals = {"told": lambda n: told.append(int(n))}
+    result = gcg.tune(text, "f", 3, trials=1, externals=externals)
+    assert set(told) == {3}
+    assert "ran in this process" in str(result)
+
+
+@pytest.mark.parametrize("step", [slice(None), slice(None, None, 2)])
+def test_strides_and_alignment_reach_the_process(step: slice) -> None:
+    a = np.zeros(40 * 41 + 3)[3:].reshape(40, 41)[:, step]
+    result = gcg.tune(ADD, "add", a, 1.0, trials=1)
+    assert [trial.status for trial in result.trials] == [Status.OK]
+    assert not result.note
+    assert not a.any()
+
+
+def test_workers_of_an_executor_share_the_trials() -> None:
+    a = np.zeros((64, 48))
+    seen: list[object] = []
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        result = gcg.tune(
+            ADD, "add", a, 1.0, trials=6, executor=executor, observe=seen.append
+        )
+    assert {trial.status for trial in result.trials} == {Status.OK}
+    assert len(seen) == len(result.trials) == 6
+    assert not a.any()
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"effort": "some"}, "effort"),
+        ({"trials": 0}, "trials"),
+        ({"budget": "soon"}, "budget"),
+        ({"budget": -1}, "budget"),
+    ],
+)
+def test_unusable_limits_are_refused(options: dict[str, Any], name: str) -> None:
+    with pytest.raises(errors.InvalidOption, match=name):
+        gcg.tune(ADD, "add", np.zeros((4, 4)), 1.0, **options)
+
+
+EIGHT = """
+import json, sys, numpy as np, gpucodegen as gcg
+from gpucodegen.tuning.contest import Contest
+made = []
+def seconds(self, point):
+    made.append(sorted(point.items()))
+    return 1.0
+Contest.seconds = seconds
+Contest.rounds = lambda self, points: [[1.0] * 9 for _ in points]
+gcg.tune(sys.argv[1], "add", np.zeros((300, 300)), 1.0, trials=10, isolate=False)
+print(json.dumps(made))
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_tune_one_function_make_each_trial_once() -> None:
+    command = [sys.executable, "-c", EIGHT, ADD]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(8)]
+    made: list[str] = []
+    for process in processes:
+        text, _ = process.communicate()
+        assert process.returncode == 0
+        made += map(str, json.loads(text))
+    assert len(made) == len(set(made)) >= 10
+
+
+def arrays(folder: Path) -> list[str]:
+    np.save(folder / "a.npy", np.zeros((64, 48)))
+    (folder / "add.mlir").write_text(ADD)
+    return ["--arg", str(folder / "a.npy"), "1.0"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert main([str(word) for word in words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_command_tunes_shows_exports_imports_and_forgets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [tmp_path / "add.mlir", *arrays(tmp_path)]
+    told = json.loads(run(capsys, "tune", *given, "--trials", 2, "--json"))
+    assert (told["function"], len(told["trials"])) == ("add", 2)
+    shown = run(capsys, "tune", "show", "add")
+    assert "@add(64x48xfloat64, 1.0) for cpu: " in shown
+    assert "default: ok" in shown
+    run(capsys, "tune", "export", tmp_path / "tuned.json")
+    before = tuning_store().subjects()
+    run(capsys, "tune", "clear", "add")
+    assert not run(capsys, "tune", "show", "add")
+    run(capsys, "tune", "import", tmp_path / "tuned.json")
+    assert run(capsys, "tune", "show", "add") == shown
+    assert tuning_store().subjects().keys() == before.keys()
+    assert main(["tune", "import", str(tmp_path / "add.mlir")]) == 1
+
+
+def test_a_terminal_is_told_each_trial(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(tmp_path / "add.mlir"), *arrays(tmp_path), "--trials", "2"]
+    assert main(["tune", *given]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines] == ["1/2", "2/2"]
+    assert "times the default" in lines[-1]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_trials_are_drawn(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    arrays(tmp_path)
+    gcg.tune(ADD, "add", np.load(tmp_path / "a.npy"), 1.0, trials=5, isolate=False)
+    place = tmp_path / f"trials.{suffix}"
+    run(capsys, "tune", "plot", place)
+    assert place.stat().st_size > 1000

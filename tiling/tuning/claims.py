@@ -1,0 +1,58 @@
+"""Who measures a point: this process by name, and whether another one still lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import cache
+from pathlib import Path
+
+STALE_SECONDS = 600.0
+"""A claim of a process that cannot be asked after ends after so long."""
+
+
+@cache
+def _host() -> str:
+    return socket.gethostname()
+
+
+def owner() -> str:
+    """This process among those that share a store: its machine, number and start.
+
+    >>> is_dead(owner())
+    False
+    """
+    number = os.getpid()
+    return f"{_host()}/{number}/{_start(number)}"
+
+
+def is_dead(name: str) -> bool:
+    """Whether a process of this machine has ended; False where that is not known.
+
+    >>> is_dead("another machine/1/0"), is_dead(f"{_host()}/{2**22 + 1}/0")
+    (False, True)
+    """
+    host, number, start = name.rsplit("/", 2)
+    if host != _host() or os.name == "nt":
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # somebody else's
+        return False
+    return _start(int(number)) != start
+
+
+def _start(number: int) -> str:
+    """When a process began, in ticks since the machine did; "" where nothing tells.
+
+    Numbers of processes are used again, and this tells two of the same number apart.
+    """
+    try:
+        text = Path(f"/proc/{number}/stat").read_text(
+            encoding="ascii", errors="replace"
+        )
+    except OSError:
+        return ""
+    return text.rpartition(")")[2].split()[19]

@@ -1,0 +1,75 @@
+"""The SQLite file under the store of tuned schedules: opened, checked, begun anew.
+
+A file that is damaged or of another version is set aside and begun anew, not trusted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+VERSION = 3
+"""Form of the file, and what is meant by its rows."""
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_SCHEMA = f"""
+create table if not exists subject (
+    key text primary key, about text not null, since real not null
+) without rowid;
+create table if not exists trial (
+    key text not null, point text not null, status text not null,
+    seconds real, reason text not null, owner text not null, since real not null,
+    primary key (key, point)
+) without rowid;
+create table if not exists winner (
+    key text primary key, point text not null, gain real not null, since real not null
+) without rowid;
+pragma user_version = {VERSION};
+"""
+
+
+@contextmanager
+def connection(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """An open, sound database in autocommit mode."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_sound(path):
+        _set_aside(path)
+    with closing(_open(path)) as database:
+        yield database
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether the file is absent, empty, or an intact store of this version."""
+    if not path.exists():
+        return True
+    try:
+        with closing(_connect(path)) as database:
+            (version,) = database.execute("pragma user_version").fetchone()
+            (verdict,) = database.execute("pragma quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode & 0xFF not in _DAMAGED
+    return version in (0, VERSION) and verdict == "ok"
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    database = _connect(path)
+    (version,) = database.execute("pragma user_version").fetchone()
+    if version == 0:
+        with suppress(sqlite3.OperationalError):  # another process is doing it
+            database.execute("pragma journal_mode = wal")
+        database.executescript(_SCHEMA)
+    database.execute("pragma synchronous = normal")
+    return database
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=30.0, isolation_level=None)
+
+
+def _set_aside(path: Path) -> None:
+    """Move a file that cannot be used out of the way, with its journals."""
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with suppress(FileNotFoundError):  # another process was faster
+        path.replace(path.with_name(f"{path.name}.damaged"))

@@ -1,0 +1,106 @@
+"""Orders in which points are tried: generators that ask for trials and are told them.
+
+A strategy yields points that may be measured at the same time and is sent their trials,
+one for each; None for a point that nobody may measure now.  It ends when it has no
+further idea.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from itertools import islice
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gpucodegen.tiling.tuning.trials import Identity, Trial, identity
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.space import Point, Space
+
+Strategy: TypeAlias = Generator[Sequence["Point"], Sequence[Trial | None], None]
+RESTARTS_WITHOUT_NEWS = 50
+"""Known random points in a row that end a search."""
+
+
+def given(points: Sequence[Point], *, width: int = 1) -> Strategy:
+    """These points and no others."""
+    rest = iter(points)
+    while group := list(islice(rest, width)):
+        yield group
+
+
+def local_search(
+    space: Space, seeds: Sequence[Point] = (), *, seed: int = 0, width: int = 1
+) -> Strategy:
+    """From each start to better neighbours, until there is none.
+
+    The starts are the seeds, then random legal points.  Neighbours are tried in random
+    order, ``width`` at the same time, and the best of those that improve is moved to.
+    """
+    random = Random(seed)  # noqa: S311  (repeatable, not secret)
+    known: set[Identity] = set()
+    for start in _starts(space, seeds, random, known):
+        (here,) = yield _noted([start], known)
+        while here is not None and here.seconds is not None:
+            neighbours = list(space.neighbours(here.point))
+            random.shuffle(neighbours)
+            here = yield from _better(here.seconds, neighbours, known, width)
+
+
+def _better(
+    seconds: float, neighbours: Sequence[Point], known: set[Identity], width: int
+) -> Generator[Sequence[Point], Sequence[Trial | None], Trial | None]:
+    rest = iter(neighbours)
+    while group := list(islice(rest, width)):
+        trials = yield _noted(group, known)
+        timed = [(t.seconds, n) for n, t in enumerate(trials) if t and t.seconds]
+        if timed and min(timed)[0] < seconds:
+            return trials[min(timed)[1]]
+    return None
+
+
+def _starts(
+    space: Space, seeds: Sequence[Point], random: Random, known: set[Identity]
+) -> Iterator[Point]:
+    """All seeds, then random legal points until too many in a row are known."""
+    yield from seeds
+    repeated = 0
+    while repeated < RESTARTS_WITHOUT_NEWS:
+        point = space.sample(random)
+        if point is None:
+            return
+        repeated = repeated + 1 if identity(point) in known else 0
+        yield point
+
+
+def _noted(points: list[Point], known: set[Identity]) -> list[Point]:
+    known.update(map(identity, points))
+    return points
+
+
+def sampled(
+    space: Space, seeds: Sequence[Point], sampler: Any, *, width: int = 1
+) -> Strategy:
+    """The seeds, then what a sampler of Optuna suggests, without end.
+
+    ``sampler``: an ``optuna.samplers.BaseSampler``.  Optuna is not a dependency of this
+    package: whoever has a sampler has it installed.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=sampler)
+    choices = {
+        name: optuna.distributions.CategoricalDistribution(tuple(values))
+        for name, values in space.dimensions.items()
+    }
+    for point in seeds:
+        study.enqueue_trial(dict(point))
+    while True:
+        asked = [study.ask(choices) for _ in range(width)]
+        trials = yield [dict(one.params) for one in asked]
+        for one, trial in zip(asked, trials, strict=True):
+            if trial is None or trial.seconds is None:
+                study.tell(one, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(one, trial.seconds)
