@@ -9,7 +9,6 @@
 - `run`: one function on arrays from files
 - `tune`: legal schedules timed, the best one stored
 - `tuned`: what is stored: shown, exported, imported, drawn
-- `progress`: what a terminal shows meanwhile
 - `cache`: what is kept on disk
 - `bench`: the benchmark tables of a clone
 - `doctor`: what was found on this machine

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
             with failures.reported():
                 program = compile_module(module, target=options.target)
                 arguments = [argument(text) for text in options.arg]
-                name = options.entry or _only(program.names)
+                name = options.entry or only(program.names)
                 results = _as_tuple(program[name](*arguments))
                 for result in results:
                     print(result)
@@ -62,7 +62,8 @@ def run(options: argparse.Namespace) -> int:
     return failures.status
 
 
-def _only(names: Sequence[str]) -> str:
+def only(names: Sequence[str]) -> str:
+    """The one name there is.  Raises UnknownFunction."""
     if len(names) != 1:
         known = errors.one_of(list(names)) or "none"
         raise errors.UnknownFunction(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands import tuned
 from gpucodegen.commands.inputs import (
@@ -18,9 +18,9 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.commands.progress import progress
-from gpucodegen.commands.run import add_argument_option, argument
+from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
+from gpucodegen.tuning.progress import progress
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -37,6 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("place", nargs="?", help="file of export, import and plot")
     parser.add_argument("--entry", default="", help="function to tune")
     add_argument_option(parser)
+    parser.add_argument(
+        "--sizes", default="", metavar="N=8,...", help="without --arg: made-up arrays"
+    )
     parser.add_argument("--target", choices=choices(), default="cpu")
     parser.add_argument("--effort", choices=("quick", "full"), default="quick")
     parser.add_argument("--trials", type=int, help="schedules to time")
@@ -70,11 +73,12 @@ def _tuned(module: Module, options: argparse.Namespace) -> TuneResult:
     from gpucodegen.tuning.tune import tune
 
     limits = effort_of(options.effort, options.trials, options.budget)
+    name = options.entry or only(list(module.functions))
     with progress(limits.trials) as observe:
         return tune(
             module,
-            options.entry or next(iter(module.functions)),
-            *(argument(text) for text in options.arg),
+            name,
+            *_arguments(module, name, options),
             effort=options.effort,
             trials=options.trials,
             budget=options.budget,
@@ -82,3 +86,17 @@ def _tuned(module: Module, options: argparse.Namespace) -> TuneResult:
             target=options.target,
             observe=observe,
         )
+
+
+def _arguments(
+    module: Module, name: str, options: argparse.Namespace
+) -> tuple[Any, ...]:
+    """Those of ``--arg``, or arrays of ones of the sizes that are asked for."""
+    from gpucodegen.api import compile as compile_module
+    from gpucodegen.report.gpu.arguments.made_up import HostMemory, made_up
+    from gpucodegen.report.sizes import parse_sizes
+
+    if options.arg:
+        return tuple(argument(text) for text in options.arg)
+    function = compile_module(module, target="cpu")[name]
+    return made_up(module, function, parse_sizes(options.sizes), HostMemory()).values

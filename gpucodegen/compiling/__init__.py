@@ -2,6 +2,7 @@
 
 - `targets`: one record per target
 - `winners`: options that tuning stored
+- `shipped`: those that installed packages bring
 - `pipeline`: which passes run, in which order
 - `lowering`: the passes of one function, and emission
 - `artifact`: a function after all of that, as it is kept on disk

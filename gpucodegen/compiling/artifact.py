@@ -50,14 +50,27 @@ def key_of(
 
 def situation(options: Options) -> tuple[object, ...]:
     """What a program is compiled with and for: options, host, and this compiler."""
-    from gpucodegen.runtime.machine.processor import facts
     from gpucodegen.runtime.storage.machine_code import host
+
+    return *_chosen(options), host(), cache.sources_digest()
+
+
+def kind_of_situation(options: Options) -> tuple[object, ...]:
+    """What two machines have in common where both compile a program alike."""
+    from gpucodegen.runtime.storage.machine_code import kind_of_host
+
+    numba = cache.package_version("numba")
+    return *_chosen(options), kind_of_host(), numba, cache.sources_content()
+
+
+def _chosen(options: Options) -> tuple[object, ...]:
+    """Options and processor."""
+    from gpucodegen.runtime.machine.processor import facts
 
     chosen = {field.name: getattr(options, field.name) for field in fields(options)}
     for name in ("handlers", "externals"):
         chosen[name] = sorted(getattr(options, name))
-    versions = host(), cache.sources_digest()
-    return chosen, facts(), *versions
+    return chosen, facts()
 
 
 def load(key: str) -> Artifact | None:

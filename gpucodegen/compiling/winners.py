@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpucodegen.compiling.artifact import situation
+from gpucodegen.compiling import shipped
+from gpucodegen.compiling.artifact import kind_of_situation
 from gpucodegen.compiling.executable import Specialization
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
@@ -25,16 +26,18 @@ if TYPE_CHECKING:
 
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
-PACKAGES = ("gpucodegen", "llvmlite", "numba", "numpy")
-"""Their versions decide over the code."""
 
 
 def final_options(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Options:
-    """The options with the stored winner, if this function was tuned here."""
+    """The options with the stored winner, if this function was tuned here.
+
+    Or where a package was tuned that is installed.
+    """
     if not options.tuned or options.tile_sizes or options.register_tile:
         return options
+    shipped.merge(tuning_store)
     if not is_there():
         return options
     winner = winner_of(source, name, key, options)
@@ -112,11 +115,11 @@ def tuning_identity(
 ) -> str:
     """Key of what is tuned: all that decides over the code, and so over its speed.
 
-    That is the function's IR, target, argument types, options, host and versions.  What
-    tuning itself chooses, and checks around the same code, have no part in it.
+    That is the function's IR, target, argument types, options, kind of host, versions
+    and this package's files.  What tuning itself chooses, and checks around the same
+    code, have no part in it, nor has where anything lies: machines that are alike have
+    the same keys.
     """
-    from importlib.metadata import version
-
     from gpucodegen.tiling.tuning.store import tuning_key
 
     target, known = key
@@ -133,6 +136,5 @@ def tuning_identity(
         ir=source.digest(name),
         function=name,
         known=known,
-        situation=situation(plain),
-        versions=[version(package) for package in PACKAGES],
+        situation=kind_of_situation(plain),
     )

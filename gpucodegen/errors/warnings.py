@@ -61,6 +61,14 @@ class CacheUnusable(CodegenWarning):
     remedy = "Set GPUCODEGEN_CACHE_DIR to a folder that you alone may write to"
 
 
+class ShippedUnusable(CodegenWarning):
+    """Tuned schedules of an installed package that cannot be read."""
+
+    code = "W020"
+    template = "the tuned schedules of {name} cannot be used: {reason}"
+    remedy = "Tell its authors; 'gpucodegen tune export' writes the form that is read"
+
+
 class MissingVisibility(CodegenWarning):
     """An external function that is not private."""
 

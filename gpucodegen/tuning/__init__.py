@@ -10,6 +10,7 @@
 - `effort`: how long it may take
 - `tune`: the search
 - `result`: what came of it
+- `progress`: what a terminal shows meanwhile
 - `plot`: pictures of it
 """
 

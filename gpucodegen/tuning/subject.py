@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.options import Options
 
+PACKAGES = "gpucodegen", "llvmlite", "numba", "numpy"
+"""Whose versions people are told."""
+
 if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.space import Point
@@ -58,7 +61,6 @@ class Subject:
         import platform
         from importlib.metadata import version
 
-        from gpucodegen.compiling.winners import PACKAGES
         from gpucodegen.runtime.machine.processor import host_name
 
         return {

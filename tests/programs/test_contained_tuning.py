@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import shutil
 import subprocess
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
+from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +22,10 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.tiling.tuning.exchange import exported
 from gpucodegen.tiling.tuning.trials import Status
 from gpucodegen.tuning.result import TuneResult
-from gpucodegen.tuning.subject import Subject
+from gpucodegen.tuning.subject import Subject, identity_of
 
 ADD = """func.func @add(%A: memref<?x?xf64, strided<[?, ?]>>, %x: f64) {
   %c0 = arith.constant 0 : index
@@ -83,31 +86,37 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_each_failure_is_a_trial_with_its_reason(broken: ModuleType) -> None:
     del broken
     a = np.zeros((300, 300))
-    sizes = [(8,), (16,), (32,), (64,), (128,)]
+    sizes = [(8,), (32,), (64,), (128,)]
 
     def tuned() -> TuneResult:
-        return gcg.tune(ADD, "add", a, 1.0, candidates=sizes, timeout=8.0)
+        return gcg.tune(ADD, "add", a, 1.0, candidates=sizes)
 
     first = tuned()
     found = {trial.point["tile0"]: trial for trial in first.trials}
-    assert [found[n].status for n in (0, 8, 16, 32, 64, 128)] == [
+    assert [found[n].status for n in (0, 8, 32, 64, 128)] == [
         Status.OK,
         Status.CRASHED,
-        Status.TIMEOUT,
         Status.WRONG,
         Status.CRASHED,
         Status.OK,
     ]
     assert found[8].reason == "the process ended by SIGSEGV"
-    assert found[16].reason == "no answer within 8 s"
     assert found[32].reason == (
         "value 0 is 7.0 at [0, 0], not 1.0 as the default schedule computes"
     )
     assert found[64].reason == "the process ended with status 3"
     assert first.winner == {"tile0": 128, "tile1": 0}
-    begun = time.monotonic()
     assert tuned().trials == first.trials
-    assert time.monotonic() - begun < 60  # nothing that hung is tried again
+
+
+@pytest.mark.slow
+def test_what_hangs_is_given_up_and_not_tried_again(broken: ModuleType) -> None:
+    del broken
+    a = np.zeros((300, 300))
+    for timeout in (20.0, 600.0):
+        found = gcg.tune(ADD, "add", a, 1.0, candidates=[(16,)], timeout=timeout)
+        assert found.trials[1].status is Status.TIMEOUT
+        assert found.trials[1].reason == "no answer within 20 s"
 
 
 def test_what_cannot_be_sent_runs_here_and_says_so() -> None:
@@ -235,3 +244,100 @@ def test_trials_are_drawn(
     place = tmp_path / f"trials.{suffix}"
     run(capsys, "tune", "plot", place)
     assert place.stat().st_size > 1000
+
+
+DASK = """
+import sys, numpy as np, gpucodegen as gcg
+from distributed import Client, LocalCluster
+
+def main():
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            result = gcg.tune(
+                sys.argv[1], "add", np.zeros((64, 48)), 1.0, trials=6,
+                executor=client.get_executor(), isolate=False)
+    print([trial.status.value for trial in result.trials])
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.slow
+def test_workers_of_dask_make_trials(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    script = tmp_path / "tuned.py"
+    script.write_text(DASK)
+    done = subprocess.run(
+        [sys.executable, script, ADD], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{['ok'] * 6}\n"
+
+
+class EntryPoint:
+    name = "my kernels"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def load(self) -> Any:
+        return lambda: self.text
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Installs packages that bring texts along; the cache is empty then."""
+
+    def install(text: str) -> None:
+        monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path / "empty"))
+        found = {"gpucodegen.tuned": [EntryPoint(text)]}
+        monkeypatch.setattr(metadata, "entry_points", lambda group: found[group])
+
+    return install
+
+
+def test_a_package_brings_tuned_schedules(installed: Any) -> None:
+    a = np.zeros((64, 48))
+    program = gcg.compile(ADD, target="cpu")
+    key = identity_of(program, "add", (a, 1.0))
+    session = tuning_store().session(key)
+    session.describe({"function": "add"})
+    session.crown({"tile0": 8, "tile1": 16}, 1.5)
+    installed(exported(tuning_store(), [key]))
+    again = gcg.compile(ADD, target="cpu")
+    again.add(a, 1.0)
+    assert again["add"].executable().options.tile_sizes == (8, 16)
+
+
+def test_a_package_whose_text_is_broken_is_a_warning(installed: Any) -> None:
+    installed("{}")
+    with pytest.warns(errors.ShippedUnusable, match="my kernels"):
+        gcg.compile(ADD, target="cpu").add(np.zeros((4, 4)), 1.0)
+
+
+def test_keys_are_the_same_wherever_the_package_lies(tmp_path: Path) -> None:
+    package = Path(gcg.__file__).parent
+    copied = tmp_path / "elsewhere" / "gpucodegen"
+    shutil.copytree(package, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    script = (
+        "import sys, numpy as np, gpucodegen as gcg\n"
+        "from gpucodegen.tuning.subject import identity_of\n"
+        "program = gcg.compile(sys.argv[1], target='cpu')\n"
+        "print(identity_of(program, 'add', (np.zeros((64, 64)), 1.0)))"
+    )
+
+    def key(folder: Path) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", script, ADD],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+        )
+        return done.stdout
+
+    assert key(copied.parent) == key(package.parent)
+    with (copied / "options.py").open("a") as file:
+        file.write("# another version\n")
+    assert key(copied.parent) != key(package.parent)

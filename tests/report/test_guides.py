@@ -16,7 +16,7 @@ from gpucodegen.cli import main
 from gpucodegen.passes.gpu import kinds
 from tests.house.readme import ROOT
 
-PAGES = ("offload-to-a-gpu.md", "how-a-nest-becomes-a-grid.md")
+PAGES = ("offload-to-a-gpu.md", "how-a-nest-becomes-a-grid.md", "tuning.md")
 TEXTS = {page: (ROOT / "docs" / page).read_text(encoding="utf-8") for page in PAGES}
 COMMANDS = [
     line

@@ -95,6 +95,38 @@ def package_stamp(name: str) -> tuple[str, int, int]:
     return spec.origin, status.st_size, status.st_mtime_ns
 
 
+def package_version(name: str) -> str:
+    """The version of an installed package, from the name of its folder of metadata.
+
+    >>> package_version("numpy") == __import__("numpy").__version__
+    True
+    """
+    folder = Path(package_stamp(name)[0]).parents[1]
+    for found in folder.glob(f"{name}-*.dist-info"):
+        return found.name.removeprefix(f"{name}-").removesuffix(".dist-info")
+    from importlib.metadata import version
+
+    return version(name)
+
+
+@cache
+def sources_content() -> str:
+    """The digest of this package's files, wherever they lie, and of islpy's version.
+
+    It is kept by their stamps, as reading all files takes longer than a lookup may.
+    """
+    store, stamps = Store("sources"), sources_digest()
+    known = store.get(stamps)
+    if known is not None:
+        return known.decode()
+    root = Path(__file__).parents[2]
+    files = sorted(path for path, _, _ in _stamps(str(root)))
+    contents = [(os.path.relpath(f, root), Path(f).read_bytes()) for f in files]
+    found = digest(contents, package_version("islpy"))
+    store.put(stamps, found.encode())
+    return found
+
+
 def _stamps(place: str) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of every Python file in a folder; links are folders too.
 

@@ -109,6 +109,15 @@ def machine() -> Any:
 @cache
 def host() -> tuple[object, ...]:
     """What machine code depends on besides its source; found without Numba."""
+    return *kind_of_host(), disk.package_stamp("numba")
+
+
+@cache
+def kind_of_host() -> tuple[object, ...]:
+    """What two machines have in common where one's machine code is the other's.
+
+    Of packages it has those that are imported anyway.
+    """
     import llvmlite
     import llvmlite.binding as llvm
     import numpy as np
@@ -119,7 +128,6 @@ def host() -> tuple[object, ...]:
         llvm.get_host_cpu_features().flatten(),
         sorted(settings),
         llvmlite.__version__,
-        disk.package_stamp("numba"),
         np.__version__,
         *interpreter(),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.report.gpu.arguments.extents import OpenExtents
 from gpucodegen.report.sizes import Sizes
-from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.host.engines import storage
 from gpucodegen.runtime.host.parameters import Parameter
 
@@ -22,16 +21,44 @@ argument has; of more dimensions `SMALL`."""
 SMALL = 32
 
 
+class Memory(Protocol):
+    """Where arrays are made: a device (`gpucodegen.runtime.devices`), or the host."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array of its own, uninitialised."""
+        ...
+
+    def fill(self, array: Any, value: Any) -> None:
+        """One number to every element."""
+        ...
+
+
+class HostMemory:
+    """NumPy's arrays.
+
+    >>> HostMemory().empty((2, 3), np.dtype("f4")).shape
+    (2, 3)
+    """
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array of its own, uninitialised."""
+        return np.empty(shape, dtype)
+
+    def fill(self, array: Any, value: Any) -> None:
+        """One number to every element."""
+        array.fill(value)
+
+
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """Arguments on a device, and what was chosen for open extents and numbers."""
+    """Arguments, and what was chosen for open extents and numbers."""
 
     values: tuple[Any, ...]
     names: tuple[str, ...]
     sizes: Mapping[str, int]
 
 
-def made_up(module: Module, function: Function, sizes: Sizes, device: Device) -> MadeUp:
+def made_up(module: Module, function: Function, sizes: Sizes, device: Memory) -> MadeUp:
     """Arguments of a function: arrays of ones, and numbers that are extents.
 
     A number of type ``index`` is the size of its name.  Raises InvalidOption for a name
@@ -69,7 +96,7 @@ def _number(
     return chosen[parameter.name]
 
 
-def _array(parameter: Parameter, shape: tuple[int, ...], device: Device) -> Any:
+def _array(parameter: Parameter, shape: tuple[int, ...], device: Memory) -> Any:
     dtype = storage(parameter.dtype)
     array = device.empty(shape, dtype)
     plain = parameter.dtype[0] == "f" or parameter.dtype.startswith("complex")

@@ -33,7 +33,7 @@ def progress(trials: int) -> Generator[Observe, None, None]:
         try:
             yield observe
         except KeyboardInterrupt:
-            print(f"so far {best}", file=sys.stderr)
+            sys.stderr.write(f"so far {best}\n")
             raise
 
 
@@ -70,7 +70,7 @@ def _lines(trials: int, best: _Best) -> Generator[Observe, None, None]:
         nonlocal made
         made += 1
         best.update(trial)
-        print(f"{made}/{trials} {trial.status.value}; {best}", file=sys.stderr)
+        sys.stderr.write(f"{made}/{trials} {trial.status.value}; {best}\n")
 
     yield observe
 
