@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,4 @@ def _unit(dtype: np.dtype[Any]) -> float:
         return float(np.finfo(dtype).eps)
     if dtype.kind != "V" or not dtype.name.startswith(("bfloat", "float")):
         return 0.0
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).eps)
+    return float(import_module("ml_dtypes").finfo(dtype).eps)

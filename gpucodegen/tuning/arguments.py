@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def copied(argument: Any) -> Any:
     ((32, -4), 3)
     """
     if isinstance(argument, np.ndarray):
-        return PlainArray.of(argument).array()
+        return PlainArray.of(cast("np.ndarray", argument)).array()
     return argument.copy() if hasattr(argument, "__setitem__") else argument
 
 

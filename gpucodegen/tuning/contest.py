@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.program_text import of_module
@@ -119,7 +119,8 @@ class Contest:
 
     def _left(self, result: Any) -> tuple[Any, ...]:
         """All numbers that a call leaves: in its arguments, and as its results."""
-        results = result if isinstance(result, tuple) else (result,)
+        several = isinstance(result, tuple)
+        results = cast("tuple[Any, ...]", result) if several else (result,)
         changed = [
             copy
             for copy, argument in zip(self.copies, self.arguments, strict=True)

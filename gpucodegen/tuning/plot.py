@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,11 +22,8 @@ def plotted(titled: Mapping[str, Sequence[Trial]], place: Path) -> None:
     where two sizes varied, a map of the times over them.  Raises ImportError without
     matplotlib.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure((INCHES[0], INCHES[1] * max(1, len(titled))), layout="constrained")
-    FigureCanvasAgg(figure)
+    size = INCHES[0], INCHES[1] * max(1, len(titled))
+    figure: Any = import_module("matplotlib.figure").Figure(size, layout="constrained")
     axes = figure.subplots(max(1, len(titled)), 2, squeeze=False)
     for (title, trials), (left, right) in zip(titled.items(), axes, strict=False):
         _times(left, title, trials)

@@ -13,7 +13,9 @@ import pytest
 
 from examples.catalogue import FOLDER
 from gpucodegen.cli import main
+from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.passes.gpu import kinds
+from gpucodegen.tiling.tuning.exchange import exported
 from tests.house.readme import ROOT
 
 PAGES = ("offload-to-a-gpu.md", "how-a-nest-becomes-a-grid.md", "tuning.md")
@@ -32,6 +34,7 @@ def test_commands_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "examples").symlink_to(FOLDER)
+    (tmp_path / "tuned.json").write_text(exported(tuning_store(), []))
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(command)[1:]) == 0
 
