@@ -89,6 +89,7 @@ def numbers(dtype: str, *shape: int, seed: int = 3) -> Array:
 
 @TARGETS
 @PARTS
+@pytest.mark.sampled(3)
 def test_operations(part: str, dtype: str, target: str):
     x, y = numbers(dtype, 60), numbers(dtype, 60, seed=4)
     x[:4] = [1, -2, 1e-5j, 1e-5]

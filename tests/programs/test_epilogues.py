@@ -194,7 +194,7 @@ def check(consumer: Consumer, k: int, target: str, *, local: bool) -> str:
 
 
 @pytest.mark.parametrize("name", FUSIBLE)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_on_the_tile(name: str):
     mapped = check(FUSIBLE[name], 20, "cpu", local=False)
     assert FUSED not in mapped

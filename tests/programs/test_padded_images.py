@@ -140,7 +140,7 @@ LAYERS = {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(15)
 def test_kernels_read_the_image_itself(layer: Padded, threads: int):
     source = layer.check(target="cpu", threads=threads)
     channels = layer.extents[0]

@@ -96,6 +96,7 @@ print(used, x[0])
 
 
 @pytest.mark.parametrize(("processors", "variable"), [(9, "4"), (4, "64"), (4, "4")])
+@pytest.mark.sampled(3)
 def test_programs_differ_in_threads_up_to_what_may_run(
     processors: int, variable: str
 ) -> None:
