@@ -192,6 +192,7 @@ def test_a_result_in_the_place_of_the_image():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.sampled(2)
 def test_a_result_that_may_overlap_the_image(threads: int):
     layer = Padded((70, 25, 40, 70), (3, 3))
     group = "{gcg.alias_group = distinct[0]<>}"
@@ -207,7 +208,7 @@ def test_a_result_that_may_overlap_the_image(threads: int):
 @pytest.mark.parametrize(
     "name", ["cleared before", "both", "large window of a few channels"]
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_on_the_emulated_device(name: str):
     layer = LAYERS[name]
     channels, *_, filters = layer.extents

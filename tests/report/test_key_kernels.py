@@ -190,6 +190,7 @@ def test_products_fill_the_device(name: str) -> None:
     assert math.prod(reported(name).launch.grid) >= DEFAULT.processors
 
 
+@pytest.mark.slow
 def test_a_launch_makes_several_time_steps() -> None:
     """Eight sweeps each; the estimate of a step is below half of plain launches'."""
     steps = 96
