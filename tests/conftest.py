@@ -6,7 +6,7 @@ Random programs are the same in every run, so that only a change makes a test fa
 ``--fuzz`` makes others.  ``--update-golden`` rewrites the files that hold what is
 generated; ``--processor=NAME`` plans for a processor of
 `gpucodegen.runtime.machine.processors`, and compiles for it if this machine runs its
-code.
+code; tests about GPUs alone are left out.
 """
 
 from __future__ import annotations
@@ -64,6 +64,10 @@ NEEDS = {
 }
 
 
+ABOUT_DEVICES = {"gpu", "cuda", "ptx", "device"}
+"""Words in the names of files whose tests are about devices."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite files of generated text"
@@ -96,8 +100,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     thin_out(items)
+    if config.getoption("--processor") is not None:
+        config.hook.pytest_deselected(items=[i for i in items if on_a_device(i)])
+        items[:] = [item for item in items if not on_a_device(item)]
     for item in items:
         for name, (found, reason) in NEEDS.items():
             if item.get_closest_marker(name) and not found():
@@ -119,6 +128,17 @@ def thin_out(items: list[pytest.Item]) -> None:
         if is_long or places[place] % mark.args[0]:
             item.add_marker(pytest.mark.slow)
         places[place] += 1
+
+
+def on_a_device(item: pytest.Item) -> bool:
+    """Whether a test is about a GPU alone, whose kernels no processor changes.
+
+    Its ``target`` tells, or its file's name.
+    """
+    call: Any = getattr(item, "callspec", None)
+    if call is not None and "target" in call.params:
+        return call.params["target"] == "sim"
+    return bool(ABOUT_DEVICES & {*item.path.stem.split("_")})
 
 
 @pytest.fixture(autouse=True)

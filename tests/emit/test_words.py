@@ -16,7 +16,7 @@ def parts_of(words: np.ndarray, kind: str) -> np.ndarray:
     return words[..., None].view(kind.replace("i", "int")).astype("i4")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("columns", [3, 16, 40])
 @pytest.mark.parametrize(("left", "right"), PARTS)

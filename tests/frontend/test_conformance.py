@@ -87,6 +87,7 @@ def test_is_refused(chunk: Chunk):
 
 
 @pytest.mark.parametrize(("chunk", "claim", "target"), CLAIMS)
+@pytest.mark.sampled(7)
 def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)
 

@@ -107,7 +107,7 @@ def prints_and_parses(module: Module, generic: bool, locations: bool):
     assert print_module(again) == print_module(root)
 
 
-@fuzz(30)
+@fuzz(8)
 @ANY_MODULE
 def test_printed_modules(module: Module, generic: bool, locations: bool):
     prints_and_parses(module, generic, locations)
@@ -126,7 +126,7 @@ def test_mutated_tokens(text: str, allow_unregistered: bool):
     survives(text, allow_unregistered=allow_unregistered)
 
 
-@fuzz(30)
+@fuzz(8)
 @given(text=PRINTED)
 def test_mutated_modules(text: str):
     survives(text, allow_unregistered=True)

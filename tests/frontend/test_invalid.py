@@ -76,6 +76,7 @@ def test_chunk_is_refused_where_it_is_wrong(chunk: Chunk):
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.name)
+@pytest.mark.sampled(3)
 def test_command_line_reports_every_chunk(
     path: Path, capsys: pytest.CaptureFixture[str]
 ):

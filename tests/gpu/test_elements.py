@@ -30,7 +30,7 @@ def on_device(xp: Any, call: Any, *arguments: Any) -> tuple[Any, ...]:
     return tuple(xp.asnumpy(a) if hasattr(a, "shape") else a for a in moved)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_narrow_floats(name: str, xp: Any) -> None:
     codes = np.arange(len(decode_table(name)), dtype="u1")
@@ -44,7 +44,7 @@ def test_narrow_floats(name: str, xp: Any) -> None:
     assert same(values_of(found, name), nearest(x, name))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_arithmetic_like_on_the_cpu(name: str, xp: Any) -> None:
     rng = np.random.default_rng(2)

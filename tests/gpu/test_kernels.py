@@ -20,7 +20,7 @@ def test_matmul(dtype: str, xp: Any) -> None:
     np.testing.assert_array_equal(xp.asnumpy(result), xp.asnumpy(a) @ xp.asnumpy(b))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 def test_conv2d_agrees_with_the_cpu(layout: Any, xp: Any) -> None:
     rng = np.random.default_rng(0)

@@ -96,6 +96,7 @@ def smaller(program: str) -> Case:
 
 
 @pytest.mark.parametrize("program", ["trsv", "row_sum", "multiply_2019"])
+@pytest.mark.sampled(2)
 def test_a_program_is_checked_and_raced(program: str) -> None:
     row = smaller(program).measure(QUICK)
     assert next(iter(row.times)) == OURS

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.conftest import thin_out
+from tests.conftest import on_a_device, thin_out
 from tests.house import readme
 
 CI = readme.ROOT / ".ci"
@@ -166,3 +168,23 @@ def test_of_sampled_tests_every_nth_case_is_quick() -> None:
     thin_out([*cases, *others])
     quick = [case.nodeid[6:] for case in (*cases, *others) if case.added != ["slow"]]
     assert quick == ["a[0]", "b[0]", "a[3]", "b[3]", "c[0]", "c[1]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "left_out"),
+    [
+        ("test_rows.py", "sim", True),
+        ("test_rows.py", "cpu", False),
+        ("test_rows.py", None, False),
+        ("test_gpu_warps.py", None, True),
+        ("test_gpu_reductions.py", "cpu", False),
+    ],
+)
+def test_another_processor_needs_no_tests_of_devices(
+    name: str, target: str | None, left_out: bool
+) -> None:
+    params = {} if target is None else {"target": target}
+    item: Any = SimpleNamespace(
+        path=Path(name), callspec=SimpleNamespace(params=params)
+    )
+    assert on_a_device(item) == left_out

@@ -8,11 +8,11 @@ import tomllib
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from tests.house import import_graph as house
 from tests.house.readme import ROOT
 
-TREES = house.trees()
-GRAPH = house.graph(TREES)
 FLOORS = house.floors()
 ORDER = list(FLOORS)
 
@@ -31,28 +31,39 @@ ENTWINED = {
 """Folders with rooms that import one another, though no two modules do; no new ones."""
 
 
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """Of the product: parsed once, and not while tests are collected."""
+    return house.trees()
+
+
+@pytest.fixture(scope="module")
+def graph(trees: dict[str, ast.Module]) -> house.Graph:
+    return house.graph(trees)
+
+
 def contracts() -> list[dict[str, object]]:
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     return tomllib.loads(text)["tool"]["importlinter"]["contracts"]
 
 
-def test_no_circle_of_modules() -> None:
-    assert house.cycles(GRAPH) == []
+def test_no_circle_of_modules(graph: house.Graph) -> None:
+    assert house.cycles(graph) == []
 
 
-def test_rooms_of_a_folder_have_an_order() -> None:
-    packages = {name.rpartition(".")[0] for name in GRAPH if "." in name}
-    circles = {p for p in packages if house.cycles(house.rooms(GRAPH, p))}
+def test_rooms_of_a_folder_have_an_order(graph: house.Graph) -> None:
+    packages = {name.rpartition(".")[0] for name in graph if "." in name}
+    circles = {p for p in packages if house.cycles(house.rooms(graph, p))}
     assert circles <= ENTWINED
 
 
-def test_no_arrow_up() -> None:
+def test_no_arrow_up(graph: house.Graph) -> None:
     """A row imports rows above it on the page; the package itself stands on all."""
     place = {name: number for number, name in enumerate(ORDER)}
     place |= {"": len(ORDER), "__main__": len(ORDER)}
     up = {
         (module, target)
-        for module, targets in GRAPH.items()
+        for module, targets in graph.items()
         for target in targets
         if place[house.row(module)] < place[house.row(target)]
     }
@@ -98,7 +109,7 @@ def relative(tree: ast.Module) -> bool:
     return any(isinstance(n, ast.ImportFrom) and n.level for n in ast.walk(tree))
 
 
-def test_imports_are_absolute() -> None:
+def test_imports_are_absolute(trees: dict[str, ast.Module]) -> None:
     """So that the graph need not resolve others."""
     assert relative(ast.parse("from .a import b"))
-    assert [name for name, tree in TREES.items() if relative(tree)] == []
+    assert [name for name, tree in trees.items() if relative(tree)] == []

@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copied(tmp_path / "copy")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_stranger_can_follow_a_recipe(name: str, folder: Path) -> None:
     assert "python" in carry_out(PAGES[name].read_text("utf-8"), folder)

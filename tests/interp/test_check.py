@@ -29,6 +29,7 @@ FIXED = {"dma_matmul", "multiply_2019"}
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in FIXED)) for n in PROGRAMS]
 )
+@pytest.mark.sampled(3)
 def test_examples_in_the_interpreter(name: str):
     program = PROGRAMS[name]
     most = 1000 if name in FIXED else 6
@@ -37,6 +38,7 @@ def test_examples_in_the_interpreter(name: str):
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.sampled(2)
 def test_what_agrees(target: str):
     a = np.ones((3, 4), "f4")
     found = gcg.check(SCALE, a, 0.1, target=target)

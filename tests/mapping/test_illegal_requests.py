@@ -74,6 +74,7 @@ ILLEGAL = {
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("case", ILLEGAL)
+@pytest.mark.sampled(3)
 def test_is_refused_with_a_witness(case: str, target: str):
     text, shapes, kind, cell = ILLEGAL[case]
     arguments = [np.zeros(shape, "f4") for shape in shapes]

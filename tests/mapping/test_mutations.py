@@ -150,7 +150,7 @@ def nothing_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize(("name", "what", "number"), [*cases()])
 def test_nothing_can_be_left_out(
     name: str, what: str, number: int, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +190,7 @@ def told(module: Module) -> errors.CompileError | None:
     return None
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_table_counts_all_that_orders_threads(
     name: str, monkeypatch: pytest.MonkeyPatch

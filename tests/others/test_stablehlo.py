@@ -252,7 +252,7 @@ def check(name: str, case: Case, target: str) -> None:
         compare(np.asarray(found), np.asarray(expected))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_of_jax(name: str):
     check(name, CASES[name], "cpu")
@@ -274,7 +274,7 @@ def test_functions_of_jax_on_a_gpu(name: str):
 
 
 @NEEDS_SLICES
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", WITH_SLICES)
 def test_functions_with_slices_and_loops(name: str):
     check(name, WITH_SLICES[name], "cpu")
@@ -296,6 +296,7 @@ def test_print_and_parse(path: Path):
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.sampled(2)
 def test_a_layer_is_one_product_and_its_epilogue(target: str):
     """Broadcast, bias and relu stay in the kernel of each of the two products."""
     text = (TEXTS / "perceptron.mlir").read_text()

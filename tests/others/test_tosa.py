@@ -215,6 +215,7 @@ def test_conv3d():
 
 @pytest.mark.parametrize("pad", [0, pytest.param(1, marks=NEEDS_PADS)])
 @pytest.mark.parametrize("name", ["max", "avg"])
+@pytest.mark.sampled(3)
 def test_poolings(name: str, pad: int):
     """An average counts the elements of the image only."""
     x = numbers(1, 6, 8, 3)

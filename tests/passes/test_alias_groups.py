@@ -37,6 +37,7 @@ func.func @f(%A: memref<?xf32> {GROUP}, %B: memref<?xf32> {GROUP},
 
 @TARGETS
 @pytest.mark.parametrize("shift", [-3, -1, 0, 1, 500])
+@pytest.mark.sampled(5)
 def test_overlapping_arguments_run_in_the_order_of_the_program(target: str, shift: int):
     n = 600
     memory = np.arange(3 * n, dtype="f4") % 13

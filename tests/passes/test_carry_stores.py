@@ -109,6 +109,7 @@ def test_loops_that_do_not_run_twice_stay(head: str):
 
 
 @pytest.mark.parametrize("end", [0, 1, 2, 37])
+@pytest.mark.sampled(3)
 def test_first_values_are_loaded_if_the_loop_runs(end: int):
     """The condition is around the loop over rows, which then has rows abreast."""
     head = "1 to min affine_map<(d0) -> (d0, 37)>(%n)"

@@ -259,6 +259,7 @@ JAMMED = {
 
 @pytest.mark.parametrize("case", JAMMED)
 @pytest.mark.parametrize("factor", [2, 3])
+@pytest.mark.sampled(3)
 def test_jamming_a_loop_that_carries_values(case: str, factor: int):
     same(function(JAMMED[case]), f"unroll-and-jam{{loop=i,factor={factor}}}")
 
@@ -334,6 +335,7 @@ PASSES = ["interchange", "unroll-and-jam", "tile{sizes=[2,2]}", "skew", "distrib
 @pytest.mark.parametrize("passes", PASSES)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(text=programs())
+@pytest.mark.sampled(3)
 def test_programs_with_carried_values(passes: str, text: str):
     """A pass computes the same, or says why it does not."""
     try:

@@ -103,7 +103,7 @@ def program(request: pytest.FixtureRequest) -> Program:
     return PROGRAMS[request.param]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_examples_run_to_their_answers(program: Program):
     module = run_pipeline(
         gcg.parse(program.text, allow_unregistered=True),
@@ -247,7 +247,7 @@ KINDS = [(kind, "i32") for kind in INTEGER_KINDS] + [(k, "f32") for k in FLOAT_K
 
 
 @pytest.mark.parametrize(("kind", "ty"), KINDS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_reductions_of_parallel_loops(kind: str, ty: str):
     text = REDUCE.format(kind=kind, type=ty)
     dtype = "i4" if ty == "i32" else "f4"

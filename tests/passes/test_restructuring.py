@@ -48,14 +48,14 @@ def assert_equal_bits(stencil: Stencil, module: Module, target: str) -> None:
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.warnings.TimeTilesUnproven")
 @pytest.mark.parametrize("passes", PASSES)
 @pytest.mark.parametrize("name", STENCILS)
-@pytest.mark.sampled(3, long=("seidel_2d", "jacobi_3d"))
+@pytest.mark.sampled(6, long=("seidel_2d", "jacobi_3d"))
 def test_reordered_stencils_give_the_same_bits(name: str, passes: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), passes), "sim")
 
 
 @pytest.mark.parametrize("name", STENCILS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_wavefronts_on_threads_give_the_same_bits(name: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), PASSES[0]), "cpu")

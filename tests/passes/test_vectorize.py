@@ -85,6 +85,7 @@ LINE = """func.func @f(%A: memref<?xf64>) {
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 4097, 40001])
 @pytest.mark.parametrize("specialize", [True, False])
+@pytest.mark.sampled(3)
 def test_threads_take_blocks_of_a_line(count: int, specialize: bool):
     a = RNG.random(count)
     want = np.sqrt(a)
@@ -172,6 +173,7 @@ APART = "memref<1400x1031xf32, strided<[1033, 1]>>"
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("source", "target"), [(PLAIN, PLAIN), (APART, PLAIN)])
 @stated(AVX2_SMALL)
+@pytest.mark.sampled(3)
 def test_large_copies_go_past_the_caches(source: str, target: str, threads: int):
     """At addresses of all kinds, and not a cell beyond."""
     program = gcg.compile(copies(source, target), target="cpu", threads=threads)

@@ -47,6 +47,7 @@ def launches(name: str) -> tuple[KernelLaunches, ...]:
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(9)
 def test_the_host_launches_few_kernels(name: str) -> None:
     repeated = [launch for launch in launches(name) if launch.loops]
     assert all(launch.launches is not None for launch in repeated)

@@ -49,7 +49,7 @@ def test_text_parses_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_cpu(name: str) -> None:
     kernel = KERNELS[name]
     compiled = gcg.compile(kernel.path, target="cpu")
@@ -58,7 +58,7 @@ def test_cpu(name: str) -> None:
         assert str(gcg.parse(text)) == text, stage
 
 
-@pytest.mark.sampled(1, long=("seidel-2d", "ludcmp"))
+@pytest.mark.sampled(5, long=("seidel-2d", "ludcmp"))
 @pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
@@ -72,12 +72,13 @@ def test_tiled_text_parses_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_tiled_on_the_emulated_device(name: str) -> None:
     run(name, tiled(name), "sim", None)
 
 
 @pytest.mark.parametrize("name", ON_THE_CPU)
+@pytest.mark.sampled(3)
 def test_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 

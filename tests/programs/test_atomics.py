@@ -84,6 +84,7 @@ def whole_references(data: np.ndarray) -> list[Any]:
 
 @pytest.mark.parametrize("ty", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(3)
 def test_integers_of_every_width(target: str, ty: str):
     """What lies beside the cells stays as it is."""
     bits = int(ty[1:])
@@ -99,6 +100,7 @@ def test_integers_of_every_width(target: str, ty: str):
 
 @pytest.mark.parametrize("ty", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(3)
 def test_floats_of_every_width(target: str, ty: str):
     """Sums and products that are exact in every order."""
     data = (
@@ -136,6 +138,7 @@ def test_the_old_value_is_the_result(target: str):
 
 @pytest.mark.parametrize("ty", ["f16", "f32", "i8", "i64"])
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(3)
 def test_an_assigned_value_is_one_that_somebody_assigned(target: str, ty: str):
     dtype = f"{ty[0]}{int(ty[1:]) // 8}"
     data = np.arange(70).astype(dtype)
@@ -170,6 +173,7 @@ INSTRUCTIONS = {
 
 
 @pytest.mark.parametrize("ty", [*INSTRUCTIONS, "i16", "f16"])
+@pytest.mark.sampled(3)
 def test_ptx_has_atomics_of_the_hardware_and_swaps_for_the_rest(ty: str):
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 

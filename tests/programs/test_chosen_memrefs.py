@@ -92,6 +92,7 @@ BODIES: dict[str, tuple[str, Callable[..., None]]] = {
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(5)
 def test_the_chosen_one_overlaps(
     target: str, choice: str, body: str, *, first: bool
 ) -> None:

@@ -89,6 +89,7 @@ def numbers(dtype: str, *shape: int, seed: int = 3) -> Array:
 
 @TARGETS
 @PARTS
+@pytest.mark.sampled(3)
 def test_operations(part: str, dtype: str, target: str):
     x, y = numbers(dtype, 60), numbers(dtype, 60, seed=4)
     x[:4] = [1, -2, 1e-5j, 1e-5]
@@ -112,6 +113,7 @@ def test_operations(part: str, dtype: str, target: str):
 
 
 @TARGETS
+@pytest.mark.sampled(2)
 def test_ends_of_the_range(target: str):
     x = np.array([0, 1e30 + 1e30j, 1e-30j, 3 - 4j, 50j, -50j, -4, -4 - 0.0j], "c8")
     y = np.array([2, 1e30 - 1e30j, 2e-30, 0, 1, 1, 2j, 2j], "c8")

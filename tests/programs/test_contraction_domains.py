@@ -55,7 +55,7 @@ def update(bounds: str, steps: int = STEPS) -> str:
 @pytest.mark.parametrize(
     ("domain", "threads"), [("lower", 1), *((name, 2) for name in DOMAINS)]
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @stated(AVX512)
 def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     bounds, inside = DOMAINS[domain]

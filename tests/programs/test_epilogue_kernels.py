@@ -80,7 +80,7 @@ CONVOLUTIONS = {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_convolutions(name: str, threads: int):
     image, filters, result, sums = CONVOLUTIONS[name]
     channel = result.index(21)

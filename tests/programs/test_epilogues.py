@@ -194,7 +194,7 @@ def check(consumer: Consumer, k: int, target: str, *, local: bool) -> str:
 
 
 @pytest.mark.parametrize("name", FUSIBLE)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_on_the_tile(name: str):
     mapped = check(FUSIBLE[name], 20, "cpu", local=False)
     assert FUSED not in mapped
@@ -220,13 +220,13 @@ def test_only_the_last_block_of_a_sum_goes_on(name: str):
 
 
 @pytest.mark.parametrize("name", FUSIBLE)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_one_kernel_of_a_device(name: str):
     assert check(FUSIBLE[name], 20, "sim", local=False).count(LAUNCH) == 1
 
 
 @pytest.mark.parametrize("name", [n for n, c in FUSIBLE.items() if c.target == "D"])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_one_kernel_without_a_buffer_between(name: str):
     mapped = check(FUSIBLE[name], 20, "sim", local=True)
     assert mapped.count(LAUNCH) == 1

@@ -64,6 +64,7 @@ def test_a_lane_that_the_mask_leaves_out_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", MASKED)
 @pytest.mark.parametrize("mask", [-1, 0xFFFF, 0])
+@pytest.mark.sampled(3)
 def test_the_device_tells_it_of_masks_that_data_choose(name: str, mask: int) -> None:
     text = exchanged(name, "memref.load %b[] : memref<i32>")
     program = gcg.compile(text, target="sim")

@@ -54,12 +54,13 @@ SHAPES = [(64, 64, 32), (33, 47, 19), (40, 36, 20), (130, 7, 5), (1, 65, 3)]
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("order", MAPS)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 def test_both_orders_of_memory(order: str, shape: tuple[int, int, int]) -> None:
     check(order, shape, "f32")
 
 
 @pytest.mark.parametrize("element", KINDS)
+@pytest.mark.sampled(2)
 def test_elements(element: str) -> None:
     check("nn", (36, 20, 24), element)
 

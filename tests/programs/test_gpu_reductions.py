@@ -151,6 +151,7 @@ func.func @f(%a: {ty}, %b: {ty}) {{
 
 
 @pytest.mark.parametrize("shape", [(200, 100), (150, 37), (140, 1500), (3, 64), (2, 1)])
+@pytest.mark.sampled(3)
 def test_a_softmax_is_one_kernel_where_its_rows_fill_the_device(
     shape: tuple[int, int],
 ) -> None:
@@ -200,6 +201,7 @@ func.func @f(%x: memref<140xLxf32>, %g: memref<Lxf32>, %y: memref<140xLxf32>) {
 @pytest.mark.parametrize("reassociate", [False, True])
 @pytest.mark.parametrize("out", ["y", "x"])
 @pytest.mark.parametrize("length", [72, 37])
+@pytest.mark.sampled(3)
 def test_layernorm_also_in_place(length: int, out: str, reassociate: bool) -> None:
     text = LAYERNORM.replace("xLx", f"x{length}x").replace("L.0", f"{length}.0")
     text = text.replace("<Lx", f"<{length}x").replace("to L", f"to {length}")
@@ -240,7 +242,7 @@ func.func @f(%a: memref<{rows}x{length}xf32>, %v: memref<{rows}xf32>,
 }}"""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("predicate", ["ogt", "oge", "olt", "ole"])
 @pytest.mark.parametrize("shape", [(5, 37), (70, 128), (3, 1), (9, 1000)])
 def test_argmax_takes_the_place_that_the_loop_takes(

@@ -91,6 +91,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_it_runs_on_the_emulated_device(name: str):
     check(CASES[name], "sim")
 

@@ -75,6 +75,7 @@ def mapped(text: str) -> Module:
 
 
 @pytest.mark.parametrize(("stencil", "shape", "steps"), CASES)
+@pytest.mark.sampled(3)
 def test_steps_are_exact(
     stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]
 ) -> None:
@@ -82,6 +83,7 @@ def test_steps_are_exact(
 
 
 @pytest.mark.parametrize("stencil", [LINE, SHIFTED, SKEWED, FDTD])
+@pytest.mark.sampled(3)
 def test_both_launches_of_a_pair_are_one_kernel_with_shared_tiles(
     stencil: Stencil,
 ) -> None:
@@ -114,6 +116,7 @@ def without(module: Module, number: int) -> Module:
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("stencil", [LINE, pytest.param(SHIFTED, marks=SLOW)])
+@pytest.mark.sampled(3)
 def test_the_proof_misses_every_barrier(stencil: Stencil, number: int) -> None:
     module = mapped(stencil.mlir("f32"))
     assert sum(op.name == "gpu.barrier" for op in module.walk()) == 3
@@ -123,6 +126,7 @@ def test_the_proof_misses_every_barrier(stencil: Stencil, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
+@pytest.mark.sampled(2)
 def test_the_emulated_device_misses_every_barrier(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

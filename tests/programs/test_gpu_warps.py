@@ -233,7 +233,7 @@ def data_of(kind: str, n: int) -> np.ndarray:
     return values
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", ["i8", "i32", "i64", "f16", "f32", "f64"])
 @pytest.mark.parametrize("block", BLOCKS)
 def test_reductions_of_blocks_and_warps(block: Block, kind: str):

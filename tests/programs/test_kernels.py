@@ -22,6 +22,7 @@ class Foreign:
 
 class TestMatmul:
     @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+    @pytest.mark.sampled(3)
     def test_dtypes(self, dtype: str) -> None:
         a, b = numbers(40, 30, dtype=dtype), numbers(30, 50, dtype=dtype)
         result = gcg.kernels.matmul(a, b)
@@ -52,6 +53,7 @@ class TestMatmul:
         [((9, 20), "cpu"), ((9, 20), "sim"), ((90, 200), "cpu")],
     )
     @pytest.mark.parametrize("turned", [(0, 1), (1, 0), (1, 1)])
+    @pytest.mark.sampled(3)
     def test_transposes_are_read_as_they_lie(
         self, turned: tuple[int, int], left_shape: tuple[int, int], target: str
     ) -> None:
@@ -86,7 +88,7 @@ class TestConv2d:
     @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
     @pytest.mark.parametrize("strides", [(1, 1), (2, 1), 2])
     @pytest.mark.parametrize("dilations", [(1, 1), (1, 2)])
-    @pytest.mark.sampled(5)
+    @pytest.mark.sampled(10)
     def test_agrees_with_the_definition(
         self, layout: Any, strides: Any, dilations: Any
     ) -> None:
@@ -107,6 +109,7 @@ class TestConv2d:
             (((0, 1), (2, 0)), ((0, 1), (2, 0))),
         ],
     )
+    @pytest.mark.sampled(2)
     def test_padding(self, padding: Any, widths: Any) -> None:
         x, w = numbers(1, 6, 7, 2), numbers(3, 2, 2, 4)
         padded = np.pad(x, [(0, 0), *widths, (0, 0)])

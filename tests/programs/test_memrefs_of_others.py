@@ -73,6 +73,7 @@ def product(n: int, sums: str) -> str:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("sums", ["%m", "%A"])
+@pytest.mark.sampled(3)
 def test_sums_that_loops_carry(sums: str, threads: int) -> None:
     n = 40
     rng = np.random.default_rng(0)

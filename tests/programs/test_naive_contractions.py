@@ -135,7 +135,7 @@ def test_memory_accumulates_in_any_order():
 
 @pytest.mark.parametrize("order", ["ij", "ji"])
 @pytest.mark.parametrize("form", CARRIED)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_carried_sums(form: str, order: str):
     before, after, (factor, old) = CARRIED[form]
     compiled, product, c = run(carried(before, after, order))

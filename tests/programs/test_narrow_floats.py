@@ -38,6 +38,7 @@ def all_codes(name: str) -> Array:
 
 
 @EVERYWHERE
+@pytest.mark.sampled(3)
 def test_every_code_decodes(name: str, target: str):
     codes = all_codes(name)
     values = np.zeros(len(codes), "f4")
@@ -80,7 +81,7 @@ def computed(x: Array, y: Array, z: Array, name: str, target: str) -> Array:
 
 
 @EVERYWHERE
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_arithmetic_of_all_pairs_is_correctly_rounded(name: str, target: str):
     codes = all_codes(name)
     pairs = np.array(np.meshgrid(codes, codes)).reshape(2, -1)
@@ -109,7 +110,7 @@ def exact_fma(codes: Array, name: str) -> Array:
 
 
 @EVERYWHERE
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_fma_rounds_once(name: str, target: str):
     rng = np.random.default_rng(7)
     codes = rng.choice(all_codes(name), (3, 4000 if target == "cpu" else 200))
@@ -168,6 +169,7 @@ func.func @f(%x: memref<?xi64>, %s: memref<?x!T>, %u: memref<?x!T>) {
 
 @TARGETS
 @pytest.mark.parametrize("name", ["bf16", "f16", "f8E4M3FN", "f8E8M0FNU"])
+@pytest.mark.sampled(3)
 def test_integers_are_rounded_once(name: str, target: str):
     edges = [3 << k for k in range(1, 62, 5)] + [257 << k for k in range(1, 54, 5)]
     numbers = [e + d for e in edges for d in (-1, 0, 1)] + [0, -1, 7, -(1 << 63)]
@@ -198,6 +200,7 @@ func.func @f(%x: memref<?x!I>, %y: memref<?x!I>) {
 
 @TARGETS
 @pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("f8")])
+@pytest.mark.sampled(3)
 def test_bits_survive_the_way_through_a_float(name: str, target: str):
     codes = np.arange(-128, 128, dtype="i1")
     found = np.zeros_like(codes)
@@ -237,6 +240,7 @@ func.func @f(%x: memref<?x!T>, %out: memref<4x?x!T>) {
 
 
 @pytest.mark.parametrize(("name", "target"), [c for c in CASES if c[0] in KINDS])
+@pytest.mark.sampled(3)
 def test_results_are_numbers_of_the_type(name: str, target: str):
     codes = all_codes(name)
     found = np.zeros((4, len(codes)), "u1")
@@ -283,7 +287,7 @@ func.func @count(%x: memref<7x!T>) {
     [(name, "cpu") for name in (*KINDS, "f16", "bf16")]
     + [("f8E4M3FN", "sim"), ("bf16", "sim")],
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 def test_storage_and_constants(name: str, target: str):
     encode, run = FORMATS[name].encode, program(STORAGE, name, target)
     stored = {"f16": "f2", "bf16": "u2"}.get(name, "u1")

@@ -149,7 +149,7 @@ def random_halves(shape: tuple[int, ...], name: str) -> Array:
 
 @HALVES
 @pytest.mark.parametrize("steps", STEPS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_lanes_compute_what_elements_do(steps: str, name: str):
     text = ELEMENTWISE.format(count=COUNT, steps=STEPS[steps]).replace("xT", f"x{name}")
     text = text.replace(": T", f": {name}").replace("to T", f"to {name}")
@@ -193,6 +193,7 @@ def test_tiles_of_a_product_are_rounded_in_registers(name: str):
 
 @HALVES
 @pytest.mark.parametrize("target", ALL)
+@pytest.mark.sampled(3)
 def test_vectors_of_the_program(name: str, target: str):
     program = gcg.compile(TILES.replace("T", name), target=target)
     a, b, total = random_halves((64,), name), np.zeros(64, "u2"), np.zeros(1, "u2")

@@ -157,7 +157,7 @@ CONVOLUTIONS = {
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_convolutions_of_bytes(name: str):
     image, filters, result = CONVOLUTIONS[name]
     types = [

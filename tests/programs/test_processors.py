@@ -40,6 +40,7 @@ func.func @halves(%A: memref<9x33xf16>, %B: memref<33x9xf16>) {
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", PROCESSORS)
+@pytest.mark.sampled(5)
 def test_results_are_those_of_any_plan(name: str, threads: int):
     program = gcg.compile(TEXT, target="cpu")
     with stated(replace(PROCESSORS[name], threads=threads)):

@@ -21,7 +21,7 @@ def kernels(name: str) -> tuple[KernelSpec, ...]:
     return made
 
 
-@pytest.mark.sampled(3, long=("seidel_2d",))
+@pytest.mark.sampled(9, long=("seidel_2d",))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_kernel_compiles(name: str) -> None:
     for spec in kernels(name):
@@ -38,6 +38,7 @@ def test_no_kernel_spills(name: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", assembly.ARCHITECTURES)
+@pytest.mark.sampled(5)
 def test_every_architecture(architecture: str) -> None:
     (spec,) = kernels("matmul")
     digits = architecture.removeprefix("sm_").removesuffix("a")

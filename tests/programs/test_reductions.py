@@ -125,6 +125,7 @@ def same(actual: Any, wanted: Any, *, sign: bool) -> bool:
 
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(9)
 def test_floats(target: str, name: str):
     values = np.array(SPECIAL[name], "f4")
     results = compiled(parallel, tuple(FLOATS), "f32", target)(values)
@@ -136,6 +137,7 @@ def test_floats(target: str, name: str):
 
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(3)
 def test_floats_in_a_loop_that_starts_from_the_neutral_elements(target: str, name: str):
     values = np.array(SPECIAL[name], "f4")
     starts = [np.float32(OF_ATOMICS[kind].neutral_in(32)) for kind in FLOATS]
@@ -149,6 +151,7 @@ def test_floats_in_a_loop_that_starts_from_the_neutral_elements(target: str, nam
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(7)
 def test_integers(target: str, name: str):
     values = np.array(WHOLE[name], "i4")
     results = compiled(parallel, tuple(INTEGERS), "i32", target)(values)
@@ -171,6 +174,7 @@ VECTORS = "\n".join(
 
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sampled(3)
 def test_vectors_start_from_the_neutral_element(target: str, kind: str):
     function = vectors(target)[OF_ATOMICS[kind].operation]
     for values in ([-0.0] * 6, [nan] * 6, [nan, 1, 2, 3, 4, 5], [-inf] * 6):

@@ -80,6 +80,7 @@ func.func @unpack(%s: {target}, %d: {source}) -> {source} {{
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.sampled(5)
 def test_there_and_back(case: Case, dynamic: bool, target: str):
     program = gcg.compile(packing(case, dynamic=dynamic), target=target)
     rows = np.arange(np.prod(case.rows), dtype=np.float32).reshape(case.rows)

@@ -45,7 +45,7 @@ SPLIT = [
 
 
 @pytest.mark.parametrize(("processor", "name", "threads"), SPLIT)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 def test_parts_add_up(processor: Cpu, name: str, threads: int):
     m, n, k = SHAPES[name]
     a, b, c = integers(m, k, most=2), integers(k, n, most=2), np.ones((m, n), "f4")

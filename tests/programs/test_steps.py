@@ -58,7 +58,7 @@ def walked_by(monkeypatch: pytest.MonkeyPatch, team: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("team", TEAMS, ids=str)
 @pytest.mark.parametrize("name", STEPPED)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(20)
 def test_teams(
     name: str, team: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +68,7 @@ def test_teams(
 
 
 @pytest.mark.parametrize("extent", [0, 1, 2, 13])
+@pytest.mark.sampled(3)
 def test_extents(extent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     walked_by(monkeypatch, (3, 32))
     kernel = KERNELS["lu"]
@@ -101,6 +102,7 @@ def without(module: Module, number: int, barrier: str) -> Iterator[Operation]:
 
 @pytest.mark.parametrize("where", BARRIERS)
 @pytest.mark.parametrize("name", ["lu", "cholesky", "floyd-warshall"])
+@pytest.mark.sampled(3)
 def test_the_proof_misses_every_barrier(
     name: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +148,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("what", EDITS)
+@pytest.mark.sampled(2)
 def test_the_device_misses_what_orders_blocks(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

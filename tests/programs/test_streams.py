@@ -98,7 +98,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("ty", KINDS)
 @pytest.mark.parametrize(("shape", "order"), SHAPES)
 @pytest.mark.parametrize(("starts", "first"), [((0, 0), 0), ((1, 2), 1), ((4, 0), 0)])
@@ -185,7 +185,7 @@ func.func @f(%a: memref<?x?xf32>, %bias: memref<?xf32>, %b: memref<?x?xf16>) {
 }"""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (5, 33), (33, 64), (3, 1000)])
 @pytest.mark.parametrize("specialize", [True, False])

@@ -55,6 +55,7 @@ def run(loop: str, body: str, target: str, end: int) -> None:
 
 @pytest.mark.parametrize("end", [0, 16, 64])
 @pytest.mark.parametrize("target", ALL)
+@pytest.mark.sampled(3)
 def test_for(target: str, end: int) -> None:
     """On the CPU a launch checks what elsewhere is a warning."""
     told = pytest.warns(errors.PossiblyOutOfBounds)

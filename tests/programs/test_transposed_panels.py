@@ -26,7 +26,7 @@ NUMPY = {"f32": "f4", "f64": "f8"}
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("element", NUMPY)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_products_are_exact(shape: tuple[int, int, int], element: str):
     m, n, k = shape
     a, b = (integers(x, k, dtype=NUMPY[element]) for x in (m, n))
@@ -42,7 +42,7 @@ def test_products_are_exact(shape: tuple[int, int, int], element: str):
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(("element", "threads"), [("f32", 2), ("f64", 1)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_products_of_columns_are_exact(
     shape: tuple[int, int, int], element: str, threads: int
 ):

@@ -33,6 +33,7 @@ func.func @f(%v: vector<2x3x4xf32>, %e: vector<5xf32>, %i: index) -> (
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("target", ALL)
+@pytest.mark.sampled(2)
 def test_elements_in_other_places(target: str):
     f = gcg.compile(ARRANGED, target=target).f
     rng = np.random.default_rng(0)
@@ -87,6 +88,7 @@ func.func @f(%A: memref<6x7xf32>, %B: memref<6x7xf32>, %m: index, %n: index)
 
 
 @pytest.mark.parametrize("target", ALL)
+@pytest.mark.sampled(2)
 def test_masks_of_transfers_and_reductions(target: str):
     f = gcg.compile(MASKED, target=target).f
     a = np.arange(42, dtype=np.float32).reshape(6, 7)

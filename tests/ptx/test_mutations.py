@@ -20,12 +20,13 @@ def subject(name: str) -> Recorded | Written | Tensors:
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(11)
 def test_originals_are_clean_and_right(name: str) -> None:
     kernel = subject(name)
     assert kernel.run(kernel.text)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(29)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.kernel}: {m.what}")
 def test_mutations(mutation: Mutation) -> None:
     kernel = subject(mutation.kernel)

@@ -30,6 +30,7 @@ OURS = [line for line in dict.fromkeys(COMMANDS) if line.startswith("gpucodegen 
 
 
 @pytest.mark.parametrize("command", OURS)
+@pytest.mark.sampled(5)
 def test_commands_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

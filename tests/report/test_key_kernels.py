@@ -82,6 +82,7 @@ def test_every_key_kernel_has_figures() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sampled(17)
 def test_executed_figures(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.execution.instructions / warps(kernel) <= figures.instructions
@@ -90,6 +91,7 @@ def test_executed_figures(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.sampled(3)
 def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
     """Wide accesses of whole sectors, enough under way, and blocks for all."""
     kernel = reported(name)
@@ -105,6 +107,7 @@ def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["free row sum", "free column sum", "free full sum", "softmax"]
 )
+@pytest.mark.sampled(3)
 def test_reductions_are_limited_by_memory_alone(name: str) -> None:
     """Two blocks for each of 132 multiprocessors, whole sectors, 16 bytes an access."""
     kernel = reported(name)
@@ -128,6 +131,7 @@ def test_figures_of_machine_code(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - GUARDED - SAMPLED - UNTOLD))
+@pytest.mark.sampled(15)
 def test_the_text_says_what_is_executed(name: str) -> None:
     kernel = reported(name)
     assert kernel.loop.stated == kernel.loop.executed
@@ -140,6 +144,7 @@ def test_the_text_says_what_is_executed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(GUARDED))
+@pytest.mark.sampled(3)
 def test_guards_leave_no_more_to_do(name: str) -> None:
     kernel = reported(name)
     assert kernel.loop.executed <= kernel.loop.stated
@@ -154,6 +159,7 @@ LARGE = ("f32 128 x 128", "naive", "batched")
 
 
 @pytest.mark.parametrize("name", LARGE)
+@pytest.mark.sampled(3)
 def test_large_products_use_what_the_device_has(name: str) -> None:
     """8 wavefronts a term, 16 bytes an access, one barrier, stores at their ideal."""
     kernel = reported(name)
@@ -179,10 +185,12 @@ def test_two_blocks_of_large_products_share_a_multiprocessor(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["f32 64 x 64", "f32 ragged", "f32 split", "batched"])
+@pytest.mark.sampled(3)
 def test_products_fill_the_device(name: str) -> None:
     assert math.prod(reported(name).launch.grid) >= DEFAULT.processors
 
 
+@pytest.mark.slow
 def test_a_launch_makes_several_time_steps() -> None:
     """Eight sweeps each; the estimate of a step is below half of plain launches'."""
     steps = 96

@@ -87,6 +87,7 @@ BINARY_INTEGER = (
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.sampled(3)
 def test_integer_pairs(face: str, dtype: str) -> None:
     bits = 8 * np.dtype(dtype).itemsize
     a, b = pairs(INTEGERS, dtype)
@@ -128,6 +129,7 @@ def test_the_tables_have_no_other_operations() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("face", FACES)
+@pytest.mark.sampled(3)
 def test_library_functions(face: str, dtype: str) -> None:
     a = np.array(UNITS, dtype)
     tolerance = 4 * np.finfo(dtype).eps

@@ -96,6 +96,7 @@ print(used, x[0])
 
 
 @pytest.mark.parametrize(("processors", "variable"), [(9, "4"), (4, "64"), (4, "4")])
+@pytest.mark.sampled(3)
 def test_programs_differ_in_threads_up_to_what_may_run(
     processors: int, variable: str
 ) -> None:
@@ -201,7 +202,7 @@ gcg.compile(TEXT, target="cpu").f(np.ones(64, np.int32))
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("unbound", [False, True])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> None:
     program = gcg.compile(MATMUL, target="cpu", threads=count)
     problems = [product(seed) for seed in range(4)]

@@ -148,6 +148,7 @@ def test_the_page_has_every_function() -> None:
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", sorted(SPANS))
 @np.errstate(all="ignore")
+@pytest.mark.sampled(5)
 def test_errors_are_those_of_the_page(name: str, kind: str) -> None:
     x = samples(name, kind)
     found = errors(applied(name, x), REFERENCES[name](x.astype(WIDE)))
@@ -193,6 +194,7 @@ def test_special_powers(kind: str) -> None:
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", ["exp", "exp2", "expm1"])
 @np.errstate(all="ignore")
+@pytest.mark.sampled(3)
 def test_processors_without_scaling_have_the_same_powers(
     name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,7 +54,7 @@ def run(folder: str, name: str, size: object, threads: int, more: str = "") -> s
 
 
 @pytest.mark.parametrize(("name", "size", "threads"), CASES, ids=str)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_warm_start_needs_no_parser_no_passes_no_isl_and_no_numba(
     folder: str, name: str, size: object, threads: int
 ) -> None:

@@ -124,6 +124,7 @@ func.func @f(%a: memref<?xf32>, %o: index, %n: index, %x: f32) {
 
 @pytest.mark.parametrize("wrong", [-1, 9, 10**12, -(2**63)])
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.sampled(3)
 def test_a_gather_leaves_out_what_is_outside(wrong: int, threads: int):
     program = gcg.compile(GATHER, target="cpu", threads=threads)
     at, b = np.array([8, 0, wrong, 3]), np.full(4, -1, np.float32)

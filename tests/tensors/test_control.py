@@ -288,6 +288,7 @@ def run(text: str, arguments: list[object], target: str) -> object:
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(("text", "arguments", "answer", "copies"), CASES)
+@pytest.mark.sampled(15)
 def test_a_program(
     text: str, arguments: list[object], answer: Answer, copies: int | None, target: str
 ) -> None:

@@ -44,6 +44,7 @@ def tiled(
     ("sizes", "chains"), [((2, 3), 0), ((2, 3, 4), 2), ((1, 1), 3), ((1, 2), 1)]
 )
 @pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.sampled(5)
 def test_wavefronts_run_every_instance_in_order(
     name: str, sizes: tuple[int, ...], chains: int
 ):
@@ -55,6 +56,7 @@ def test_wavefronts_run_every_instance_in_order(
 
 
 @pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.sampled(3)
 def test_skewed_loops_run_every_instance_in_order(name: str):
     found = nest_of(STENCILS[name])
     check(STENCILS[name], skewed(found), found, *SIZES)
@@ -177,6 +179,7 @@ PLANS = {
 @pytest.mark.parametrize("plan", PLANS)
 @settings(nests, max_examples=60)
 @given(scop=scops())
+@pytest.mark.sampled(3)
 def test_random_nests_keep_their_order(plan: str, scop: Scop):
     found = nest_of(scop)
     if not found.units:
@@ -190,7 +193,7 @@ def test_random_nests_keep_their_order(plan: str, scop: Scop):
 @pytest.mark.parametrize("plan", PLANS)
 @settings(nests, max_examples=40)
 @given(scop=sweeps())
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_random_time_loops_keep_their_order(plan: str, scop: Scop):
     found = nest_of(scop)
     schedule = PLANS[plan](found)

@@ -7,6 +7,7 @@ order is finer than the block's barrier have `lane_readers` in shared memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -140,9 +141,11 @@ class BlockReaders:
         """Note accesses of lanes."""
         rows = clocks.row if touch.lanes is None else clocks.row[touch.lanes]
         lanes = np.arange(len(rows)) if touch.lanes is None else touch.lanes
-        for row, part in enumerate(self.parts):
-            own: Array = rows == row
-            if own.any():
+        order = np.argsort(rows, kind="stable")
+        ends = np.searchsorted(rows[order], np.arange(len(self.parts) + 1)).tolist()
+        for part, (start, stop) in zip(self.parts, pairwise(ends), strict=True):
+            own = order[start:stop]
+            if stop > start:
                 mine, low = touch.mine[own], touch.low[own]
                 part.note(Touch(touch.cells[own], lanes[own], mine, low), clocks)
 

@@ -36,7 +36,8 @@ def learn(known: Known, more: Known) -> None:
     """Add to what is known."""
     for block, stamps in more.items():
         before = known.get(block)
-        known[block] = stamps if before is None else np.maximum(before, stamps)
+        if before is not stamps:
+            known[block] = stamps if before is None else np.maximum(before, stamps)
 
 
 class Releases:
@@ -134,16 +135,15 @@ class Releases:
         blocks, code = marks >> BLOCK, marks & CODE
         stamp, most = marks >> STAMP & STAMPS, self.clocks.threads
         crowd = (code == SEVERAL) | (code >= WARP_CODE)
-        sources = np.array([id(self.foreign.get(lane)) for lane in lanes.tolist()])
+        asking, of = np.unique(lanes, return_inverse=True)
+        sources = np.array([id(self.foreign.get(lane)) for lane in asking.tolist()])[of]
+        never = np.full(self.clocks.columns, -1)
         for source in np.unique(sources):
             own = np.flatnonzero(sources == source)
             known = self.foreign.get(int(lanes[own[0]]), {})
-            for block in np.unique(blocks[own]):
-                stamps = known.get(int(block))
-                if stamps is None:
-                    continue
-                at = own[blocks[own] == block]
-                single = stamps[np.where(crowd[at], 0, code[at] - 1)]
-                least = np.where(crowd[at], stamps[:most].min(), single)
-                found[at] = least >= stamp[at]
+            asked, at = np.unique(blocks[own], return_inverse=True)
+            stamps = np.stack([known.get(block, never) for block in asked.tolist()])
+            single = stamps[at, np.where(crowd[own], 0, code[own] - 1)]
+            every = stamps[:, :most].min(1)[at]
+            found[own] = np.where(crowd[own], every, single) >= stamp[own]
         return found
