@@ -63,6 +63,7 @@ def rows_of(program: RowProgram) -> Rows:
         phases=len(lengths) or 1,
         alone=alone,
         can_keep=len(chains) > 1
+        and not program.scans
         and is_single
         and are_alike
         and bool(innermost[0].trips),
