@@ -16,6 +16,7 @@ import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
 from tests.passes.stencil_texts import STENCILS
 from tests.programs.test_gpu_reductions import LAYERNORM, argmax, reduction, softmax
+from tests.programs.test_gpu_scans import scan_text
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ def arrays(*shapes: tuple[int, ...], last: str = "f4") -> Callable[[], list[Any]
         return [*(a.astype("f4") for a in first), end.astype(last)]
 
     return made
+
+
+def integers(*shape: int) -> Callable[[], list[Any]]:
+    """An array of 32-bit integers, and one of zeros."""
+    return lambda: [np.ones(shape, "i4"), np.zeros(shape, "i4")]
 
 
 def matmul(m: int, n: int, k: int) -> str:
@@ -152,6 +158,14 @@ KINDS = {
         argmax(9, 1000, "ogt"),
         arrays((9, 1000), (9,), (9,), last="i4"),
         {BARRIER: 2, SHUFFLE: 10},
+    ),
+    "scan in a warp": Kind(
+        scan_text((150, 37), 1, "addi i32", "0"), integers(150, 37), {SHUFFLE: 7}
+    ),
+    "scan in a block": Kind(
+        scan_text((3, 5000), 1, "addi i32", "0"),
+        integers(3, 5000),
+        {BARRIER: 2, SHUFFLE: 14},
     ),
     "tree in a loop": Kind(REPEATED, arrays((64,), (3,)), {BARRIER: 2, SHUFFLE: 5}),
     "product": Kind(

@@ -19,7 +19,7 @@ from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up, substitute_values
-from gpucodegen.ir.types import I32
+from gpucodegen.ir.types import I1, I32
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -74,10 +74,13 @@ def _bit(op: Operation) -> Any:
 
 
 def _instead(b: Builder, op: Operation, value: Any) -> list[Operation]:
-    """A number that is not changed, in place of the first result."""
+    """A number that is not changed, in place of the first result; the other is true."""
     *before, last = b.operations
     renamed = substitute_values(last, {value: op.results[0]})
-    return [*before, renamed.with_(results=(op.results[0],))]
+    exists = Builder(op.location)
+    exists.constant(1, I1)
+    (valid,) = (o.with_(results=(op.results[1],)) for o in exists.operations)
+    return [*before, renamed.with_(results=(op.results[0],)), valid]
 
 
 EDITS: dict[str, tuple[str, Edit]] = {
