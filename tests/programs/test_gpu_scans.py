@@ -38,7 +38,8 @@ def scan_text(
   %first = arith.constant {start} : {element}
   {dims}
   {loops}
-  %last = affine.for {ivs[axis]} = 0 to %n{axis} iter_args(%t = %first) -> ({element}) {{
+  %last = affine.for {ivs[axis]} = 0 to %n{axis}
+      iter_args(%t = %first) -> ({element}) {{
     %v = affine.load %x[{at}] : {ty}
     %s = arith.{name} %t, %v {flags} : {element}
     affine.store {"%s" if inclusive else "%t"}, %y[{at}] : {ty}

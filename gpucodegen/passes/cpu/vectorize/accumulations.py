@@ -132,7 +132,8 @@ def scanned_totals(loop: Operation) -> list[Accumulation] | None:
     """
     yielded = loop.body.operations[-1]
     makers = [slice_of(loop, [value]) for value in yielded.operands]
-    found = _Finder(loop, [*dict.fromkeys(sum(makers, [])), yielded]).carried()
+    users = dict.fromkeys(op for mine in makers for op in mine)
+    found = _Finder(loop, [*users, yielded]).carried()
     arguments = affine.For(loop).iter_args
     for argument, mine in zip(arguments, makers, strict=True):
         others = {*arguments} - {argument}

@@ -1,8 +1,8 @@
 """Barriers of mapped kernels that the trees of reductions make needless.
 
 A mapped kernel has a barrier wherever threads have to meet as far as its mapping can
-see.  A reduction of a block brings one more, behind which nothing before it is open.  So
-each barrier of the mapping is left out, the last one first, if the kernel is proven
+see.  A reduction of a block brings one more, behind which nothing before it is open.
+So each barrier of the mapping is left out, the last one first, if the kernel is proven
 without it: one proof for each barrier that stood there before, and at most `MOST`.
 """
 

@@ -85,11 +85,10 @@ def _reads_back(found: Scan, analysis: NestAnalysis) -> bool:
     stores: list[Operation] = []
     makers = {id(op) for op in found.makers}
     for op in found.body:
-        if op.name == "affine.store":
-            stores.append(op)
-        elif id(op) in makers and op.name == "affine.load":
-            if analysis.conflicts(stores, [op]):
-                return True
+        is_read = op.name == "affine.load" and id(op) in makers
+        if is_read and analysis.conflicts(stores, [op]):
+            return True
+        stores += [op] if op.name == "affine.store" else []
     return False
 
 
@@ -200,8 +199,9 @@ class _Part:
             return list(values)
         made: list[Value] = []
         for a, value in zip(self.found.totals, values, strict=True):
-            kept, none = value, neutral(b, a)
-            made.append(b.choose(limits, lambda i, v=kept: v, lambda i, v=none: v))
+            made.append(
+                b.choose(limits, lambda _, v=value: v, lambda i, a=a: neutral(i, a))
+            )
         return made
 
     def _joined(self, b: Builder, a: Accumulation, one: Value, other: Value) -> Value:

@@ -7,6 +7,7 @@
 - `late_starts`: reductions that add what they start from at their end
 - `column_teams`: lanes along columns, the rows of a column dealt out
 - `splits`: parts of long reductions, and what combines them
+- `scan_parts`: the same for scans, and what goes over their parts again
 - `kind`: which of them a nest becomes
 """
 

@@ -66,7 +66,10 @@ class RowProgram:
     @cached_property
     def scans(self) -> tuple[Scan, ...]:
         """The scans directly in the body."""
-        found = (scan_of(op, self.order, self.analysis) for op in self.body)
+        sums = {id(found.loops[0]) for found in self.reductions}
+        loops = [op for op in self.body if op.name == "affine.for" and op.results]
+        others = (op for op in loops if id(op) not in sums)
+        found = (scan_of(op, self.order, self.analysis) for op in others)
         return tuple(one for one in found if one is not None)
 
     @property

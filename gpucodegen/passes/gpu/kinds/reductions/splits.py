@@ -99,6 +99,7 @@ class Parts:
         return self.cuts[0].after * self.cuts[0].count
 
     def operations(self) -> list[Operation]:
+        """Operations of the host: the nest of the parts, and the one behind it."""
         return self.launched(lambda b: [self.first(b), self._second(b)])
 
     def launched(
