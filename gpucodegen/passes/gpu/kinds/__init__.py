@@ -5,7 +5,7 @@
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `reductions`: rows, columns and whole arrays, and chains of a row
 - `streams`: elementwise nests, 16 bytes an access
-- `transposes`: tiles turned around in shared memory (`turned_tiles`)
+- `transposes`: tiles turned around in shared memory
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `time_tiles`: time loops around stencils, several steps in a launch
 - `stepped`: sequential loops around parallel ones, in one kernel with barriers

@@ -19,9 +19,9 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, trip_count
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.kinds.turned_tiles import Side, TurnedTiles
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, sweeps
+from gpucodegen.passes.gpu.sweeps.turned_tiles import Side, TurnedTiles
 from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile
 
 
