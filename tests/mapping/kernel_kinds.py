@@ -1,7 +1,7 @@
 """Programs whose kernels are of one kind each, and what must not be taken from these.
 
 `KINDS` is the table: what orders the threads of each kernel, counted.  Without one of
-these a kernel races, or the table says why not.
+these a kernel races.
 """
 
 from __future__ import annotations
@@ -16,25 +16,20 @@ import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
 from tests.passes.stencil_texts import STENCILS
 from tests.programs.test_gpu_reductions import LAYERNORM, argmax, reduction, softmax
-
-REGISTERS = "the row stays in registers: no thread reads what another has written"
-TREE = "the tree's barrier lies between the reads of the cell and its write, too"
-ONE_READS = "the barrier of the tree lies between, and thread 0 alone writes"
+from tests.programs.test_gpu_scans import scan_text
 
 
 @dataclass(frozen=True)
 class Kind:
     """A program with kernels of a kind.
 
-    ``counts``: how many of each operation of `EDITED` its kernels have.  ``harmless``:
-    which barriers may be left out, with the reason.  ``team``: blocks and threads that
-    walk steps.
+    ``counts``: how many of each operation of `EDITED` its kernels have.  ``team``:
+    blocks and threads that walk steps.
     """
 
     text: str
     arguments: Callable[[], Sequence[Any]]
     counts: Mapping[str, int]
-    harmless: Mapping[int, str] = field(default_factory=dict[int, str])
     entry: str = "f"
     team: tuple[int, int] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -54,6 +49,11 @@ def arrays(*shapes: tuple[int, ...], last: str = "f4") -> Callable[[], list[Any]
         return [*(a.astype("f4") for a in first), end.astype(last)]
 
     return made
+
+
+def integers(*shape: int) -> Callable[[], list[Any]]:
+    """An array of 32-bit integers, and one of zeros."""
+    return lambda: [np.ones(shape, "i4"), np.zeros(shape, "i4")]
 
 
 def matmul(m: int, n: int, k: int) -> str:
@@ -126,26 +126,27 @@ KINDS = {
     "rows": Kind(
         reduction((70, 1000), (1,), "addf f32"),
         arrays((70, 1000), (70,)),
-        {BARRIER: 2, SHUFFLE: 5},
-        {1: TREE},
+        {BARRIER: 1, SHUFFLE: 5},
+    ),
+    "rows of warps": Kind(
+        reduction((150, 37), (1,), "addf f32"),
+        arrays((150, 37), (150,)),
+        {BARRIER: 1, SHUFFLE: 5},
     ),
     "full sum": Kind(
         reduction((300, 1024), (0, 1), "addf f32"),
         arrays((300, 1024), ()),
-        {BARRIER: 4, SHUFFLE: 10},
-        {1: TREE, 3: TREE},
+        {BARRIER: 2, SHUFFLE: 10},
     ),
     "softmax in a warp": Kind(
         softmax(150, 37),
         arrays(*[(150, 37)] * 2),
-        {BARRIER: 2, SHUFFLE: 10},
-        {0: REGISTERS, 1: REGISTERS},
+        {SHUFFLE: 10},
     ),
     "softmax in a block": Kind(
         softmax(140, 1500),
         arrays(*[(140, 1500)] * 2),
-        {BARRIER: 4, SHUFFLE: 10},
-        {1: REGISTERS, 3: REGISTERS},
+        {BARRIER: 2, SHUFFLE: 10},
     ),
     "layernorm": Kind(
         layernorm(333),
@@ -156,8 +157,15 @@ KINDS = {
     "argmax": Kind(
         argmax(9, 1000, "ogt"),
         arrays((9, 1000), (9,), (9,), last="i4"),
-        {BARRIER: 3, SHUFFLE: 10},
-        {2: TREE},
+        {BARRIER: 2, SHUFFLE: 10},
+    ),
+    "scan in a warp": Kind(
+        scan_text((150, 37), 1, "addi i32", "0"), integers(150, 37), {SHUFFLE: 7}
+    ),
+    "scan in a block": Kind(
+        scan_text((3, 5000), 1, "addi i32", "0"),
+        integers(3, 5000),
+        {BARRIER: 2, SHUFFLE: 14},
     ),
     "tree in a loop": Kind(REPEATED, arrays((64,), (3,)), {BARRIER: 2, SHUFFLE: 5}),
     "product": Kind(

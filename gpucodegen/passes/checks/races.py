@@ -35,6 +35,11 @@ def check_kernel(op: Operation, surroundings: Surroundings) -> None:
         raise error
 
 
+def is_proven(op: Operation, surroundings: Surroundings) -> bool:
+    """Whether `check_kernel` finds nothing."""
+    return not any(_failures(op, surroundings))
+
+
 def _failures(
     op: Operation, surroundings: Surroundings
 ) -> Iterator[errors.CompileError]:

@@ -13,6 +13,8 @@ from gpucodegen.sass.mix import main_loop, mix
 
 _UNITS = {"FFMA": "fma", "DFMA": "double", "MUFU": "special", "MMA": "tensor"}
 _MORE = {"HFMA2": "fma", "compare": "integer", "LDS": "shared", "STS": "shared"}
+_COUNTED = ("fma", "double", "tensor", "global", "shared")
+"""Units that an unrolled loop uses as often as its trips together."""
 NAMES = _UNITS | _MORE | {"LDG": "global", "STG": "global", "LDGSTS": "global"}
 
 
@@ -44,15 +46,15 @@ class MachineCode:
         """A trip of the main loop, which is made as often as that of the PTX.
 
         Where the assembler unrolled it, a trip is one of several of the PTX: the trips
-        are counted by arithmetic, if there is some.
+        are counted by arithmetic if there is some, or by accesses.
         """
         if not self.mix:
             return None
         total = sum(self.mix.values())
         kinds = self.units()
-        work = next((n for n in ("fma", "double", "tensor") if ptx.kinds.get(n)), "")
-        mine = kinds.get(work, 0)
-        times = mine / ptx.kinds[work] if work and mine else 1.0
+        both = (n for n in _COUNTED if ptx.kinds.get(n) and kinds.get(n))
+        work = next(both, None)
+        times = kinds[work] / ptx.kinds[work] if work else 1.0
         return LoopFacts(
             ptx.trips / times,
             total,

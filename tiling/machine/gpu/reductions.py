@@ -222,6 +222,33 @@ def plan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
     return min(parts, key=lambda n: _in_parts(n, problem, device))
 
 
+SHORTEST = 64
+"""Iterations of a part of a scan across memory."""
+
+
+def plan_scan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
+    """Into how many parts each row of a scan is cut.
+
+    A scan in parts goes over its rows twice.  Where rows lie across memory, a thread
+    has a part, and as many threads are wanted as keep the device busy.
+
+    >>> plan_scan_parts(Rows(1 << 13, 1 << 12)), plan_scan_parts(Rows(1, 1 << 26)) > 256
+    (1, True)
+    >>> plan_scan_parts(Rows(1 << 13, 1 << 13, across=True))
+    8
+    """
+    if problem.across:
+        threads = problem.rows * problem.groups
+        wanted = FILL * device.processors * BLOCK
+        most = max(1, problem.length // SHORTEST)
+        return min(1 << (max(1, wanted // threads)).bit_length() - 1, most, MOST_PARTS)
+    parts = plan_parts(problem, device)
+    if parts == 1:
+        return 1
+    cut = 2 * _in_parts(parts, problem, device)
+    return parts if cut < _best(problem, device) else 1
+
+
 def _in_parts(parts: int, problem: Rows, device: GpuDevice) -> float:
     if parts == 1:
         return _best(problem, device)

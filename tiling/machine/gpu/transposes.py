@@ -2,9 +2,10 @@
 
 A block takes ``rows x columns`` iterations.  Its threads load groups of ``down``
 neighbours along the rows' loop into a tile of shared memory, and use groups of
-``across`` neighbours along the columns' loop.  Elements go into shared memory and out
-of it one by one; between rows of the tile there is ``padding``, as much as makes the
-fewest wavefronts: they are enumerated, for each lane of each warp.
+``across`` neighbours along the columns' loop.  Where both are alike, a thread turns
+squares of them around in its registers, and groups go into shared memory and out of it;
+elsewhere elements do, one by one.  Between rows of the tile there is ``padding``, as
+much as makes the fewest wavefronts: they are enumerated, for each lane of each warp.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from math import ceil
+from math import ceil, isqrt, prod
 
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
@@ -28,13 +29,19 @@ THREADS = 128, 256
 SHORT = 10
 """Bytes that each run of neighbours costs besides: from the published 2894 and 2679
 GB/s of runs of 512 and 128 bytes.  The memory fetches two sectors at once."""
+WIDEST = 16
+"""Bytes of one access."""
 LONGEST = 64
 """Elements of a thread: the text of each takes time to compile."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnedTile:
-    """A tile of ``rows x columns`` iterations, and how threads share it."""
+    """A tile of ``rows x columns`` iterations, and how threads share it.
+
+    ``square``: the side of the squares that are turned around in registers.  So many
+    rows of the tile lie beside each other in shared memory, ``padding`` behind them.
+    """
 
     rows: int
     columns: int
@@ -42,11 +49,17 @@ class TurnedTile:
     down: int
     across: int
     padding: int = 0
+    square: int = 1
 
     @property
-    def stride(self) -> int:
-        """Elements between rows of the tile in shared memory."""
-        return self.columns + self.padding
+    def shape(self) -> tuple[int, int]:
+        """Of the tile in shared memory."""
+        return self.rows // self.square, self.square * self.columns + self.padding
+
+    def cell(self, row: int, column: int) -> int:
+        """Where an element lies in shared memory."""
+        inner = row % self.square * self.columns + column
+        return row // self.square * self.shape[1] + inner
 
     @property
     def loads(self) -> int:
@@ -60,7 +73,15 @@ class TurnedTile:
 
     def shared(self, elements: Iterable[int]) -> int:
         """Bytes of shared memory, for a tile of each array."""
-        return self.rows * self.stride * sum(elements)
+        return prod(self.shape) * sum(elements)
+
+    @property
+    def is_shared_out(self) -> bool:
+        """Whether all threads have as many groups, and as many squares."""
+        size = self.rows * self.columns
+        groups = self.rows // self.down, self.columns // self.across
+        each = self.threads * max(self.down, self.across, self.square**2)
+        return size % each == 0 and all(self.threads % n == 0 for n in groups)
 
 
 def plan_tile(
@@ -77,9 +98,9 @@ def plan_tile(
     of the groups down and across.  ``moved``: bytes of an iteration in global memory.
 
     >>> plan_tile([4], (1, 4096, 4096), (4, 4), 8)
-    TurnedTile(rows=64, columns=64, threads=128, down=4, across=4, padding=1)
-    >>> plan_tile([2], (1, 4096, 4096), (8, 8), 4).padding
-    3
+    TurnedTile(rows=64, columns=128, threads=128, down=4, across=4, padding=4, square=4)
+    >>> plan_tile([4], (1, 4096, 4096), (4, 2), 8).square
+    1
     """
 
     def cost(tile: TurnedTile) -> tuple[float, int]:
@@ -93,19 +114,24 @@ def candidates(
 ) -> Iterator[TurnedTile]:
     """Tiles that fit, no larger than they need to be."""
     _, rows, columns = extents
-    down, across = widths
-    for tall, wide, threads in product(SIDES, SIDES, THREADS):
-        tile = TurnedTile(tall, wide, threads, down, across)
+    squares = _squares(elements, widths)
+    for tall, wide, threads, square in product(SIDES, SIDES, THREADS, squares):
+        down, across = widths if square == 1 else (square, square)
+        tile = TurnedTile(tall, wide, threads, down, across, square=square)
         is_large = tall > 2 * max(rows, SIDES[0]) or wide > 2 * max(columns, SIDES[0])
-        even = tall * wide % (threads * max(down, across)) == 0
-        groups = tall // down, wide // across
-        whole = all(threads % count == 0 for count in groups)
         held = tall * wide // threads * len(elements)
-        if is_large or not even or not whole or held > LONGEST:
+        if is_large or not tile.is_shared_out or held > LONGEST:
             continue
         padded = replace(tile, padding=best_padding(tile, max(elements)))
         if padded.shared(elements) <= STATIC_SHARED:
             yield padded
+
+
+def _squares(elements: Sequence[int], widths: tuple[int, int]) -> list[int]:
+    """Sides of squares: 1, and the most that accesses and a thread's text can have."""
+    most = min(WIDEST // max(elements), isqrt(LONGEST // len(elements)))
+    side = min(1 << most.bit_length() - 1, *widths)
+    return [1] if widths[0] != widths[1] or side == 1 else [1, side]
 
 
 def clocks(
@@ -141,9 +167,11 @@ def best_padding(tile: TurnedTile, element: int) -> int:
 
     >>> best_padding(TurnedTile(32, 32, 256, 1, 1), 4)
     1
+    >>> best_padding(TurnedTile(64, 64, 128, 4, 4, square=4), 4)
+    4
     """
-    most = max(1, 2 * WORD // element)
-    tried = (replace(tile, padding=n) for n in range(most + 1))
+    most = max(1, 2 * WORD // element) if tile.square == 1 else tile.square
+    tried = (replace(tile, padding=n) for n in range(0, most + 1, tile.square))
     return min(tried, key=lambda t: (wavefronts(t, element), t.padding)).padding
 
 
@@ -160,21 +188,30 @@ def wavefronts(tile: TurnedTile, element: int) -> int:
     """
     stores = _turns(tile, element, tile.rows // tile.down, tile.down, turned=True)
     loads = _turns(tile, element, tile.columns // tile.across, tile.across)
-    return tile.loads * stores + tile.uses * loads
+    return (tile.loads * stores + tile.uses * loads) // tile.square
 
 
 def _turns(
     tile: TurnedTile, element: int, groups: int, width: int, *, turned: bool = False
 ) -> int:
-    """Wavefronts of one group of every thread."""
+    """Wavefronts of one group of every thread, or of as many as squares have.
+
+    Of accesses of more than a word, fewer lanes take part in a turn.
+    """
+    bytes_ = element * tile.square
+    together = min(WARP, WARP * WORD // max(bytes_, WORD))
     total = 0
-    for warp in range(0, tile.threads, WARP):
+    for first in range(0, tile.threads, together):
         for n in range(width):
             banks: dict[int, set[int]] = {}
-            for thread in range(warp, warp + WARP):
-                line, along = thread // groups, thread % groups * width + n
-                row, column = (along, line) if turned else (line, along)
-                word = (row * tile.stride + column) * element // WORD
-                banks.setdefault(word % BANKS, set()).add(word)
+            for thread in range(first, first + together):
+                line, along = thread // groups, thread % groups * width
+                if turned:
+                    row, column = along + n, line * tile.square
+                else:
+                    row, column = line, along + (n if tile.square == 1 else 0)
+                start = tile.cell(row, column) * element
+                for word in range(start // WORD, (start + bytes_ - 1) // WORD + 1):
+                    banks.setdefault(word % BANKS, set()).add(word)
             total += max(map(len, banks.values()))
     return total

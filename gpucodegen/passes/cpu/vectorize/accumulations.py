@@ -7,6 +7,7 @@ loop, and that only one load and one store touch.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
@@ -124,11 +125,39 @@ def carried_totals(loop: Operation) -> list[Accumulation] | None:
     return _Finder(loop).carried()
 
 
+def scanned_totals(loop: Operation) -> list[Accumulation] | None:
+    """The same where iterations may use what a total is before and after them.
+
+    What makes one total may not depend on another.
+    """
+    yielded = loop.body.operations[-1]
+    makers = [slice_of(loop, [value]) for value in yielded.operands]
+    users = dict.fromkeys(op for mine in makers for op in mine)
+    found = _Finder(loop, [*users, yielded]).carried()
+    arguments = affine.For(loop).iter_args
+    for argument, mine in zip(arguments, makers, strict=True):
+        others = {*arguments} - {argument}
+        if any(not others.isdisjoint(op.operands) for op in mine):
+            return None
+    return found
+
+
+def slice_of(loop: Operation, values: Sequence[Value]) -> list[Operation]:
+    """The operations of an iteration that make some values, in their order."""
+    wanted, found = set(values), list[Operation]()
+    for op in reversed(inner_operations(loop)):
+        if not wanted.isdisjoint(op.results):
+            wanted.update(op.used)
+            found.append(op)
+    return found[::-1]
+
+
 @dataclass(slots=True)
 class _Finder:
-    """Looks for the totals of a loop."""
+    """Looks for the totals of a loop; ``users``: whose uses of values count."""
 
     loop: Operation
+    users: Sequence[Operation] | None = None
 
     def accumulations(self) -> list[Accumulation]:
         """Those of carried values and of cells; none if a carried value is no total."""
@@ -177,7 +206,8 @@ class _Finder:
     def _combinations(self) -> Combinations:
         operations = self.loop.body.operations
         definitions = {result: op for op in operations for result in op.results}
-        uses = Counter(value for op in operations for value in op.operands)
+        users = operations if self.users is None else self.users
+        uses = Counter(value for op in users for value in op.operands)
         return Combinations(definitions, uses)
 
 

@@ -18,6 +18,7 @@ from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row, reduce_to_b
 from gpucodegen.passes.gpu.blocks.rows.deal import Deal, row_of
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import reduction_of
 from gpucodegen.passes.gpu.blocks.rows.reduce import reduce
+from gpucodegen.passes.gpu.blocks.rows.scans import scan, scan_of
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.spread import divides, parallel_chain, spread
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row, divide
@@ -74,12 +75,15 @@ class RowsDealt:
     order: Order = field(default_factory=Order)
 
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """The member's part of a reduction, a search for the best, a row, or loops."""
+        """The member's part of a reduction, a search, a scan, a row, or loops."""
         reduction = reduction_of(op, self.order)
         if reduction and reduction.is_free:
             return partial(reduce, reduction=reduction, deal=self.rows)
         if best := best_of_row(op):
             return partial(reduce_to_best, op=op, found=best, deal=self.rows)
+        scanned = scan_of(op, self.order, self.analysis)
+        if scanned and scanned.is_free:
+            return partial(scan, found=scanned, deal=self.rows)
         loops = LoopsDealt(self.analysis, self.rows.team).deal(op, middles)
         row = dealt_row(op, self.analysis)
         if row and (self.rows.takes_neighbours or not loops):

@@ -159,7 +159,12 @@ class Phases:
     def _is_of_one_member(
         self, found: Dependence, before: Operation, op: Operation
     ) -> bool:
-        """Whether one member runs both ends, in one iteration of the loops around."""
+        """Whether one member runs both ends, in one iteration of the loops around.
+
+        Each has a copy of the values that loops carry.
+        """
+        if found.model.array(found.source.access.array).register:
+            return True
         same = found.level is None
         return same and self.dealing.is_of_one_member([found], before, op)
 

@@ -2,6 +2,7 @@
 
 - `warp`: what a lane does
 - `operations`: what each operation becomes
+- `needless`: barriers that a proof can do without
 - `lower`: the pass
 """
 

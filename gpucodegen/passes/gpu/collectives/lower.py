@@ -5,13 +5,13 @@ Comes in: proven kernels with ``gpu.all_reduce``, ``gpu.subgroup_reduce``,
 ``nvvm.redux.sync`` where one instruction reduces.  A block reduces in its warps first;
 then each thread combines what the warps left in shared memory.  A barrier lies between,
 and one behind where a loop comes back to that memory.  A kernel that has got memory and
-barriers is proven again, if the extents of its blocks are known.
+barriers is proven again, if the extents of its blocks are known, and loses the barriers
+that these make needless.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.gpu.collectives.needless import BARRIER, without_needless
 from gpucodegen.passes.gpu.collectives.operations import LOWERED
 from gpucodegen.passes.gpu.collectives.warp import Warp
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
@@ -44,24 +45,23 @@ class LowerCollectives(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Rewrite every kernel that has such an operation."""
-        changed = [op for op in module.walk() if _has_collectives(op)]
-        if not changed:
-            return module
-        (root,) = rewrite_bottom_up(module.operation, _kernel)
-        lowered = Module(root)
-        if self.verify:
-            shared = [op for op in changed if "gpu.all_reduce" in _names(op)]
-            _prove(lowered, set(map(symbol_name, shared)))
-        return lowered
+        found: dict[str, list[bool]] = {}
+        (root,) = rewrite_bottom_up(module.operation, lambda op: _kernel(op, found))
+        shared = {name for name, barriers in found.items() if any(barriers)}
+        if not found or not (shared and self.verify):
+            return Module(root) if found else module
+        surroundings = Surroundings.of(Module(root))
 
+        def proven(op: Operation) -> list[Operation] | None:
+            """Without the extents of a block no warp is known."""
+            is_named = op.name == "gpu.func" and symbol_name(op) in shared
+            if not is_named or None in gpu.known_block(op):
+                return None
+            check_kernel(op, surroundings)
+            return [without_needless(op, found[symbol_name(op)], surroundings)]
 
-def _prove(module: Module, names: AbstractSet[str]) -> None:
-    """Prove kernels by name; without the extents of a block no warp is known."""
-    around = Surroundings.of(module)
-    for op in module.walk():
-        is_named = op.name == "gpu.func" and symbol_name(op) in names
-        if is_named and None not in gpu.known_block(op):
-            check_kernel(op, around)
+        (root,) = rewrite_bottom_up(root, proven)
+        return Module(root)
 
 
 def _names(op: Operation) -> set[str]:
@@ -72,20 +72,25 @@ def _has_collectives(op: Operation) -> bool:
     return op.name == "gpu.func" and not LOWERED.keys().isdisjoint(_names(op))
 
 
-def _kernel(op: Operation) -> list[Operation] | None:
+def _kernel(op: Operation, found: dict[str, list[bool]]) -> list[Operation] | None:
+    """The kernel without collectives; ``found`` learns which barriers trees brought."""
     if not _has_collectives(op):
         return None
+    barriers = found.setdefault(symbol_name(op), [])
     values: dict[Value, Value] = {}
     repeated = set(_repeated(op))
 
     def rewrite(inner: Operation) -> list[Operation] | None:
         lower = LOWERED.get(inner.name)
         if lower is None:
+            barriers.extend([False] * (inner.name == BARRIER))
             return None
         again = inner.results[0] in repeated
         warp = Warp(Builder(inner.location), gpu.known_block(op), again)
         values.update(zip(inner.results, lower(warp, inner), strict=True))
-        return warp.b.operations
+        made = warp.b.operations
+        barriers.extend(True for o in made if o.name == BARRIER)
+        return made
 
     (changed,) = rewrite_bottom_up(op, rewrite)
     return [without_dead_code(substitute_values(changed, values))]

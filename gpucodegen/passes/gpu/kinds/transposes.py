@@ -3,26 +3,25 @@
     for i, j { B[j, i] = f(A[i, j]) }
 
 A block takes a tile of iterations.  Its threads load groups of neighbours along ``j``
-and put them into shared memory; after a barrier they take groups along ``i`` and run
-the body for them, which stores neighbours.  All other loops are a batch.
+and put them into shared memory, turned around in squares if that makes groups along
+``i``; after a barrier they take groups along ``i`` and run the body for them, which
+stores neighbours.  All other loops are a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
-from gpucodegen.dialects import affine
-from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, as_map
+from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, trip_count
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread_index
-from gpucodegen.passes.gpu.sweeps.groups import Grouped
-from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, moved, sweeps
+from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, sweeps
+from gpucodegen.passes.gpu.sweeps.turned_tiles import Side, TurnedTiles
 from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile
 
 
@@ -125,19 +124,20 @@ def _kernel(turned: _Turned) -> KernelBody:
     thread = Index.of(thread_index(b, "thread_id", "x", "t"))
     firsts = turned.down.first(plan.down), turned.across.first(plan.across)
     sizes = plan.rows, plan.columns
-    sides: list[_Side] = []
+    sides: list[Side] = []
     blocks: list[Index] = []
     for loop, name, size, first in zip(loops, "yx", sizes, firsts, strict=True):
         block = Index.of(thread_index(b, "block_id", name, f"b{name}"))
         start = b.index(loop.lower + block * size + first, loop.iv.name)
-        sides.append(_Side(loop, start, size, first))
+        sides.append(Side(loop, start, size, first))
         blocks.append((trip_count(loop) - first).ceildiv(size))
     places: dict[Value, Value] = {}
     batch, exists = Rows(turned.batch), list[Index]()
     if turned.batch:
         number = Index.of(thread_index(b, "block_id", "z", "bz"))
         exists = batch.place(b, number, places)
-    tile = _Tile(turned, plan, (sides[0], sides[1]), tiles, places, exists)
+    pair = sides[0], sides[1]
+    tile = TurnedTiles(turned.down, turned.across, plan, pair, tiles, places, exists)
     tile.load(b, thread)
     b.add("gpu.barrier")
     tile.use(b, thread)
@@ -146,121 +146,4 @@ def _kernel(turned: _Turned) -> KernelBody:
 
 
 def _tile_type(op: Operation, plan: TurnedTile) -> MemRefType:
-    return MemRefType((plan.rows, plan.stride), op.result.type, None, SHARED)
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """A loop of the tile: ``size`` iterations from ``start`` on.
-
-    ``first``: by how many the tiles begin before the loop's first iteration, negative.
-    """
-
-    loop: MappedLoop
-    start: Value
-    size: int
-    first: int
-
-    def limits(self, low: Index, high: Index) -> list[Index]:
-        """What is >= 0 where the iterations from ``low`` to ``high`` exist."""
-        ends = [upper - 1 - high for upper in self.loop.uppers]
-        return [*ends, *([low - self.loop.lower] if self.first else [])]
-
-    @property
-    def is_full(self) -> list[Index]:
-        """What is >= 0 where all iterations of the tile exist."""
-        count = trip_count(self.loop).constant
-        fills = count is not None and not self.first and count % self.size == 0
-        low = Index.of(self.start)
-        limits = self.limits(low, low + (self.size - 1))
-        return limits[1:] if fills else limits
-
-
-@dataclass(frozen=True, slots=True)
-class _Tile:
-    """The tile of a block; pairs are of the turned loads' loop and of the stores'."""
-
-    turned: _Turned
-    plan: TurnedTile
-    sides: tuple[_Side, _Side]
-    tiles: Mapping[Operation, Value]
-    places: Mapping[Value, Value]
-    exists: Sequence[Index]
-
-    def load(self, b: Builder, thread: Index) -> None:
-        """Groups of the turned loads, along their loop, into shared memory."""
-        body: list[Operation] = []
-        for op in self.turned.down.body:
-            if op in self.tiles:
-                body += [op, self._put(op)]
-            elif op.name == "affine.apply":
-                body.append(op)
-        sweep = replace(self.turned.down, body=tuple(body))
-        self._run(b, sweep, thread, self.sides, self.plan.down)
-
-    def use(self, b: Builder, thread: Index) -> None:
-        """The body, along the loop of the stores."""
-        body = tuple(map(self._taken, self.turned.across.body))
-        sweep = replace(self.turned.across, body=body)
-        self._run(b, sweep, thread, self.sides[::-1], self.plan.across)
-
-    def _cell(self) -> list[Index]:
-        """Where the iteration's element lies in the tile."""
-        return [Index.of(side.loop.iv) - side.start for side in self.sides]
-
-    def _put(self, op: Operation) -> Operation:
-        map_, operands = as_map(self._cell())
-        return affine.store(op.result, self.tiles[op], map_, operands)
-
-    def _taken(self, op: Operation) -> Operation:
-        if op not in self.tiles:
-            return op
-        map_, operands = as_map(self._cell())
-        return affine.load(self.tiles[op], map_, operands).with_(results=op.results)
-
-    def _run(
-        self,
-        b: Builder,
-        sweep: Sweep,
-        thread: Index,
-        sides: tuple[_Side, ...],
-        width: int,
-    ) -> None:
-        """A body for all groups along the first side, in lines of the other."""
-        along, other = sides
-        groups = along.size // width
-        line, step = thread // groups, self.plan.threads // groups
-        start = b.index(thread % groups * width + along.start, along.loop.iv.name)
-        first = b.index(line + other.start, other.loop.iv.name)
-        rounds = other.size // step
-
-        def full(i: Builder) -> None:
-            lines = [i.index(Index.of(first) + n * step) for n in range(rounds)]
-            places = [
-                {**self.places, along.loop.iv: start, other.loop.iv: at} for at in lines
-            ]
-            Grouped(along.loop.iv, sweep.body, width, moved(sweep, width)).build(
-                i, places
-            )
-
-        def ragged(i: Builder) -> None:
-            i.loop(
-                0,
-                rounds,
-                lambda j, n: j.loop(0, width, one(n), hint="lane"),
-                hint="line",
-            )
-
-        def one(number: Value) -> Callable[[Builder, Value], None]:
-            def at(i: Builder, lane: Value) -> None:
-                iv = i.index(Index.of(start) + lane, along.loop.iv.name)
-                place = i.index(Index.of(number) * step + first, other.loop.iv.name)
-                known = {**self.places, along.loop.iv: iv, other.loop.iv: place}
-                body = [substitute_values(op, known) for op in sweep.body]
-                limits = along.limits(Index.of(iv), Index.of(iv))
-                limits += other.limits(Index.of(place), Index.of(place))
-                i.guard([*self.exists, *limits], lambda n: n.operations.extend(body))
-
-            return at
-
-        b.guard([*self.exists, *along.is_full, *other.is_full], full, ragged)
+    return MemRefType(plan.shape, op.result.type, None, SHARED)

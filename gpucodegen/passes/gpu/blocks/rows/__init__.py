@@ -7,6 +7,8 @@
 - `side_by_side`: neighbouring iterations of one member, accesses as vectors
 - `deal`: the iterations of each member
 - `reduce`: totals of all members
+- `prefixes`: totals of the members before each one
+- `scans`: loops that store what they have combined so far
 - `argminmax`: the best of all members, and where it is
 """
 

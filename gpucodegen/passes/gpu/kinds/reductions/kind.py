@@ -27,10 +27,15 @@ from gpucodegen.passes.gpu.kinds.reductions.program import (
     row_program,
 )
 from gpucodegen.passes.gpu.kinds.reductions.row_teams import team_per_row
+from gpucodegen.passes.gpu.kinds.reductions.scan_parts import scan_in_parts
 from gpucodegen.passes.gpu.kinds.reductions.splits import in_parts
 from gpucodegen.passes.gpu.kinds.thread_mapping import thread_per_iteration
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, through_buffers
-from gpucodegen.tiling.machine.gpu.reductions import plan_columns, plan_parts
+from gpucodegen.tiling.machine.gpu.reductions import (
+    plan_columns,
+    plan_parts,
+    plan_scan_parts,
+)
 
 LONG = 1 << 12
 """Terms in order that are worth a warning."""
@@ -52,9 +57,25 @@ def _mapped(program: RowProgram) -> list[Operation] | None:
     mapper, alone = program.nest.mapper, _alone(program)
     if program.is_for_teams and alone:
         return _alone_in_rows(program, alone)
+    if cut := _scan_in_parts(program):
+        return cut
     if program.is_for_teams and not lies_across(program):
         return mapper.launch(team_per_row(program))
     return mapper.launch(_in_order(program)) if program.reductions else None
+
+
+def _scan_in_parts(program: RowProgram) -> list[Operation] | None:
+    """One free scan with nothing but scalars around it, if that pays."""
+    structured = [op for op in program.body if op.regions]
+    if not program.is_for_teams or [s.loop for s in program.scans] != structured:
+        return None
+    (scan,) = program.scans
+    across = lies_across(program)
+    problem = columns_of(program, structured) if across else rows_of(program)
+    parts = 1 if problem is None else plan_scan_parts(problem)
+    if parts == 1:
+        return None
+    return scan_in_parts(program, scan, parts, across=across)
 
 
 def _alone(program: RowProgram) -> Reduction | None:
@@ -67,7 +88,7 @@ def _alone(program: RowProgram) -> Reduction | None:
 
 def _alone_in_rows(program: RowProgram, alone: Reduction) -> list[Operation]:
     """One reduction with nothing but scalars around it."""
-    columns = columns_of(program, alone) if lies_across(program) else None
+    columns = columns_of(program, alone.loops) if lies_across(program) else None
     problem = columns or rows_of(program)
     parts = plan_parts(problem)
     cut = in_parts(program, alone, parts, across=problem.across) if parts > 1 else None
@@ -91,8 +112,9 @@ def _in_order(program: RowProgram) -> KernelBody:
 
 def _tell_of_order(program: RowProgram) -> None:
     """A warning of long sums that would be faster in any order."""
-    for reduction in program.reductions:
-        terms = prod(extent(op) or 1 for op in reduction.loops)
-        if not reduction.is_free and terms >= LONG and not program.order.exact:
-            place = reduction.loops[-1].location
-            errors.tell(errors.PossiblySlow(place, terms=terms))
+    sums = [(r.loops, r.is_free) for r in program.reductions]
+    sums += [((s.loop,), s.is_free) for s in program.scans]
+    for loops, is_free in sums:
+        terms = prod(extent(op) or 1 for op in loops)
+        if not is_free and terms >= LONG and not program.order.exact:
+            errors.tell(errors.PossiblySlow(loops[-1].location, terms=terms))

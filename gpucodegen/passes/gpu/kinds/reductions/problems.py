@@ -12,7 +12,6 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.blocks.rows.deal import Row, row_of
-from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
 from gpucodegen.passes.gpu.blocks.rows.reduce import extent
 from gpucodegen.passes.gpu.blocks.rows.side_by_side import shared_width
 from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, trip_count
@@ -63,6 +62,7 @@ def rows_of(program: RowProgram) -> Rows:
         phases=len(lengths) or 1,
         alone=alone,
         can_keep=len(chains) > 1
+        and not program.scans
         and is_single
         and are_alike
         and bool(innermost[0].trips),
@@ -120,7 +120,7 @@ def _votes(program: RowProgram, loops: Sequence[Operation]) -> int:
     return votes
 
 
-def columns_of(program: RowProgram, reduction: Reduction) -> Rows | None:
+def columns_of(program: RowProgram, loops: Sequence[Operation]) -> Rows | None:
     """The same of rows that lie across memory; None if lanes cannot walk them."""
     *outer, inner = program.chain
     if len(inner.uppers) > 1 or any(len(loop.uppers) > 1 for loop in outer):
@@ -133,6 +133,6 @@ def columns_of(program: RowProgram, reduction: Reduction) -> Rows | None:
         while count % width:
             width //= 2
     groups = prod(trip_count(loop).constant or UNKNOWN for loop in outer)
-    length = prod(extent(op) or UNKNOWN for op in reduction.loops)
+    length = prod(extent(op) or UNKNOWN for op in loops)
     rows = UNKNOWN if count is None else max(count, 1)
     return Rows(rows, length, width, across=True, groups=max(groups, 1))

@@ -18,6 +18,7 @@ from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction, reduction_of
+from gpucodegen.passes.gpu.blocks.rows.scans import Scan, scan_of
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row
 from gpucodegen.passes.gpu.facts.mapped_loops import (
     MappedLoop,
@@ -62,6 +63,15 @@ class RowProgram:
         found = (reduction_of(op, self.order) for op in self.body)
         return tuple(one for one in found if one is not None)
 
+    @cached_property
+    def scans(self) -> tuple[Scan, ...]:
+        """The scans directly in the body."""
+        sums = {id(found.loops[0]) for found in self.reductions}
+        loops = [op for op in self.body if op.name == "affine.for" and op.results]
+        others = (op for op in loops if id(op) not in sums)
+        found = (scan_of(op, self.order, self.analysis) for op in others)
+        return tuple(one for one in found if one is not None)
+
     @property
     def rows(self) -> int | None:
         """Iterations of the parallel loops, if that is known."""
@@ -91,6 +101,8 @@ class RowProgram:
             return _Kind.SHARED if found.is_free else _Kind.ORDERED
         if best_of_row(op):
             return _Kind.SHARED
+        if scanned := scan_of(op, self.order, self.analysis):
+            return _Kind.SHARED if scanned.is_free else _Kind.OTHER
         row = dealt_row(op, self.analysis)
         is_dealt = row is not None or bool(dealt_loops(op, self.analysis))
         return _Kind.SHARED if is_dealt else _Kind.OTHER

@@ -2,6 +2,7 @@
 
 grid: rows / teams of a block;  team = thread / size, member = thread mod size
 row = block * teams + team:  all members run the program together (`blocks.phases`)
+the rows of a block end together (`row_results`)
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from gpucodegen.passes.gpu.kinds.reductions.problems import (
     unflattened,
 )
 from gpucodegen.passes.gpu.kinds.reductions.program import RowProgram
+from gpucodegen.passes.gpu.kinds.reductions.row_results import RowResults
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.reductions import Rows, RowTeams, plan_rows
 
@@ -41,44 +43,54 @@ def team_per_row(program: RowProgram) -> KernelBody:
     Where members have to meet in memory, a row has a block of its own.
     """
     problem = rows_of(program)
-    plan = plan_rows(problem)
-    kernel = _kernel(program, problem, plan)
-    meets = any(o.name == "gpu.barrier" for op in kernel.operations for o in op.walk())
-    if plan.count == 1 or not meets:
+    kernel = _kernel(program, problem, plan_rows(problem))
+    if kernel is not None:
         return kernel
     problem = replace(problem, alone=True)
-    return _kernel(program, problem, plan_rows(problem))
+    kernel = _kernel(program, problem, plan_rows(problem))
+    assert kernel is not None
+    return kernel
 
 
-def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody:
+def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | None:
+    """The kernel of a plan; None if members meet while the block has several teams."""
     mapper = program.nest.mapper
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")
     block = thread_index(b, "block_id", "x", "bx")
     member, number = thread, Index.of(block)
+    results, team = RowResults.of(b, program, plan), Index.of(0)
     if plan.count > 1:
         member = b.index(Index.of(thread) % plan.size, "member")
-        number = number * plan.count + Index.of(thread) // plan.size
+        team = Index.of(b.index(Index.of(thread) // plan.size, "team"))
+        number = number * plan.count + team
     counts = [trip_count(loop) for loop in program.chain]
     rows = product_of(counts)
     values, limits = unflattened(b, program.chain, counts, number)
     known = rows.constant is not None and rows.constant % plan.count == 0
     inside = [] if known else [rows - 1 - number]
-    buffers, body = with_buffers_first(program.body)
+    buffers, body = with_buffers_first(results.row(team))
     analysis = analyse(
-        [*buffers, *body], program.nest.context, mapper.surroundings, fine=True
+        [*results.buffers, *buffers, *body],
+        program.nest.context,
+        mapper.surroundings,
+        fine=True,
     )
     kept = KeptElements(mapper.surroundings.aliases, plan.keeps, _written(body))
-    team = Team(((Index.of(member), plan.size),), is_warp=plan.count > 1)
-    deal = Deal(team, program.nest.definitions, problem.width, kept)
+    members = Team(((Index.of(member), plan.size),), is_warp=plan.count > 1)
+    deal = Deal(members, program.nest.definitions, problem.width, kept)
 
     def run(inner: Builder) -> None:
         dealing = RowsDealt(analysis, deal, program.order)
-        Phases(analysis, team, dealing).operations(inner, body)
+        Phases(analysis, members, dealing).operations(inner, body)
         kept.drop([op.result for op in buffers])
 
     made = Builder(b.location)
     made.guard([*inside, *limits], run)
+    meets = any(o.name == "gpu.barrier" for op in made.operations for o in op.walk())
+    if meets and plan.count > 1:
+        return None
+    results.store(made, Index.of(thread), Index.of(block))
     alive = [o for op in made.operations for o in _alive(op, kept.dead)]
     operations = [substitute_values(op, values) for op in alive]
     used = {value for op in operations for o in op.walk() for value in o.used}

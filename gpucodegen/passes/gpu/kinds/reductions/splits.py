@@ -33,15 +33,8 @@ def in_parts(
     program: RowProgram, reduction: Reduction, parts: int, *, across: bool
 ) -> list[Operation] | None:
     """Operations of the host in place of the program; None if an extent is open."""
-    counts = [trip_count(loop).constant for loop in program.chain]
-    rows = [count for count in counts if count is not None]
-    extents = [extent(op) for op in reduction.loops]
-    known = [n for n in extents if n is not None]
-    if len(rows) < len(counts) or len(known) < len(extents):
-        return None
-    aligned = CHUNK if not across else 1
-    cuts = _cuts(known, parts, aligned)
-    return _Parts(program, reduction, cuts, tuple(rows), across).operations()
+    cut = Parts.of(program, reduction, parts, across=across)
+    return cut and cut.operations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ def _cuts(extents: Sequence[int], parts: int, aligned: int) -> list[_CutLoop]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class Parts:
     """The loops of a reduction, each cut, and the nests that this makes."""
 
     program: RowProgram
@@ -86,12 +79,33 @@ class _Parts:
     rows: tuple[int, ...]
     across: bool
 
+    @staticmethod
+    def of(
+        program: RowProgram, reduction: Reduction, parts: int, *, across: bool
+    ) -> Parts | None:
+        """About so many parts of each row; None if an extent is open."""
+        counts = [trip_count(loop).constant for loop in program.chain]
+        rows = [count for count in counts if count is not None]
+        extents = [extent(op) for op in reduction.loops]
+        known = [n for n in extents if n is not None]
+        if len(rows) < len(counts) or len(known) < len(extents):
+            return None
+        cuts = _cuts(known, parts, 1 if across else CHUNK)
+        return Parts(program, reduction, cuts, tuple(rows), across)
+
     @property
     def parts(self) -> int:
         """How many there are of each row."""
         return self.cuts[0].after * self.cuts[0].count
 
     def operations(self) -> list[Operation]:
+        """Operations of the host: the nest of the parts, and the one behind it."""
+        return self.launched(lambda b: [self.first(b), self._second(b)])
+
+    def launched(
+        self, nests: Callable[[Sequence[Value]], Sequence[Operation]]
+    ) -> list[Operation]:
+        """What nests become that are given the buffers of all parts."""
         b = Builder(self.program.nest.op.location)
         shape = (self.parts, *self.rows) if self.across else (*self.rows, self.parts)
         buffers = [
@@ -99,32 +113,36 @@ class _Parts:
             for a in self.reduction.totals
         ]
         before = list(b.operations)
-        nests = [self._first(buffers), self._second(buffers)]
-        host = self.program.nest.mapper.operations(nests, before)
+        host = self.program.nest.mapper.operations(nests(buffers), before)
         after = Builder(b.location)
         for buffer in buffers:
             after.add("memref.dealloc", (buffer,))
         return [*before, *host, *after.operations]
 
-    def _place(self, part: Value, positions: Sequence[Value]) -> list[Value]:
+    def place(self, part: Value, positions: Sequence[Value]) -> list[Value]:
+        """The indices of a part of a row in its buffer."""
         return [part, *positions] if self.across else [*positions, part]
 
-    def _first(self, buffers: Sequence[Value]) -> Operation:
+    def first(self, buffers: Sequence[Value]) -> Operation:
         """The nest of the parts: their loop is the outermost one, or the innermost."""
         part = Value(INDEX, "part")
 
         def body(i: Builder, known: dict[Value, Value], at: Sequence[Value]) -> None:
-            loop, before = self.reduction.loops[0], self.program.body
-            needed = made_for(before[: before.index(loop)], loop)
-            i.operations += [clone(op, known) for op in needed]
+            self.prepare(i, known)
             start = [neutral(i, a) for a in self.reduction.totals]
-            totals = self._terms(i, self.reduction.loops, start, part, known)
+            totals = self.terms(i, self.reduction.loops, start, part, known)
             for buffer, total in zip(buffers, totals, strict=True):
-                i.store(total, buffer, self._place(part, at))
+                i.store(total, buffer, self.place(part, at))
 
-        return self._around(body, part)
+        return self.around(body, part)
 
-    def _terms(
+    def prepare(self, b: Builder, known: dict[Value, Value]) -> None:
+        """Append what the iterations use of the program before them."""
+        loop, before = self.reduction.loops[0], self.program.body
+        needed = made_for(before[: before.index(loop)], loop)
+        b.operations += [clone(op, known) for op in needed]
+
+    def terms(
         self,
         b: Builder,
         loops: Sequence[Operation],
@@ -132,6 +150,7 @@ class _Parts:
         part: Value,
         known: dict[Value, Value],
     ) -> Sequence[Value]:
+        """The totals behind the iterations of a part."""
         if not loops:
             mapping = dict(known)
             befores = (a.before for a in self.reduction.totals)
@@ -153,7 +172,7 @@ class _Parts:
 
         def body(i: Builder, iv: Value, values: Sequence[Value]) -> Sequence[Value]:
             here = {**known, loop.iv: iv}
-            return self._terms(i, inner, values, part, here)
+            return self.terms(i, inner, values, part, here)
 
         hint = loop.iv.name
         return b.carried_loop(starts, ends, totals, body, step=loop.step, hint=hint)
@@ -170,7 +189,7 @@ class _Parts:
                 totals = self._combined(i, buffers, at, start)
                 known.update(zip(self.reduction.results, totals, strict=True))
 
-        return self._around(body, None)
+        return self.around(body, None)
 
     def _combined(
         self,
@@ -184,14 +203,14 @@ class _Parts:
             for a, buffer, old in zip(
                 self.reduction.totals, buffers, values, strict=True
             ):
-                term, new = i.load(buffer, self._place(part, at)), old.renewed()
+                term, new = i.load(buffer, self.place(part, at)), old.renewed()
                 i.operations.append(combination(a, old, term, new))
                 made.append(new)
             return made
 
         return b.carried_loop(0, self.parts, start, body, hint="part")
 
-    def _around(
+    def around(
         self,
         body: _Body,
         part: Value | None,

@@ -1,0 +1,210 @@
+"""Loops that store what they have combined so far: scans, inclusive and exclusive.
+
+    for j iter_args(t = v) { s = t OP x[j];  y[j] = s (or t);  yield s }
+
+    for each part of the row, ``width`` neighbours to a member:
+      own = the member's terms;  left = the terms of the members before it
+      t = v OP left:  the member runs its iterations;  v = v OP the part's terms
+
+The terms are loaded and combined first, and combined again behind ``v OP left``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.cpu.vectorize.accumulations import (
+    Accumulation,
+    Order,
+    scanned_totals,
+    slice_of,
+)
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.rows.deal import Deal, Row, Totals, row_of
+from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
+from gpucodegen.passes.gpu.blocks.rows.prefixes import Prefixes
+from gpucodegen.passes.gpu.blocks.rows.reduce import combination, neutral
+from gpucodegen.passes.gpu.blocks.rows.side_by_side import Lane, SideBySide
+from gpucodegen.passes.gpu.blocks.rows.team import combines
+from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A loop and the totals whose values on the way it uses.
+
+    ``is_free``: terms may be combined in groups.
+    """
+
+    loop: Operation
+    totals: tuple[Accumulation, ...]
+    is_free: bool
+
+    @property
+    def body(self) -> tuple[Operation, ...]:
+        """The operations of an iteration."""
+        return inner_operations(self.loop)
+
+    @property
+    def makers(self) -> list[Operation]:
+        """What makes the totals."""
+        return slice_of(self.loop, [a.after for a in self.totals])
+
+
+def scan_of(op: Operation, order: Order, analysis: NestAnalysis) -> Scan | None:
+    """The scan that a loop is, if nothing but its totals orders its iterations."""
+    if op.name != "affine.for" or not op.results:
+        return None
+    body = inner_operations(op)
+    if any(o.regions for o in body) or not all(map(_is_known, body)):
+        return None
+    totals = scanned_totals(op)
+    if totals is None or not all(combines(a.kind, a.before.type) for a in totals):
+        return None
+    if not any(o.name == "affine.store" for o in body) or len(row_of(op).lowers) != 1:
+        return None
+    carried = (
+        d
+        for d in analysis.dependences
+        if d.carrier is not None
+        and d.carrier.payload is op
+        and not d.model.array(d.source.access.array).register
+    )
+    found = Scan(op, tuple(totals), all(map(order.frees, totals)))
+    return None if any(carried) or _reads_back(found, analysis) else found
+
+
+def _reads_back(found: Scan, analysis: NestAnalysis) -> bool:
+    """Whether a total is made of what the same iteration has stored."""
+    stores: list[Operation] = []
+    makers = {id(op) for op in found.makers}
+    for op in found.body:
+        is_read = op.name == "affine.load" and id(op) in makers
+        if is_read and analysis.conflicts(stores, [op]):
+            return True
+        stores += [op] if op.name == "affine.store" else []
+    return False
+
+
+def _is_known(op: Operation) -> bool:
+    return op.name in affine.ACCESSES or has_no_effect(op)
+
+
+def dependent(operations: Iterable[Operation], values: Iterable[Value]) -> set[int]:
+    """The operations, by identity, that depend on some values."""
+    known, found = {*values}, set[int]()
+    for op in operations:
+        if not known.isdisjoint(op.used):
+            known.update(op.results)
+            found.add(id(op))
+    return found
+
+
+def scan(b: Builder, found: Scan, deal: Deal) -> None:
+    """Append what the members do, and what defines the results for each of them."""
+    deal.kept.forget()
+    deal = replace(deal, kept=_guarding(found, deal.kept))
+    row, width = row_of(found.loop), deal.width
+    whole = width * deal.team.size
+    is_long = row.trips is None or row.trips > whole
+    prefixes = Prefixes.of(b, deal.team, found.totals, again=is_long)
+    inner = _Part(found, row, deal, prefixes)
+    (lower,) = row.lowers
+    b.carried_loop(
+        lower,
+        row.uppers,
+        affine.For(found.loop).inits,
+        lambda i, iv, values: inner.build(i, Index.of(iv), values),
+        step=row.step * whole,
+        hint=row.iv.name,
+    )
+    b.operations[-1] = b.operations[-1].with_(results=found.loop.results)
+
+
+def _guarding(found: Scan, kept: KeptElements) -> KeptElements:
+    """No element is read of an iteration that does not exist."""
+    loads = (op for op in found.body if op.name == "affine.load")
+    return KeptElements(kept.aliases, False, frozenset(op.operands[0] for op in loads))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The iterations of all members at one position of the row."""
+
+    found: Scan
+    row: Row
+    deal: Deal
+    prefixes: Prefixes
+
+    def build(self, b: Builder, start: Index, carried: Totals) -> Totals:
+        """What the totals are behind this part."""
+        row, deal, found = self.row, self.deal, self.found
+        at = start + deal.team.number * (deal.width * row.step)
+        last = at + (deal.width - 1) * row.step
+        whole = deal.width * deal.team.size
+        fits = row.trips is not None and row.trips % whole == 0
+        limits = () if fits else tuple(upper - 1 - last for upper in row.uppers)
+        lanes: list[Lane] = [
+            {row.iv: b.index(at + n * row.step, row.iv.name)} for n in range(deal.width)
+        ]
+        side = SideBySide(row.iv, deal.definitions, deal.kept, limits=limits)
+        befores = [a.before for a in found.totals]
+        late = dependent(found.body, befores)
+        makers = found.makers
+        side.emit(b, [op for op in makers if id(op) not in late], lanes)
+        chains = [op for op in makers if id(op) in late]
+        own = self._own(b, chains, lanes)
+        members = self.prefixes.combined(b, self._existing(b, own[-1], limits))
+        first = [
+            self._joined(b, a, value, left)
+            for a, value, (left, _) in zip(found.totals, carried, members, strict=True)
+        ]
+        lanes[0].update((a.before, v) for a, v in zip(found.totals, first, strict=True))
+        for lane, before in zip(lanes[1:], own[:-1], strict=True):
+            for a, mine, more in zip(found.totals, first, before, strict=True):
+                lane[a.before] = self._joined(b, a, mine, more)
+        done = {id(op) for op in makers} - late
+        side.emit(b, [op for op in found.body if id(op) not in done], lanes)
+        return [
+            self._joined(b, a, value, total)
+            for a, value, (_, total) in zip(found.totals, carried, members, strict=True)
+        ]
+
+    def _own(
+        self, b: Builder, chains: Sequence[Operation], lanes: Sequence[Lane]
+    ) -> list[list[Value]]:
+        """What the member's iterations combine to, up to each of them."""
+        totals = self.found.totals
+        values, found = [neutral(b, a) for a in totals], list[list[Value]]()
+        for lane in lanes:
+            known = {**lane}
+            pairs = zip(totals, values, strict=True)
+            known.update((a.before, value) for a, value in pairs)
+            b.operations += [clone(op, known) for op in chains]
+            values = [known[a.after] for a in totals]
+            found.append(values)
+        return found
+
+    def _existing(
+        self, b: Builder, values: Sequence[Value], limits: Sequence[Index]
+    ) -> list[Value]:
+        """The values of a member that has iterations here."""
+        if not limits:
+            return list(values)
+        made: list[Value] = []
+        for a, value in zip(self.found.totals, values, strict=True):
+            made.append(
+                b.choose(limits, lambda _, v=value: v, lambda i, a=a: neutral(i, a))
+            )
+        return made
+
+    def _joined(self, b: Builder, a: Accumulation, one: Value, other: Value) -> Value:
+        result = one.renewed()
+        b.operations.append(combination(a, one, other, result))
+        return result
