@@ -23,7 +23,7 @@ from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, TensorType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.linalg.winograd import MATRICES, Matrix
+from gpucodegen.dialects.linalg.named.winograd import MATRICES, Matrix
 
 _Product = tuple[str, str, str]
 """Indices of matrix, source and target, as in the table of named operations.
