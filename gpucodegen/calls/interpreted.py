@@ -203,5 +203,5 @@ def _returned(
                 return argument
         return value.array().copy()
     if is_array(value):
-        return value.copy()
+        return np.array(value)
     return bool(value) if ty == I1 else value

@@ -87,7 +87,8 @@ COUNTS = {"f16": 1 << 16, "bf16": 1 << 14, "f8E4M3FN": 1 << 11, "f8E5M2": 1 << 1
 
 
 def accumulator(ty: str, target: str) -> str:
-    """``wider`` or ``itself``: where the sum of a product of matrices is kept.
+    """``wider`` or ``itself``: where the sum of a product of matrices is kept; or the
+    name of an error.
 
     Rows of equal numbers times a column of ones.  A sum of their own type stops growing
     once a number is below half of its last place, far below the whole sum, even if 64
@@ -104,7 +105,10 @@ def accumulator(ty: str, target: str) -> str:
     a, b, c = (made(t, count()) for t in types_of(module))
     for array, number in ((a, value), (b, 1.0), (c, 0.0)):
         array[...] = number if ty == "f16" else to_bits(number, ty)
-    gcg.compile(module, target=target).f(a, b, c)
+    try:
+        gcg.compile(module, target=target).f(a, b, c)
+    except errors.Error as error:
+        return type(error).__name__
     found = float(c[0, 0]) if ty == "f16" else of_bits(int(c[0, 0]), ty)
     return "wider" if found == value * depth else "itself"
 

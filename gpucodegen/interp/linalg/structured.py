@@ -21,9 +21,10 @@ from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import Array
 from gpucodegen.interp.values.indices import given
+from gpucodegen.interp.values.written import copied, fresh
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import Type, element_type
 
 POINT = object()
@@ -51,11 +52,11 @@ class View:
         """Its extents; none of a number."""
         return self.buffer.shape if self.buffer is not None else ()
 
-    def at(self, index: Sequence[int]) -> Any:
-        """The element."""
+    def at(self, index: Sequence[int], *, is_read: bool) -> Any:
+        """The element; None for one that the body does not ask for."""
         if self.buffer is None:
             return self.number
-        return self.buffer.load(index, self.name)
+        return self.buffer.load(index, self.name) if is_read else None
 
 
 def _is_vector(ty: Type) -> bool:
@@ -92,7 +93,8 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
         return called(op.string("library_call"), callee, values, {}, ())
     generic: Structured = m.once(op, _generic_of)
     body, maps = generic.operation.regions[0], generic.indexing_maps
-    made = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+    made = [copied(v) if isinstance(v, np.ndarray) else v for v in values]
+    read = m.once(body.blocks[0].operations[-1], lambda _: _read(body))
     views = [
         View(value, operand.type, name_of(operand))
         for value, operand in zip(made, op.operands, strict=True)
@@ -104,7 +106,11 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
         places = [map_.evaluate(point) for map_ in maps]
         m.shared.globals[POINT] = point
         results = m.results(
-            body, [view.at(i) for view, i in zip(views, places, strict=True)]
+            body,
+            [
+                view.at(i, is_read=r)
+                for view, i, r in zip(views, places, read, strict=True)
+            ],
         )
         for view, i, value in zip(
             targets, places[-len(targets) :], results, strict=True
@@ -118,7 +124,20 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
 def _tensors(targets: Sequence[View], count: int) -> tuple[Array, ...]:
     """The new values of the tensors among the outputs."""
     of_tensors = [v.buffer for v in targets if not isinstance(v.number, MemRef)]
-    return tuple(b.array() for b in of_tensors[:count] if b is not None)
+    return tuple(_tensor(b) for b in of_tensors[:count] if b is not None)
+
+
+def _tensor(buffer: MemRef) -> Array:
+    """It remembers what of it no point has written."""
+    flags, made = buffer.flags(), buffer.elements()
+    return made if flags is None or flags.all() else fresh(made, flags)
+
+
+def _read(body: Region) -> list[bool]:
+    """Which of its arguments a body uses."""
+    block = body.blocks[0]
+    used = {value for op in block.operations for o in op.walk() for value in o.used}
+    return [argument in used for argument in block.arguments]
 
 
 def _index(m: Machine, op: Operation) -> int:
