@@ -10,15 +10,15 @@ import numpy as np
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.ir.data.float_formats import FORMATS, of_bits, to_bits
+from gpucodegen.ir.data.float_formats import SMALL, of_bits, to_bits
 from gpucodegen.parser import parse_module
 from tests.operations.arguments import arguments_of, made
 
-FLOATS = ("f64", "f32", "f16", "bf16", *(n for n in FORMATS if n[:2] in ("f8", "f6", "f4")))
 INTEGERS = ("i1", "i4", "i7", "i8", "i16", "i24", "i32", "i48", "i64", "i128", "index")
 SIGNED = ("si8", "ui8", "si32", "ui32")
 COMPLEXES = ("complex<f32>", "complex<f64>", "complex<f16>", "complex<i32>")
 OTHERS = ("tf32", "f80", "f128")
+FLOATS = ("f64", "f32", "f16", "bf16", *sorted(SMALL))
 TYPES = (*FLOATS, *OTHERS, *INTEGERS, *SIGNED, *COMPLEXES)
 TARGETS = ("interp", "cpu", "sim")
 RUNS = "runs"
